@@ -50,7 +50,9 @@ def is_banked(path: str | Path) -> bool:
         return False
     manifest = _root(place) / MANIFEST
     return (
-        manifest.is_file() and isinstance(found := read_json(manifest), dict) and {"corpora", "scores"} <= found.keys()
+        manifest.is_file()
+        and isinstance(result := read_json(manifest), dict)
+        and {"corpora", "scores"} <= result.keys()
     )
 
 

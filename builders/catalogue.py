@@ -132,8 +132,8 @@ def cached(corpus: Corpus) -> Cached:
     if not files:
         return "your copy"
     needed = [file.name for file in files if not file.optional]
-    found = [name for name in needed if (folder / name).exists() or (folder / name.split(".", 1)[0]).exists()]
-    return "yes" if len(found) == len(needed) else "in part" if found else "no"
+    results = [name for name in needed if (folder / name).exists() or (folder / name.split(".", 1)[0]).exists()]
+    return "yes" if len(results) == len(needed) else "in part" if results else "no"
 
 
 def catalogue_rows(corpora: Iterable[Corpus] | None = None) -> list[dict[str, str]]:

@@ -93,7 +93,7 @@ def load_corpus(
             raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, limit and sample apply")
         dataset = _of_bank(Path(name), data_dir, progress)
     elif is_own(str(name)):
-        own = TabularOptions(
+        own_values = TabularOptions(
             columns=columns or {},
             language=language,
             task=task,
@@ -102,7 +102,7 @@ def load_corpus(
             header=tuple(header),
             fixed=fixed or {},
         )
-        dataset = _own_items(*own_corpus(Path(name), own, map_file), options)
+        dataset = _own_items(*own_corpus(Path(name), own_values, map_file), options)
     else:
         if columns or task or encoding or marks != "refuse" or map_file or header or fixed:
             raise CorpusError(
@@ -151,23 +151,23 @@ def _own_items(
 
 def _of_bank(path: Path, data_dir: str | Path | None, progress: Progress | None) -> datasets.Dataset:
     """Return a bank's items; where it holds their ids alone, the same items of the corpus that they are from."""
-    found = banked(path)
-    if found.has_texts:
-        return found.items
-    facts = found.facts
+    result = banked(path)
+    if result.has_texts:
+        return result.items
+    facts = result.facts
     options = BuildOptions(subset=facts.get("subset"), repair=facts.get("repair", True))
-    if found.corpus not in CORPORA:
+    if result.corpus not in CORPORA:
         raise CorpusError(
-            f"{path}: its texts were left out, and {found.corpus!r} is no corpus that ships; ask its owner"
+            f"{path}: its texts were left out, and {result.corpus!r} is no corpus that ships; ask its owner"
         )
-    corpus = corpus_named(found.corpus)
+    corpus = corpus_named(result.corpus)
     if corpus.version != facts.get("version"):
-        raise CorpusError(f"{path}: of {found.corpus} {facts.get('version')}, and this pairbank has {corpus.version}")
+        raise CorpusError(f"{path}: of {result.corpus} {facts.get('version')}, and this pairbank has {corpus.version}")
     whole = _built_in(corpus, data_dir, None, options, progress)
     places = {item: place for place, item in enumerate(whole["item_id"][:])}
-    if missing := [item for item in found.items["item_id"][:] if item not in places]:
-        raise CorpusError(f"{path}: {found.corpus} has no item {missing[0]!r} ({len(missing):,} are missing)")
-    return whole.select([places[item] for item in found.items["item_id"][:]])
+    if missing := [item for item in result.items["item_id"][:] if item not in places]:
+        raise CorpusError(f"{path}: {result.corpus} has no item {missing[0]!r} ({len(missing):,} are missing)")
+    return whole.select([places[item] for item in result.items["item_id"][:]])
 
 
 def _built_in(
@@ -190,10 +190,10 @@ def _built_in(
         options = replace(options, subset=language)
     dataset = prepare(corpus, located_files(corpus, data_dir, options, progress=progress), options)
     if language is not None and len(corpus.languages) > 1:
-        found = dataset["language"][:]
-        dataset = dataset.select([i for i, value in enumerate(found) if value == language])
+        result = dataset["language"][:]
+        dataset = dataset.select([i for i, value in enumerate(result) if value == language])
         if not len(dataset):
-            raise unknown_name(f"language of {corpus.name}, subset {subset!r},", language, set(found))
+            raise unknown_name(f"language of {corpus.name}, subset {subset!r},", language, set(result))
     return dataset
 
 
@@ -273,7 +273,7 @@ def _paradigms(dataset: datasets.Dataset) -> list[str | None]:
     paradigms: list[str | None] = dataset["paradigm"][:]
     if "phenomenon" not in dataset.column_names or None not in paradigms:
         return paradigms
-    return [own or wider for own, wider in zip(paradigms, dataset["phenomenon"][:], strict=True)]
+    return [own_values or wider for own_values, wider in zip(paradigms, dataset["phenomenon"][:], strict=True)]
 
 
 def _places(dataset: datasets.Dataset, limit: int, *more: Sequence[str | None]) -> IntArray:

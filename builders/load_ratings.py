@@ -64,7 +64,7 @@ def load_ratings(
     else:
         corpus = corpus_named(str(name))
         if corpus.rated is None:
-            rated = ", ".join(known for known, one in CORPORA.items() if one.rated is not None)
+            rated = ", ".join(known for known, entry in CORPORA.items() if entry.rated is not None)
             raise CorpusError(f"corpus {name!r} has no individual ratings; corpora that have: {rated}")
         if subset is not None and subset not in corpus.subsets:
             raise unknown_name(f"subset of {name}", subset, corpus.subsets)
@@ -107,12 +107,12 @@ def _collected(
     """Return the columns of all ratings but their values, the values, and whether each is of the subset."""
     columns: dict[str, list[Any]] = {"item_id": [], "side": [], "rater": [], "scale": []}
     values, kept = array("d"), array("b")
-    for found in rated:
-        for rating in found.ratings:
+    for result in rated:
+        for rating in result.ratings:
             for name, cells in columns.items():
                 cells.append(getattr(rating, name))
             values.append(rating.value)
-            kept.append(subset is None or found.item.subset == subset)
+            kept.append(subset is None or result.item.subset == subset)
     return columns, values, kept
 
 

@@ -75,16 +75,16 @@ def judged(item: Item, ratings: Iterable[Rating]) -> Rated:
 
     `human_n` counts the raters who judged either side. The bad side of a forced choice has the share that chose it.
     """
-    found = tuple(ratings)
-    if not found:
+    results = tuple(ratings)
+    if not results:
         return Rated(item=item)
-    scale = found[0].scale
-    good, bad = (mean_or_none([one.value for one in found if one.side == side]) for side in ("good", "bad"))
+    scale = results[0].scale
+    good, bad = (mean_or_none([entry.value for entry in results if entry.side == side]) for side in ("good", "bad"))
     if scale == FORCED_CHOICE and good is not None:
         bad = 1 - good
-    n_raters = len({rating.rater for rating in found})
+    n_raters = len({rating.rater for rating in results})
     rated = replace(item, human_good=good, human_bad=bad, human_scale=scale, human_n=n_raters)
-    return Rated(item=rated, ratings=found)
+    return Rated(item=rated, ratings=results)
 
 
 def mean_or_none(values: list[float]) -> float | None:
@@ -111,12 +111,12 @@ def normalised(
     """
     if normalisation not in NORMALISATIONS:
         raise unknown_name("normalisation", normalisation, NORMALISATIONS)
-    found = np.asarray(values, dtype=np.float64)
-    if normalisation == "none" or not found.size:
-        return found
+    result = np.asarray(values, dtype=np.float64)
+    if normalisation == "none" or not result.size:
+        return result
     _, who = np.unique(np.asarray(raters), return_inverse=True)
     n = np.bincount(who)
-    centred = found - (np.bincount(who, weights=found) / n)[who]
+    centred = result - (np.bincount(who, weights=result) / n)[who]
     squares = np.bincount(who, weights=centred**2)
     spread = np.full(n.shape, np.nan)
     spread[(n > 1) & (squares > 0)] = np.sqrt(squares / np.maximum(n - 1, 1))[(n > 1) & (squares > 0)]

@@ -68,8 +68,8 @@ def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "
         raise BankError(f"{root}: a change of this bank was cut off; run the command that was writing to it again")
     manifest = read_manifest(root)
     _stop_at(root, list(_file_problems(root, manifest, reports)))
-    found = [*table_problems(root, manifest), *rating_problems(root, manifest), *probe_problems(root, manifest)]
-    _stop_at(root, [*found, *_card_problems(root, manifest)])
+    results = [*table_problems(root, manifest), *rating_problems(root, manifest), *probe_problems(root, manifest)]
+    _stop_at(root, [*results, *_card_problems(root, manifest)])
     if depth == "all":
         _stop_at(root, [*result_problems(root, manifest), *long_problems(root, manifest)])
     _stop_at(root, list(_croissant_problems(root, manifest)))

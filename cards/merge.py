@@ -97,7 +97,10 @@ def _refuse_conflicts(a: _Side, b: _Side) -> None:
         *_rating_conflicts(a, b),
         *_score_conflicts(a, b),
         *_probe_conflicts(a, b),
-        *(f"{found} (in {a.name} and in {b.name})" for found in contradictions(*map(_declared, (a, b)))),
+        *(
+            f"{contradiction} (in {a.name} and in {b.name})"
+            for contradiction in contradictions(*map(_declared, (a, b)))
+        ),
     ]
     if conflicts:
         more = f"\n  ... and {len(conflicts) - SHOWN} more" if len(conflicts) > SHOWN else ""
@@ -136,19 +139,19 @@ class _Place:
 
 def _place(place: str | Path) -> _Place:
     root = Path(place)
-    found = _Place(name=str(place), root=root)
+    result = _Place(name=str(place), root=root)
     if not root.is_dir() and re.fullmatch(r"[\w.-]+/[\w.-]+", str(place), flags=re.ASCII):
         root, record = _from_hub(str(place))
-        found = _Place(name=str(place), root=root, record=record)
-    if not found.root.is_dir():
+        result = _Place(name=str(place), root=root, record=record)
+    if not result.root.is_dir():
         raise BankError(f"{place}: no such folder; expected a bank, or ORG/NAME on the Hub")
-    return found
+    return result
 
 
 def _side(place: _Place) -> _Side:
     manifest = check_locked(place.root)
-    own = place.root / RECORD
-    record = read_json(own) if own.is_file() and not place.record else place.record
+    own_values = place.root / RECORD
+    record = read_json(own_values) if own_values.is_file() and not place.record else place.record
     return _Side(name=place.name, root=place.root, manifest=manifest, record=record)
 
 
@@ -194,15 +197,15 @@ def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
             )
         elif not differ:
             tables = [read_table(side.root / items_path(name)) for side in (a, b)]
-            if found := table_difference(tables[0], tables[1], a.name, b.name):
-                yield f"corpus {name!r}: {found}"
+            if result := table_difference(tables[0], tables[1], a.name, b.name):
+                yield f"corpus {name!r}: {result}"
 
 
 def _rating_conflicts(a: _Side, b: _Side) -> Iterator[str]:
     for name in sorted(a.manifest.get(RATINGS, {}).keys() & b.manifest.get(RATINGS, {}).keys()):
         tables = [read_table(side.root / ratings_path(name)) for side in (a, b)]
-        if found := table_difference(tables[0], tables[1], a.name, b.name):
-            yield f"corpus {name!r}, ratings: {found}"
+        if result := table_difference(tables[0], tables[1], a.name, b.name):
+            yield f"corpus {name!r}, ratings: {result}"
 
 
 def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
@@ -213,8 +216,8 @@ def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
             differ = signature_differences(ours[slug], theirs[slug])
             yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
             tables = [read_scored(side.root / scores_path(name, slug)).dataset for side in (a, b)]
-            if not differ and (found := table_difference(tables[0], tables[1], a.name, b.name)):
-                yield f"{where}: {found}"
+            if not differ and (result := table_difference(tables[0], tables[1], a.name, b.name)):
+                yield f"{where}: {result}"
         yield from _form_conflicts(name, a, b)
 
 
@@ -240,11 +243,11 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
     slugs = [min(side.manifest["scores"][name], default="") for side in (a, b)]
     if "" in slugs or slugs[0] == slugs[1]:
         return
-    one, two = a.manifest["scores"][name][slugs[0]], b.manifest["scores"][name][slugs[1]]
+    entry, two = a.manifest["scores"][name][slugs[0]], b.manifest["scores"][name][slugs[1]]
     where = f"corpus {name!r}, models {slugs[0]} ({a.name}) and {slugs[1]} ({b.name})"
-    if one["corpus"]["items_sha256"] != two["corpus"]["items_sha256"]:
-        yield f"{where}: scored on different items ({one['corpus']['n_items']} and {two['corpus']['n_items']})"
-    hashes = [method_hashes(signature) for signature in (one, two)]
+    if entry["corpus"]["items_sha256"] != two["corpus"]["items_sha256"]:
+        yield f"{where}: scored on different items ({entry['corpus']['n_items']} and {two['corpus']['n_items']})"
+    hashes = [method_hashes(signature) for signature in (entry, two)]
     if hashes[0] != hashes[1]:
         differ = sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m))
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"
@@ -267,14 +270,14 @@ def signature_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tu
     >>> signature_differences({"model": {"dtype": "float32"}, "seed": 0}, {"model": {"dtype": "bfloat16"}, "seed": 0})
     [('model.dtype', 'float32', 'bfloat16')]
     """
-    found: list[tuple[str, Any, Any]] = []
+    results: list[tuple[str, Any, Any]] = []
     for key in sorted((a.keys() | b.keys()) - {"cites", "prompt"}):
         x, y = a.get(key), b.get(key)
         if isinstance(x, Mapping) and isinstance(y, Mapping):
-            found += [(f"{key}.{inner}", *values) for inner, *values in signature_differences(x, y)]
+            results += [(f"{key}.{inner}", *values) for inner, *values in signature_differences(x, y)]
         elif x != y:
-            found.append((key, x, y))
-    return found
+            results.append((key, x, y))
+    return results
 
 
 def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name_b: str) -> str:
@@ -287,11 +290,11 @@ def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name
     if any(_differing_rows(a, b, "item_id")):
         return f"other items, or in another order, in {name_a} than in {name_b}"
     for column in a.column_names:
-        found = [one for rows in _differing_rows(a, b, column) for one in rows]
-        if found:
-            first, x, y = found[0]
+        results = [row for rows in _differing_rows(a, b, column) for row in rows]
+        if results:
+            first, x, y = results[0]
             shown = f" ({x} and {y})" if "float" in str(a.features[column]) else ""
-            return f"column {column} differs in {len(found)} row(s), first {a['item_id'][first]}{shown}"
+            return f"column {column} differs in {len(results)} row(s), first {a['item_id'][first]}{shown}"
     return ""
 
 
@@ -314,7 +317,7 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         for name, models in side.manifest["scores"].items():
             scores[name] = {**models, **scores.get(name, {})}
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
-    said = {
+    texts = {
         key: joint.join(dict.fromkeys(text for side in (a, b) if (text := side.manifest.get(key))))
         for key, joint in (("title", "; "), ("contact", "; "))
     }
@@ -325,7 +328,7 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         "scores": scores,
         "command": "\n".join(commands),
     }
-    manifest |= {key: text for key, text in (said | {"authors": authors}).items() if text}
+    manifest |= {key: text for key, text in (texts | {"authors": authors}).items() if text}
     probes: dict[str, dict[str, Any]] = {}
     for side in (a, b):
         for name, models in side.manifest.get(PROBES, {}).items():

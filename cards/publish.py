@@ -137,15 +137,17 @@ def publish(
             root=root, api=HfApi(), dry_run=dry_run, replace=tuple(replace), private=private, tell=tell or _silent
         )
         files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
-        made = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
+        created = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
         if tag and not dry_run:
-            _tag(work.api, repo_id, tag, made.revision)
-            made = replaced(made, tag=tag)
+            _tag(work.api, repo_id, tag, created.revision)
+            created = replaced(created, tag=tag)
         if space:
-            made = _with_space(work, repo_id, made)
-        results = eval_results(manifest, read_summary(root), repo_id=repo_id, revision=made.revision, url=made.url)
+            created = _with_space(work, repo_id, created)
+        results = eval_results(
+            manifest, read_summary(root), repo_id=repo_id, revision=created.revision, url=created.url
+        )
         proposed = _propose(work, repo_id, results) if eval_results_pr and not dry_run else {}
-        return replaced(made, eval_results=results, pull_requests=proposed)
+        return replaced(created, eval_results=results, pull_requests=proposed)
 
 
 def _tag(api: HfApi, repo_id: str, tag: str, revision: str) -> None:
@@ -157,14 +159,14 @@ def _tag(api: HfApi, repo_id: str, tag: str, revision: str) -> None:
 
     def known() -> str | None:
         refs = api.list_repo_refs(repo_id, repo_type="dataset").tags
-        return next((one.target_commit for one in refs if one.name == tag), None)
+        return next((ref.target_commit for ref in refs if ref.name == tag), None)
 
-    there = with_retries(f"read the tags of {repo_id}", known)
-    if there is None:
+    present = with_retries(f"read the tags of {repo_id}", known)
+    if present is None:
         with_retries(f"tag {repo_id}", lambda: api.create_tag(repo_id, tag=tag, revision=revision, repo_type="dataset"))
-    elif there != revision:
+    elif present != revision:
         raise PublishError(
-            f"{repo_id} has a version {tag} already ({there[:12]}), and what is cited must not move. The bank is "
+            f"{repo_id} has a version {tag} already ({present[:12]}), and what is cited must not move. The bank is "
             f"published as {revision[:12]}; give this version another name (--tag)"
         )
 
@@ -190,8 +192,8 @@ def _title(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def _counted(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
+def _counted(n: int, entry: str, many: str) -> str:
+    return f"{n} {entry if n == 1 else many}"
 
 
 def _silent(_text: str) -> None:
@@ -204,18 +206,18 @@ def bank_as_published(
     """Return the files of a bank by path, its card with the name that it has on the Hub."""
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
     bank = bank_in(root, manifest, read_summary(root))
-    made = {
+    created = {
         CARD: card_text(bank, hashes, name=repo_id).encode(),
         CROISSANT: croissant_of(bank, hashes, name=repo_id).encode(),
     }
     if benchmark and (tasks := eval_yaml(manifest)):
-        made[EVAL] = tasks.encode()
-    digests = manifest["files"] | {path: hashlib.sha256(made[path]).hexdigest() for path in (CARD, CROISSANT)}
+        created[EVAL] = tasks.encode()
+    digests = manifest["files"] | {path: hashlib.sha256(created[path]).hexdigest() for path in (CARD, CROISSANT)}
     stated = json.dumps({**manifest, "files": digests}, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-    files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in made}
+    files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in created}
     if (root / INDEX).is_file():
         files[INDEX] = LocalFile(content=root / INDEX)
-    return files | {path: LocalFile(content=data) for path, data in {**made, MANIFEST: stated.encode()}.items()}
+    return files | {path: LocalFile(content=data) for path, data in {**created, MANIFEST: stated.encode()}.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +233,7 @@ class _Work:
 
     def publish(self, repository: Repository, files: Mapping[str, LocalFile], message: str) -> Published:
         """Bring a repository to these files, in one commit."""
-        told: list[str] = []
+        reported: list[str] = []
 
         def once() -> Published:
             remote = self.read(repository)
@@ -240,8 +242,8 @@ class _Work:
             shown = str(changes) if repository.kind == "dataset" else changes.brief
             place = f"at {remote.revision[:12]}" if remote.revision else "(not asked)" if remote.unasked else "(new)"
             text = f"{repository.url} {place}{remote.unasked}\n{shown}"
-            if text not in told:
-                told.append(text)
+            if text not in reported:
+                reported.append(text)
                 self.tell(text)
             revision = remote.revision
             if changes and not self.dry_run:
@@ -251,20 +253,20 @@ class _Work:
                 revision = repository.commit(files, changes, message=message, parent=revision)
             return Published(url=repository.url, revision=revision, changes=changes, dry_run=self.dry_run)
 
-        made = with_retries(f"publish {repository.repo_id}", once)
+        created = with_retries(f"publish {repository.repo_id}", once)
         if not self.dry_run:
             known = {path: file.etags for path, file in files.items()}
-            self.remember(repository.url, {"revision": made.revision, "files": known})
-        return made
+            self.remember(repository.url, {"revision": created.revision, "files": known})
+        return created
 
     def read(self, repository: Repository) -> Remote:
         """Return a repository as it is now; in a dry run one that cannot be asked is empty, and that is said."""
         if not self.dry_run:
             return repository.read()
-        found = why_unreachable(repository.read)
-        if isinstance(found, Remote):
-            return found
-        unasked = f"\nThe Hub could not be asked what is there ({found}); this is all that the bank would write:"
+        result = why_unreachable(repository.read)
+        if isinstance(result, Remote):
+            return result
+        unasked = f"\nThe Hub could not be asked what is there ({result}); this is all that the bank would write:"
         return Remote(revision="", files={}, unasked=unasked)
 
     def _check_visibility(self, repository: Repository, remote: Remote) -> None:
@@ -278,8 +280,8 @@ class _Work:
         known = self.record.get(repository.url, {}).get("files", {}) if remote.revision else {}
         base = Base(files=known, vouched=_vouched(repository, remote), replace=self.replace)
         not_ours = {".gitattributes"} if EVAL in files else {".gitattributes", EVAL}
-        there = {path: file for path, file in remote.files.items() if path not in not_ours}
-        return compared(files, there, base, repo_id=repository.repo_id, source=str(self.root))
+        present = {path: file for path, file in remote.files.items() if path not in not_ours}
+        return compared(files, present, base, repo_id=repository.repo_id, source=str(self.root))
 
     @property
     def record(self) -> dict[str, Any]:
@@ -328,11 +330,11 @@ def _propose(work: _Work, repo_id: str, results: Mapping[str, str]) -> dict[str,
 def _pull_request(api: HfApi, model_id: str, repo_id: str, text: str) -> str:
     from huggingface_hub import CommitOperationAdd
 
-    made = api.create_commit(
+    created = api.create_commit(
         model_id,
         [CommitOperationAdd(results_path(repo_id), text.encode())],
         commit_message=f"Add evaluation results of {repo_id}",
         commit_description=f"Scored with pairbank; items and scores: {api.endpoint}/datasets/{repo_id}",
         create_pr=True,
     )
-    return str(made.pr_url)
+    return str(created.pr_url)

@@ -71,15 +71,15 @@ def build_store(root: str | Path) -> list[State]:
         BankError: no bank, or one that is not whole.
     """
     folder = Path(root)
-    found = (folder / SUBMISSIONS).rglob("*.parquet")
-    files = sorted(found, key=lambda one: (text_beside(one, "date") or "~", str(one)))
+    result = (folder / SUBMISSIONS).rglob("*.parquet")
+    files = sorted(result, key=lambda member: (text_beside(member, "date") or "~", str(member)))
     gone = [file for file in files if Path(tombstone(str(file))).is_file()]
     states = [_withdrawn(file, folder) for file in gone]
     if shown_still := sorted({key for file in gone if (key := _shown_as(file, folder))}):
         remove_scores(folder, shown_still)
     manifest = read_manifest(folder)
     new: dict[tuple[str, str], Scored] = {}
-    for file in (one for one in files if one not in gone):
+    for file in (entry for entry in files if entry not in gone):
         table, state = _accepted(file, folder, manifest)
         if table is None:
             states.append(state)
@@ -94,7 +94,7 @@ def build_store(root: str | Path) -> list[State]:
     if new:
         write_bank(folder, scored=list(new.values()))
     (folder / SUBMISSIONS).mkdir(exist_ok=True)
-    write_json(folder / INDEX, [asdict(state) for state in sorted(states, key=lambda one: one.path)])
+    write_json(folder / INDEX, [asdict(state) for state in sorted(states, key=lambda value: value.path)])
     return states
 
 
@@ -158,19 +158,19 @@ def _equal(a: Scored, b: Scored, name: str) -> bool:
         x, y = x.flatten(), y.flatten()
     if not pa.types.is_floating(x.type):
         return bool(x.equals(y))
-    ours, theirs = (one.to_numpy(zero_copy_only=False) for one in (x, y))
+    ours, theirs = (entry.to_numpy(zero_copy_only=False) for entry in (x, y))
     return bool(np.array_equal(ours, theirs, equal_nan=True))
 
 
 def _largest_differences(a: Scored, b: Scored) -> dict[str, float]:
     """Return per method the largest |difference| between the scores of two tables of the same items."""
-    found = {}
+    results = {}
     for method in a.methods:
         name = ScoreColumns(method).delta
         frames = [table.arrow(["item_id", name]).to_pandas().set_index("item_id")[name] for table in (a, b)]
         differences = (frames[0] - frames[1].reindex(frames[0].index)).abs().dropna()
-        found[method] = float(differences.max()) if len(differences) else 0.0
-    return found
+        results[method] = float(differences.max()) if len(differences) else 0.0
+    return results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +205,7 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
     from huggingface_hub import HfApi
 
     api = HfApi()
-    found = with_retries(
+    result = with_retries(
         f"read the pull requests of {repo_id}",
         lambda: list(
             api.get_repo_discussions(
@@ -214,8 +214,8 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
         ),
     )
     return [
-        _reviewed(api, repo_id, one, rescore=rescore, comment=comment, merge=merge)
-        for one in sorted(found, key=lambda one: one.num)
+        _reviewed(api, repo_id, member, rescore=rescore, comment=comment, merge=merge)
+        for member in sorted(result, key=lambda member: member.num)
     ]
 
 
@@ -264,11 +264,11 @@ def _verdict(repo_id: str, head: str, changes: Mapping[str, str], *, rescore: in
     for path in () if problems else tables:
         download(repo_id, record_path(path), head)
         try:
-            found = check_submission(download(repo_id, path, head), repo_id, rescore=rescore)
+            result = check_submission(download(repo_id, path, head), repo_id, rescore=rescore)
         except BankError as error:
-            found = Verdict(problems=(str(error).partition("submissions/")[2] or str(error),))
-        problems += [f"{path}: {one}" for one in found.problems]
-        notes += [f"{path}: {one}" for one in found.notes]
+            result = Verdict(problems=(str(error).partition("submissions/")[2] or str(error),))
+        problems += [f"{path}: {problem}" for problem in result.problems]
+        notes += [f"{path}: {note}" for note in result.notes]
     return Verdict(problems=tuple(problems), notes=tuple(notes)), bool(gone)
 
 
@@ -286,7 +286,10 @@ def _changes(api: HfApi, repo_id: str, reference: str) -> tuple[str, dict[str, s
 
 
 def _commits(api: HfApi, repo_id: str, reference: str) -> list[str]:
-    return [one.commit_id for one in api.list_repo_commits(repo_id, repo_type="dataset", revision=reference)]
+    return [
+        list_repo_commit.commit_id
+        for list_repo_commit in api.list_repo_commits(repo_id, repo_type="dataset", revision=reference)
+    ]
 
 
 def _differences(api: HfApi, repo_id: str, base: str, head: str, folder: str) -> Iterator[tuple[str, str]]:
@@ -311,7 +314,8 @@ def _entries(api: HfApi, repo_id: str, commit: str, folder: str) -> dict[str, tu
     listed = api.list_repo_tree(repo_id, path_in_repo=folder or None, revision=commit, repo_type="dataset")
     try:
         return {
-            one.path: (one.tree_id, True) if isinstance(one, RepoFolder) else (one.blob_id, False) for one in listed
+            entry.path: (entry.tree_id, True) if isinstance(entry, RepoFolder) else (entry.blob_id, False)
+            for entry in listed
         }
     except EntryNotFoundError:
         return {}
@@ -322,5 +326,5 @@ def _say(api: HfApi, repo_id: str, number: int, head: str, verdict: Verdict) -> 
     first = f"{ACCEPTED if verdict.accepted else REFUSED} Commit {head}."
     details = api.get_discussion_details(repo_id, number, repo_type="dataset")
     if not any(str(getattr(event, "content", "")).startswith(first) for event in details.events):
-        lines = [f"- {spelt_out(one)}" for one in (*verdict.problems, *verdict.notes)]
+        lines = [f"- {spelt_out(entry)}" for entry in (*verdict.problems, *verdict.notes)]
         api.comment_discussion(repo_id, number, "\n".join([first, "", *lines]).strip(), repo_type="dataset")

@@ -105,9 +105,9 @@ def check_submission(
     notes = list(_findings(table))
     if rescore and not problems:
         drawn = secrets.randbits(32) if seed is None else seed
-        wrong, told = _rescored(table, manifest["corpora"][table.corpus], n=rescore, model=model, seed=drawn)
+        wrong, reported = _rescored(table, manifest["corpora"][table.corpus], n=rescore, model=model, seed=drawn)
         problems += wrong
-        notes += told
+        notes += reported
     return Verdict(problems=tuple(problems), notes=tuple(notes))
 
 
@@ -138,12 +138,12 @@ def _findings(table: Scored) -> Iterator[str]:
 
     frame = scored_frame(without_people(table), for_analyses=True)
     try:
-        found = [one for one in after_correction(list(look([frame]))) if one.outcome == "found"]
+        results = [member for member in after_correction(list(look([frame]))) if member.outcome == "found"]
     except BankError:
         return  # no item has two sides that a method compares
-    for one in found[:_MOST_NOTES]:
-        of = f" ({one.method})" if one.method else ""
-        yield f"audit: {CHECKS[one.check].title}{of}: {one.said}"
+    for entry in results[:_MOST_NOTES]:
+        of = f" ({entry.method})" if entry.method else ""
+        yield f"audit: {CHECKS[entry.check].title}{of}: {entry.said}"
 
 
 def _rescored(
@@ -172,27 +172,27 @@ def _rescored(
     info = loaded.info.to_dict()
     differ = [key for key in ("revision", "dtype", "prompt_format", "backend") if info.get(key) != stated.get(key)]
     if differ:
-        said = ", ".join(f"{key} is {info.get(key)!r}, the signature says {stated.get(key)!r}" for key in differ)
-        return [f"not the model that the signature names: {said}"], []
+        text = ", ".join(f"{key} is {info.get(key)!r}, the signature says {stated.get(key)!r}" for key in differ)
+        return [f"not the model that the signature names: {text}"], []
     rows = sorted(random.Random(seed).sample(range(len(table)), min(n, len(table))))
     sample = items_of_scored(table).select(rows)
     over_length: OverLength = "nan" if signature.get("over_length") == "nan" else "error"
     again = score(sample, loaded, methods=methods, over_length=over_length, seed=_seed(signature))
     problems = [p for m in methods for p in _moved(m, table, again, rows, str(stated["dtype"]))]
-    told = f"{len(rows)} items re-scored with {', '.join(methods)}, seed {seed}"
+    reported = f"{len(rows)} items re-scored with {', '.join(methods)}, seed {seed}"
     left = sorted(set(signature["methods"]) - set(methods))
-    return problems, [f"{told}; not {', '.join(left)}" if left else told]
+    return problems, [f"{reported}; not {', '.join(left)}" if left else reported]
 
 
 def _scored_again(signature: Mapping[str, Any]) -> list[str]:
     """Return the methods whose scores of an item need no other item and no file: no examples, no unigram counts."""
-    found = []
+    results = []
     for name in signature["methods"]:
         parts = MethodName.parsed(name)
         needs = LINKING_FUNCTIONS[name].needs if name in LINKING_FUNCTIONS else ""
         if not parts.n_shots and needs != "unigrams" and (name in FAMILIES or parts.id in prompts()):
-            found.append(name)
-    return found
+            results.append(name)
+    return results
 
 
 def _options(stated: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,13 +214,13 @@ def _moved(method: str, table: Scored, again: Scored, rows: list[int], dtype: st
     ids = again.arrow(["item_id"])["item_id"].to_pylist()
     for name in names:
         stated = table.arrow([name])[name].take(rows).to_pandas().to_numpy(float)
-        made = again.arrow([name])[name].to_pandas().to_numpy(float)
-        far = ~np.isclose(stated, made, rtol=0, atol=allowed, equal_nan=True)
+        created = again.arrow([name])[name].to_pandas().to_numpy(float)
+        far = ~np.isclose(stated, created, rtol=0, atol=allowed, equal_nan=True)
         if n := int(far.sum()):
             first = int(np.flatnonzero(far)[0])
             yield (
                 f"column {name} is not what the model gives in {n} of {len(rows)} re-scored item(s): of "
-                f"{ids[first]} the table says {magnitude(stated[first])}, the model gives {magnitude(made[first])}"
+                f"{ids[first]} the table says {magnitude(stated[first])}, the model gives {magnitude(created[first])}"
             )
             return
 
@@ -245,9 +245,9 @@ def record_problems(file: Path, table: Scored) -> Iterator[str]:
         yield f"{path.name}: submitter {record['submitter'][:80]!r} cannot name a file"
     elif inside:
         wanted = submission_path(table.signature, record["submitter"], sha256_of_file(file))
-        found = "/".join(file.parts[-4:])
-        if found != wanted:
-            yield f"the path is {found}, expected {wanted}"
+        result = "/".join(file.parts[-4:])
+        if result != wanted:
+            yield f"the path is {result}, expected {wanted}"
 
 
 def hub_store(repo_id: str, corpus: str) -> tuple[Path, dict[str, Any]]:
@@ -297,4 +297,6 @@ def refuse(file: str | Path, verdict: Verdict) -> None:
         BankError: there are problems.
     """
     if verdict.problems:
-        raise BankError(f"{file}: the store does not accept it:\n" + "\n".join(f"  {one}" for one in verdict.problems))
+        raise BankError(
+            f"{file}: the store does not accept it:\n" + "\n".join(f"  {problem}" for problem in verdict.problems)
+        )

@@ -89,14 +89,14 @@ def submit(
         content = {path: file.read_bytes(), record_path(path): _json(record)}
 
     def propose() -> str:
-        made = repository.api.create_commit(
+        created = repository.api.create_commit(
             repo_id,
             [CommitOperationAdd(name, data) for name, data in content.items()],
             commit_message=f"Add {table.model} on {table.corpus}"[:200],
             repo_type="dataset",
             create_pr=True,
         )
-        return str(made.pr_url)
+        return str(created.pr_url)
 
     return Submitted(path=path, url=with_retries(f"submit to {repo_id}", propose))
 
@@ -132,14 +132,14 @@ def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: b
         return ""
 
     def propose() -> str:
-        made = repository.api.create_commit(
+        created = repository.api.create_commit(
             repo_id,
             [CommitOperationAdd(beside, _json({"reason": reason.strip(), "date": date}))],
             commit_message=f"Withdraw {path.rpartition('/')[2]}",
             repo_type="dataset",
             create_pr=True,
         )
-        return str(made.pr_url)
+        return str(created.pr_url)
 
     return with_retries(f"withdraw from {repo_id}", propose)
 

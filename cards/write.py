@@ -147,8 +147,8 @@ def write_bank(
         take_probes(draft.root, draft.manifest, probed)
         declare(draft.manifest, features or {})
         state_licences(draft.manifest, licences or {})
-        said = {"title": title, "authors": list(authors), "contact": contact, "published": published}
-        draft.manifest |= {name: text for name, text in said.items() if text}
+        message = {"title": title, "authors": list(authors), "contact": contact, "published": published}
+        draft.manifest |= {name: text for name, text in message.items() if text}
         _write(draft, reports or {}, texts=texts, command=command)
     return root
 
@@ -159,15 +159,15 @@ def _write(draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command
     _refuse_other_results(draft, summary)
     # beside the new state: what a killed writer leaves is removed with it
     with tempfile.TemporaryDirectory(dir=draft.root.parent) as folder_of_reports:
-        made = Path(folder_of_reports)
+        created = Path(folder_of_reports)
         for name, part in reports.items():
-            part.save(made / REPORTS / name)
-        _leave_out_texts(draft, texts, made)
+            part.save(created / REPORTS / name)
+        _leave_out_texts(draft, texts, created)
         _write_tables(draft, summary)
         for name in reports:
             shutil.rmtree(draft.root / REPORTS / name, ignore_errors=True)
             (draft.root / REPORTS).mkdir(exist_ok=True)
-            shutil.move(made / REPORTS / name, draft.root / REPORTS / name)
+            shutil.move(created / REPORTS / name, draft.root / REPORTS / name)
     finish(draft.root, draft.manifest, summary, command=command)
 
 
@@ -185,8 +185,8 @@ def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
         key = (corpus, draft.manifest["scores"][corpus][slug]["model"]["name"])
         if (corpus, slug) in draft.scored or key not in before:
             continue
-        if found := differing(before[key], now.get(key, summary.head(0))):
-            raise BankError(f"the results of this bank are not those of its tables: {found[0]}; write the bank again")
+        if result := differing(before[key], now.get(key, summary.head(0))):
+            raise BankError(f"the results of this bank are not those of its tables: {result[0]}; write the bank again")
 
 
 def _name_reports(reports: Mapping[str, Report]) -> None:
@@ -299,28 +299,28 @@ def remove_model(folder: str | Path, model: str, *, corpus: str = "") -> Path:
     scores = read_manifest(Path(folder))["scores"]
     if corpus and corpus not in scores:
         raise unknown_name("scored corpus", corpus, scores)
-    asked = {corpus: scores[corpus]} if corpus else scores
-    which = [(name, slug) for name, models in asked.items() if (slug := split_of(models, model))]
+    requested = {corpus: scores[corpus]} if corpus else scores
+    which = [(name, slug) for name, models in requested.items() if (slug := split_of(models, model))]
     if not which:
-        raise unknown_name("model", model, sorted({slug for models in asked.values() for slug in models}))
+        raise unknown_name("model", model, sorted({slug for models in requested.values() for slug in models}))
     return remove_scores(folder, which)
 
 
 def split_of(models: Mapping[str, Mapping[str, Any]], model: str) -> str:
     """Return the split of a model that is named by split, name or id; "" = it is none of these."""
-    known = ((slug, one["model"]) for slug, one in sorted(models.items()))
-    return next((slug for slug, one in known if model in (slug, one["name"], one["model_id"])), "")
+    known = ((slug, member["model"]) for slug, member in sorted(models.items()))
+    return next((slug for slug, entry in known if model in (slug, entry["name"], entry["model_id"])), "")
 
 
 def package_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that numbers depend on."""
-    found = {"python": platform.python_version()}
+    results = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            results[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            results[name] = "not installed"
+    return results
 
 
 def strip_texts(bank: str | Path, out: str | Path) -> Path:

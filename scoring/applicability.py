@@ -111,17 +111,17 @@ def with_samples(
     ['direct', 'rating_7_free@10samples@t0.7']
     """
     parts = {name: MethodName.parsed(name) for name in names}
-    known = prompts_of(prompts, asked=[one.id for name, one in parts.items() if name not in FAMILIES])
+    known = prompts_of(prompts, asked=[value.id for name, value in parts.items() if name not in FAMILIES])
     in_order(names, known)
-    writes = [name for name, one in parts.items() if one.id in known and known[one.id].readout == "generation"]
+    writes = [name for name, entry in parts.items() if entry.id in known and known[entry.id].readout == "generation"]
     if not writes:
         raise ScoringError(
             f"--samples draws answers that the model writes, and {', '.join(names)} reads probabilities; add a method "
             "that ends in _free, as in -m rating_7_free or -m yes_no_free"
         )
     return [
-        str(replace(one, n_samples=n_samples, temperature=temperature)) if name in writes else name
-        for name, one in parts.items()
+        str(replace(member, n_samples=n_samples, temperature=temperature)) if name in writes else name
+        for name, member in parts.items()
     ]
 
 
@@ -139,9 +139,9 @@ def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts:
     if not names:
         return chosen_methods(items, None, prompts=prompts)
     empty = why_not_asked(items, names, prompts=prompts)
-    said = f"methods as in the bank: {', '.join(names)}"
+    text = f"methods as in the bank: {', '.join(names)}"
     return Chosen(
-        methods=tuple(names), notes=(f"{said} (no score by {', '.join(empty)}: for no item here)" if empty else said,)
+        methods=tuple(names), notes=(f"{text} (no score by {', '.join(empty)}: for no item here)" if empty else text,)
     )
 
 
@@ -160,8 +160,8 @@ def why_not_asked(
     """
     kinds = _kinds(items)
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
-    asked = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}
-    return {name: _why_not(prompt, kinds) for name, prompt in asked.items() if not _n_fitting(prompt, kinds)}
+    requested = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}
+    return {name: _why_not(prompt, kinds) for name, prompt in requested.items() if not _n_fitting(prompt, kinds)}
 
 
 def _refuse_idle(name: str, items: datasets.Dataset) -> None:
@@ -184,18 +184,18 @@ def _usual(kinds: Mapping[tuple[str, str], int], *, corpus: str) -> Chosen:
     if any(primary(language) == "en" for _, language in kinds):
         return Chosen(methods=USUAL_OF_SENTENCES if of_sentences else USUAL)
     in_their_language = USUAL_OF_SENTENCES[1:] if of_sentences else USUAL_ELSEWHERE.values()
-    found = [name for name in in_their_language if _n_fitting(known[name], kinds)]
-    if of_sentences and found:
-        return Chosen(methods=(DIRECT, *found))
+    results = [name for name in in_their_language if _n_fitting(known[name], kinds)]
+    if of_sentences and results:
+        return Chosen(methods=(DIRECT, *results))
     languages = ", ".join(sorted({language for _, language in kinds}))
-    said = (
-        f"{corpus} is in {languages}, so it is asked about in its own language: {', '.join(found)} in place of "
+    text = (
+        f"{corpus} is in {languages}, so it is asked about in its own language: {', '.join(results)} in place of "
         f"{', '.join(USUAL[1:])}"
-        if found
+        if results
         else f"{corpus} is in {languages}, in which no prompt for such items ships with pairbank: {DIRECT} alone "
         "(--prompts takes prompts of your own)"
     )
-    return Chosen(methods=(DIRECT, *found), notes=(said,))
+    return Chosen(methods=(DIRECT, *results), notes=(text,))
 
 
 def _n_fitting(prompt: Prompt, kinds: Mapping[tuple[str, str], int]) -> int:

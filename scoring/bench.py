@@ -89,11 +89,11 @@ def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT
     }
     others |= _peers(scorer, requests)
     ours = [_timed(lambda: _ours(scorer, requests), scorer)]
-    found: dict[str, list[_Timed]] = {name: [] for name in others}
+    results: dict[str, list[_Timed]] = {name: [] for name in others}
     beside: dict[str, list[tuple[_Timed, _Timed]]] = {name: [] for name in others}
     for _ in range(repeats):
         for name, run in others.items():
-            found[name].append(_timed(run, scorer))
+            results[name].append(_timed(run, scorer))
             if name not in (TOKENISING, PLANNING):
                 ours.append(_timed(lambda: _ours(scorer, requests), scorer))
             beside[name].append((ours[-2] if len(ours) > 1 else ours[-1], ours[-1]))
@@ -103,21 +103,21 @@ def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT
         "n_distinct_tokens": n_distinct_nodes(encoded),
         "n_sequence_tokens": sum(len(request.ids) - 1 for request in encoded),
     }
-    first = _row(OURS, ours, [(one, one) for one in ours], ours[-1].sums, counts)
-    return [first, *(_row(name, found[name], beside[name], ours[-1].sums, counts) for name in others)]
+    first = _row(OURS, ours, [(our, our) for our in ours], ours[-1].sums, counts)
+    return [first, *(_row(name, results[name], beside[name], ours[-1].sums, counts) for name in others)]
 
 
 def _peers(scorer: CausalScorer, requests: Sequence[Request]) -> dict[str, Run]:
     """Return what is installed and can be imported; what only seems to be installed is named and takes no part."""
     known = {MINICONS: (("minicons",), _minicons), HFLM: (("lm_eval",), _hflm), VLLM: (("lm_eval", "vllm"), _vllm)}
-    found: dict[str, Run] = {}
-    for name, (packages, made) in known.items():
+    results: dict[str, Run] = {}
+    for name, (packages, created) in known.items():
         if all(importlib.util.find_spec(package) for package in packages):
             try:
-                found[name] = made(scorer, requests)
+                results[name] = created(scorer, requests)
             except ImportError as error:
                 logger.warning("%s is not timed: it is installed incompletely (%s)", name, error)
-    return found
+    return results
 
 
 def _timed(run: Run, scorer: CausalScorer) -> _Timed:
@@ -239,12 +239,12 @@ def _vllm_peer(folder: str, dtype: str) -> Any:  # noqa: ANN401 - without types
 def _lm_eval(peer: Any, requests: Sequence[Request]) -> Callable[[], list[float]]:  # noqa: ANN401 - without types
     from lm_eval.api.instance import Instance
 
-    asked = [
+    requested = [
         Instance(request_type="loglikelihood", doc={}, arguments=(r.context, r.target), idx=i)
         for i, r in enumerate(requests)
     ]
 
     def run() -> list[float]:
-        return [float(pair[0]) for pair in peer.loglikelihood(asked, disable_tqdm=True)]
+        return [float(pair[0]) for pair in peer.loglikelihood(requested, disable_tqdm=True)]
 
     return run

@@ -115,8 +115,8 @@ class TokensOnly:
 
     def __init__(self, model: str) -> None:
         self.tokenizer = tokenizer_named(model)
-        asked = reference_of(model)
-        name = name_at(located(asked.id, gguf_file=None).name, asked.revision)
+        requested = reference_of(model)
+        name = name_at(located(requested.id, gguf_file=None).name, requested.revision)
         self.info = ModelInfo(
             name=name,
             model_id=name,
@@ -162,12 +162,12 @@ def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:
     """
     from transformers import AutoConfig
 
-    asked = reference_of(model)
-    checkpoint = located(asked.id, gguf_file=None)
+    requested = reference_of(model)
+    checkpoint = located(requested.id, gguf_file=None)
     options: dict[str, Any] = {"gguf_file": checkpoint.gguf_file} if checkpoint.gguf_file else {}
-    options |= {"revision": asked.revision} if asked.revision else {}
+    options |= {"revision": requested.revision} if requested.revision else {}
     config = AutoConfig.from_pretrained(checkpoint.path, **options)
-    return shape_of_config(config, name=name_at(checkpoint.name, asked.revision), dtype=dtype)
+    return shape_of_config(config, name=name_at(checkpoint.name, requested.revision), dtype=dtype)
 
 
 def shape_of_config(config: Any, *, name: str, dtype: str = "bfloat16") -> Shape:  # noqa: ANN401 - a configuration
@@ -249,7 +249,7 @@ def work_of(
 
 def work_of_rows(rows: Sequence[Any], methods: Sequence[Method], tokens: TokensOnly, *, kind: Kind) -> Work:
     """Return the work of one unit."""
-    asked = [
+    requested = [
         request
         for method in methods
         if not isinstance(method, WritingMethod)
@@ -257,9 +257,9 @@ def work_of_rows(rows: Sequence[Any], methods: Sequence[Method], tokens: TokensO
         if method.applies_to(row)
         for request in method.requests(row, tokens)
     ]
-    distinct = list(dict.fromkeys(tokens.encode(asked)))
-    n_numbers = sum(len(method.columns) for method in methods) * len(rows) + len(asked)
-    work = _read(distinct, kind) + Work(n_requests=len(asked), n_numbers=n_numbers)
+    distinct = list(dict.fromkeys(tokens.encode(requested)))
+    n_numbers = sum(len(method.columns) for method in methods) * len(rows) + len(requested)
+    work = _read(distinct, kind) + Work(n_requests=len(requested), n_numbers=n_numbers)
     for method in methods:
         if isinstance(method, WritingMethod):
             asks = [ask for row in rows if method.applies_to(row) for ask in method.asks(row, tokens)]
@@ -341,7 +341,9 @@ def _as_asked(rng: np.random.Generator, n_tokens: int) -> list[EncodedRequest]:
     """Return sentences and, three times as many tokens, questions with two answers each; lengths are as of BLiMP."""
     sentences = [EncodedRequest(ids=(0, *rng.integers(1, 49_000, 14).tolist()), start=1) for _ in range(n_tokens // 56)]
     questions = [(0, *rng.integers(1, 49_000, 60).tolist()) for _ in range(n_tokens // 80)]
-    return sentences + [EncodedRequest(ids=(*one, answer), start=61) for one in questions for answer in (1, 2)]
+    return sentences + [
+        EncodedRequest(ids=(*question, answer), start=61) for question in questions for answer in (1, 2)
+    ]
 
 
 def _silent(_n: int) -> None:

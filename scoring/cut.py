@@ -75,8 +75,8 @@ class _Whole:
                 features = table.dataset.features
                 for column in _made(table, name):
                     self._types.setdefault(column, (features.arrow_schema.field(column).type, features[column]))
-        made = {MODEL, *self._types}
-        self._items = self._longest.dataset.remove_columns([n for n in self._longest.column_names if n in made])
+        created = {MODEL, *self._types}
+        self._items = self._longest.dataset.remove_columns([n for n in self._longest.column_names if n in created])
         self._ids = self._items["item_id"][:]
         texts = zip(*(self._items[name][:] for name in TEXTS), strict=True)
         self._texts = dict(zip(self._ids, texts, strict=True))
@@ -87,9 +87,9 @@ class _Whole:
 
         if list(self.methods) == list(table.methods) and table.dataset["item_id"][:] == self._ids:
             return table
-        own = table.dataset.with_format("arrow")[:]
-        ids = own["item_id"].to_pylist()
-        for item_id, *texts in zip(ids, *(own[name].to_pylist() for name in TEXTS), strict=True):
+        own_values = table.dataset.with_format("arrow")[:]
+        ids = own_values["item_id"].to_pylist()
+        for item_id, *texts in zip(ids, *(own_values[name].to_pylist() for name in TEXTS), strict=True):
             if self._texts.get(item_id) != tuple(texts):
                 raise BankError(
                     f"{self._where}: item {item_id} of {table.model} is not in the table of {self._longest.model}, or "
@@ -97,15 +97,19 @@ class _Whole:
                 )
         places = {item_id: place for place, item_id in enumerate(ids)}
         order = pa.array([places.get(item_id) for item_id in self._ids], pa.int64())
-        found: pa.Table = self._items.with_format("arrow")[:]
-        found = found.append_column(MODEL, pa.array([table.model] * len(found), pa.string()))
+        result: pa.Table = self._items.with_format("arrow")[:]
+        result = result.append_column(MODEL, pa.array([table.model] * len(result), pa.string()))
         for name, (kind, _) in self._types.items():
-            column = own[name].combine_chunks().take(order) if name in own.column_names else pa.nulls(len(found), kind)
-            found = found.append_column(name, column)
+            column = (
+                own_values[name].combine_chunks().take(order)
+                if name in own_values.column_names
+                else pa.nulls(len(result), kind)
+            )
+            result = result.append_column(name, column)
         kinds = {name: feature for name, (_, feature) in self._types.items()}
         features = datasets.Features({**self._items.features, MODEL: datasets.Value("string"), **kinds})
         dataset = datasets.Dataset(
-            found.cast(features.arrow_schema),
+            result.cast(features.arrow_schema),
             info=datasets.DatasetInfo(features=features),
             fingerprint=sha256_of_text(table.dataset._fingerprint, self._items._fingerprint, *kinds),
         )
@@ -124,25 +128,27 @@ class _Shared:
         self._where = f"corpus {first.corpus!r}: {', '.join(dict.fromkeys(table.model for table in tables))}"
         ids = [set(table.dataset["item_id"][:]) for table in tables]
         everywhere = set.intersection(*ids)
-        self.ids = [one for one in first.dataset["item_id"][:] if one in everywhere]
+        self.ids = [member for member in first.dataset["item_id"][:] if member in everywhere]
         if not self.ids:
             raise BankError(
                 f"{self._where} share no item; import others' results with --items, by the corpus that was scored, so "
                 "that their items are its items"
             )
         hashes = [method_hashes(table.signature) for table in tables]
-        self.methods = [name for name, found in hashes[0].items() if all(one.get(name) == found for one in hashes)]
+        self.methods = [
+            name for name, result in hashes[0].items() if all(entry.get(name) == result for entry in hashes)
+        ]
         if not self.methods:
             names = "; ".join(f"{table.model}: {', '.join(table.methods)}" for table in tables)
             raise BankError(f"{self._where} share no method in the same wording ({names})")
-        made = {
+        created = {
             column
             for table in tables
             for name in table.methods
             if name not in self.methods
             for column in _made(table, name)
         }
-        columns = set.intersection(*(set(table.dataset.column_names) for table in tables)) - made
+        columns = set.intersection(*(set(table.dataset.column_names) for table in tables)) - created
         self.columns = [name for name in first.dataset.column_names if name in columns]
         self._texts = corpus_signature(self._items(first), {})["items_sha256"]
 
@@ -182,6 +188,6 @@ def _n_by_flag(dataset: datasets.Dataset, method: str) -> dict[str, int]:
     """Return how many items have each flag of a method, and of how many there is no score (`not_imported`)."""
     name = ScoreColumns(method).flags
     cells = dataset[name][:] if name in dataset.column_names else []
-    found = dict(Counter(flag for flags in cells if flags is not None for flag in flags))
+    results = dict(Counter(flag for flags in cells if flags is not None for flag in flags))
     n_none = sum(flags is None for flags in cells)
-    return found | ({"not_imported": n_none} if n_none else {})
+    return results | ({"not_imported": n_none} if n_none else {})

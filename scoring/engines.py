@@ -38,23 +38,25 @@ def engine_differences(reference: Scored, other: Scored) -> pd.DataFrame:
     """
     if reference.dataset["item_id"][:] != other.dataset["item_id"][:] or reference.methods != other.methods:
         raise ScoringError(f"{reference.corpus}: expected two tables of the same items and methods to compare")
-    here, there = reference.to_pandas(), other.to_pandas()
-    known = columns_of(reference.methods, here.columns)
-    return pd.DataFrame([_of_method(here, there, method, columns) for method, columns in known.items()])
+    current, present = reference.to_pandas(), other.to_pandas()
+    known = columns_of(reference.methods, current.columns)
+    return pd.DataFrame([_of_method(current, present, method, columns) for method, columns in known.items()])
 
 
-def _of_method(here: pd.DataFrame, there: pd.DataFrame, method: str, columns: Sequence[str]) -> Mapping[str, object]:
+def _of_method(
+    current: pd.DataFrame, present: pd.DataFrame, method: str, columns: Sequence[str]
+) -> Mapping[str, object]:
     names = ScoreColumns(method)
     compared_in_nats = (names.ranks("good"), names.ranks("bad"))  # ranks move where tokens are nearly as probable
-    axis = names.delta if here[names.delta].notna().any() else names.good
-    one, two = (table[axis].to_numpy(dtype=np.float64) for table in (here, there))
-    gaps = np.abs(one - two)
-    differ = np.isnan(one) != np.isnan(two)
+    axis = names.delta if current[names.delta].notna().any() else names.good
+    entry, two = (table[axis].to_numpy(dtype=np.float64) for table in (current, present))
+    gaps = np.abs(entry - two)
+    differ = np.isnan(entry) != np.isnan(two)
     parts = 0.0
     for name in columns:
         if name in (axis, *compared_in_nats):
             continue
-        largest, others = _column_differences(here[name], there[name])
+        largest, others = _column_differences(current[name], present[name])
         parts, differ = max(parts, largest), differ | others
     n = int(np.isfinite(gaps).sum())
     return {
@@ -62,17 +64,17 @@ def _of_method(here: pd.DataFrame, there: pd.DataFrame, method: str, columns: Se
         "n": n,
         "median": float(np.nanmedian(gaps)) if n else np.nan,
         "max": float(np.nanmax(gaps)) if n else np.nan,
-        "worst_item": here["item_id"][int(np.nanargmax(gaps))] if n else "",
-        "sign_changes": int((np.sign(one) * np.sign(two) < 0).sum()),
+        "worst_item": current["item_id"][int(np.nanargmax(gaps))] if n else "",
+        "sign_changes": int((np.sign(entry) * np.sign(two) < 0).sum()),
         "max_token": parts,
         "other": int(differ.sum()),
     }
 
 
-def _column_differences(one: Iterable[object], two: Iterable[object]) -> tuple[float, BoolArray]:
+def _column_differences(entry: Iterable[object], two: Iterable[object]) -> tuple[float, BoolArray]:
     """Return the largest difference of numbers, or of numbers in lists, and in which rows something else differs."""
     largest, differ = 0.0, []
-    for a, b in zip(one, two, strict=True):
+    for a, b in zip(entry, two, strict=True):
         left, right = _numbers(a), _numbers(b)
         if left is None or right is None:
             differ.append(repr(a) != repr(b))

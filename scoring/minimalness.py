@@ -93,9 +93,9 @@ def add_minimalness(
         ModelLoadError: sentence-transformers is not installed, or no such model.
     """
     table = _table(items)
-    there = [name for name in COLUMNS if name in table.column_names]
-    if there not in ([], ["edit_distance"]):
-        raise _already(there[0])
+    present = [name for name in COLUMNS if name in table.column_names]
+    if present not in ([], ["edit_distance"]):
+        raise _already(present[0])
     good, bad = _sides(table)
     names = table["item_id"][:]
     distances: list[float | None] = [None] * len(table)
@@ -106,7 +106,7 @@ def add_minimalness(
             if chosen is None or isinstance(chosen, str | Path)
             else chosen
         )
-        found = _cosine_distances(
+        result = _cosine_distances(
             [good[row] for row in rows],
             [bad[row] for row in rows],
             [names[row] for row in rows],
@@ -114,7 +114,7 @@ def add_minimalness(
             over_length=over_length,
             tell=progress or (lambda _n, _all: None),
         )
-        for row, distance in zip(rows, found, strict=True):
+        for row, distance in zip(rows, result, strict=True):
             distances[row], source[row] = distance, None if distance is None else embedder.id
     table = _with_column(_with_edit_distance(table, good, bad), "cosine_distance", pa.array(distances, pa.float64()))
     table = _with_column(table, "cosine_distance_model", pa.array(source, pa.string()))
@@ -156,8 +156,8 @@ class SentenceTransformerEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector a text, shape (texts, dimensions)."""
-        made = self.model.encode(list(texts), batch_size=64, show_progress_bar=False, convert_to_numpy=True)
-        return np.asarray(made, dtype=np.float32)
+        created = self.model.encode(list(texts), batch_size=64, show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(created, dtype=np.float32)
 
 
 def load_embedder(
@@ -187,8 +187,8 @@ def load_embedder(
             f"cannot load embedding model {str(folder or model_id)!r}: {error}; expected a sentence-transformers "
             "model: a folder or a Hub id"
         ) from error
-    found = fingerprint(folder) if folder else _commit(model)
-    return SentenceTransformerEmbedder(model, f"{model_id}@{found or revision or 'unknown'}")
+    result = fingerprint(folder) if folder else _commit(model)
+    return SentenceTransformerEmbedder(model, f"{model_id}@{result or revision or 'unknown'}")
 
 
 def _rows_of_embedders(
@@ -284,17 +284,17 @@ def _cosine_distances(
             "length: take a model that reads more, or ask for NaN (over_length='nan', --over-length nan)"
         )
     units = _units(texts, embedder, tell)
-    found: list[float | None] = []
+    results: list[float | None] = []
     for a, b in pairs:
         if a is None or b is None:
-            found.append(None)
+            results.append(None)
         elif a == b:
-            found.append(0.0)
+            results.append(0.0)
         elif a in cut or b in cut:
-            found.append(float("nan"))
+            results.append(float("nan"))
         else:
-            found.append(max(0.0, 1.0 - float(units[number[a]] @ units[number[b]])))
-    return found
+            results.append(max(0.0, 1.0 - float(units[number[a]] @ units[number[b]])))
+    return results
 
 
 def _units(texts: Sequence[str], embedder: Embedder, tell: Progress) -> npt.NDArray[np.float64]:
@@ -321,8 +321,8 @@ def _kept_or_made(path: Path, texts: Sequence[str], embedder: Embedder) -> Embed
             kept: Embeddings = np.load(path)
             return kept
         logger.warning("%s is damaged; its texts are embedded anew", path)
-    made = embedder.embed(texts)
+    created = embedder.embed(texts)
     with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
-        np.save(handle, made)
+        np.save(handle, created)
     write_text(seal, sha256_of_file(path))
-    return made
+    return created

@@ -93,17 +93,17 @@ def score(
         prompts=prompts,
         seed=seed,
     )
-    tell = progress or (lambda _done, _total: None)
+    notify = progress or (lambda _done, _total: None)
     units = units_of(len(items), work.methods)
     is_stored = isinstance(model, _Absent)
     if not is_stored and isinstance(model, Workers):
-        work.share_out(model, units, tell)
+        work.share_out(model, units, notify)
         is_stored = True
     shards: dict[str, list[pa.Table]] = {method.name: [] for method in work.methods}
     run = work.run()
     if isinstance(model, _Absent) and model.joining is not None:
         model.joining.refuse_missing(work, run, units)
-    for tables in work.stored(run, units) if is_stored else work.tables(run, units, tell):
+    for tables in work.stored(run, units) if is_stored else work.tables(run, units, notify):
         for name, table in tables.items():
             shards[name].append(table)
     run.pack(shards)
@@ -219,11 +219,11 @@ def score_part(
     """
     work = _work(items, model, **asked)
     units = units_of(len(items), work.methods)
-    chosen, tell = part.chosen(units, n_before=n_before), progress or (lambda _done, _total: None)
+    chosen, notify = part.chosen(units, n_before=n_before), progress or (lambda _done, _total: None)
     if isinstance(model, Workers):
-        work.share_out(model, chosen, tell)
+        work.share_out(model, chosen, notify)
     else:
-        for _tables in work.tables(work.run(), chosen, tell):
+        for _tables in work.tables(work.run(), chosen, notify):
             pass
     return PartScored(n_units=len(chosen), n_units_of_all=len(units))
 
@@ -269,8 +269,8 @@ class _Work:
 
     def rows(self, unit: Unit) -> list[dict[str, Any]]:
         """Return a unit's items."""
-        found: list[dict[str, Any]] = self.items.select(range(unit.start, unit.stop)).to_list()
-        return found
+        results: list[dict[str, Any]] = self.items.select(range(unit.start, unit.stop)).to_list()
+        return results
 
     def run(self) -> Run:
         """Return what scores a unit."""

@@ -178,9 +178,9 @@ class Scored:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was scored how, and the first rows."""
-        said = f"{len(self):,} items of {self.corpus}, scored with {self.model}: {', '.join(self.methods)}"
+        text = f"{len(self):,} items of {self.corpus}, scored with {self.model}: {', '.join(self.methods)}"
         few = self.dataset.select(range(min(5, len(self)))).to_pandas()
-        return f"<p>{html.escape(said)}</p>{few.to_html(index=False)}"
+        return f"<p>{html.escape(text)}</p>{few.to_html(index=False)}"
 
     def save(self, path: str | Path, *, bom: bool = False) -> Path:
         """Write one file, of the kind that its suffix names (`pairbank.scoring.table_files`); return its path.
@@ -294,10 +294,10 @@ def _kept(path: Path, _state: tuple[int, ...]) -> Scored:
 def _state_of(path: Path) -> tuple[int, ...]:
     """Return what changes when a file is written anew."""
     try:
-        found = path.stat()
+        result = path.stat()
     except OSError as error:
         raise BankError(f"{path}: cannot be read ({error.strerror})") from error
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
+    return (result.st_ino, result.st_size, result.st_mtime_ns)
 
 
 def _parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
@@ -321,8 +321,8 @@ def _signature_of(path: Path, table: pa.Table) -> Mapping[str, Any]:
         raise BankError(f"{path}: its signature is not JSON ({error}); score again") from error
     if problems := signature_problems(signature):
         raise BankError(f"{path}: its signature is none of pairbank's ({'; '.join(problems[:3])}); score again")
-    found: Mapping[str, Any] = signature
-    return found
+    results: Mapping[str, Any] = signature
+    return results
 
 
 def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
@@ -384,18 +384,18 @@ def with_columns(
     if clash := [name for name in kinds if name in items.column_names]:
         raise ScoringError(f"items already have the column(s) {', '.join(clash)}; score the unscored items")
     items = _without_model(items)
-    own = {MODEL: datasets.Value("string")} | {name: _feature(kind) for name, kind in kinds.items()}
+    own_values = {MODEL: datasets.Value("string")} | {name: _feature(kind) for name, kind in kinds.items()}
     table: pa.Table = items.with_format("arrow")[:]
     table = table.append_column(MODEL, pa.array([model] * len(table), pa.string()))
     for method in methods:
         part = pa.concat_tables(shards[method.name]).combine_chunks()
         for name in part.schema.names:
             table = table.append_column(name, part[name])
-    features = datasets.Features({**items.features, **own})
+    features = datasets.Features({**items.features, **own_values})
     return datasets.Dataset(
         table.cast(features.arrow_schema),
         info=datasets.DatasetInfo(features=features),
-        fingerprint=_fingerprint(items, table.select(list(own))),
+        fingerprint=_fingerprint(items, table.select(list(own_values))),
     )
 
 

@@ -64,47 +64,47 @@ def signature_problems(signature: Any) -> list[str]:  # noqa: ANN401 - JSON is a
     """
     if not isinstance(signature, dict):
         return [f"it is {_short(signature)}; expected a table"]
-    found = []
+    results = []
     for part, names in _TEXTS.items():
         table = signature.get(part)
         if not isinstance(table, dict):
-            found.append(f"{part} is {_short(table)}; expected a table")
+            results.append(f"{part} is {_short(table)}; expected a table")
             continue
         wrong = [name for name in names if not isinstance(table.get(name), str)]
-        found += [f"{part}.{name} is {_short(table.get(name))}; expected a text" for name in wrong]
+        results += [f"{part}.{name} is {_short(table.get(name))}; expected a text" for name in wrong]
     n_items = signature["corpus"].get("n_items") if isinstance(signature.get("corpus"), dict) else 0
     if type(n_items) is not int:
-        found.append(f"corpus.n_items is {_short(n_items)}; expected a whole number")
+        results.append(f"corpus.n_items is {_short(n_items)}; expected a whole number")
     unpinned = signature["corpus"].get("unpinned_files", []) if isinstance(signature.get("corpus"), dict) else []
     if not isinstance(unpinned, list) or not all(isinstance(name, str) for name in unpinned):
-        found.append(f"corpus.unpinned_files is {_short(unpinned)}; expected a list of texts")
+        results.append(f"corpus.unpinned_files is {_short(unpinned)}; expected a list of texts")
     if type(seed := signature.get("seed")) not in (int, str):
-        found.append(f"seed is {_short(seed)}; expected a whole number, or unknown")
+        results.append(f"seed is {_short(seed)}; expected a whole number, or unknown")
     if not isinstance(signature.get("pairbank"), str):
-        found.append(f"pairbank is {_short(signature.get('pairbank'))}; expected a version")
-    return found + _method_problems(signature.get("methods"))
+        results.append(f"pairbank is {_short(signature.get('pairbank'))}; expected a version")
+    return results + _method_problems(signature.get("methods"))
 
 
 def _method_problems(methods: Any) -> list[str]:  # noqa: ANN401 - JSON is any
     if not isinstance(methods, dict) or not methods:
         return [f"methods is {_short(methods)}; expected a table of methods"]
-    found = []
+    results = []
     for name, definition in methods.items():
         if not isinstance(definition, dict) or not isinstance(definition.get("sha256"), str):
-            found.append(f"method {name!r} is {_short(definition)}; expected a table with its sha256")
+            results.append(f"method {name!r} is {_short(definition)}; expected a table with its sha256")
             continue
         for key in ("columns", "cites"):
             texts = definition.get(key, [])
             if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-                found.append(f"method {name!r}: {key} is {_short(texts)}; expected a list of texts")
+                results.append(f"method {name!r}: {key} is {_short(texts)}; expected a list of texts")
         try:
             layout = MethodLayout.from_dict(definition["layout"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            found.append(f"method {name!r}: its layout is none of pairbank's ({error})")
+            results.append(f"method {name!r}: its layout is none of pairbank's ({error})")
             continue
         if layout.method != name:
-            found.append(f"method {name!r}: its layout is that of {layout.method!r}")
-    return found
+            results.append(f"method {name!r}: its layout is that of {layout.method!r}")
+    return results
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any
@@ -146,7 +146,7 @@ def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> di
     # a batch at a time: as Python strings, all texts together would outweigh everything else that scoring holds
     batches = items.with_format(None).select_columns(names).iter(batch_size=1_000)
     rows = (row for batch in batches for row in zip(*(batch[name] for name in names), strict=True))
-    found = {
+    results = {
         "name": items["corpus"][0],
         "version": manifest.get("version", ""),
         "n_items": len(items),
@@ -154,7 +154,7 @@ def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> di
         "manifest": manifest,
     }
     unpinned = sorted(name for name, file in manifest.get("files", {}).items() if file.get("verified") is False)
-    return found | ({"unpinned_files": unpinned} if unpinned else {})
+    return results | ({"unpinned_files": unpinned} if unpinned else {})
 
 
 def unpinned_note(signature: Mapping[str, Any]) -> str | None:

@@ -157,7 +157,7 @@ def _as_os_error() -> Iterator[None]:
     try:
         yield
     except FileCreateError as error:
-        raise next((one for one in error.args if isinstance(one, OSError)), OSError(str(error))) from error
+        raise next((arg for arg in error.args if isinstance(arg, OSError)), OSError(str(error))) from error
 
 
 def _check_length(cell: str, where: str) -> None:
@@ -207,7 +207,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any value of a table
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(entry) for entry in value]
     return value
 
 

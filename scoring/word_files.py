@@ -59,17 +59,17 @@ def read_texts(
     if path.suffix == ".txt":
         with reading(path, ScoringError, remedy="save it as UTF-8"):
             lines = path.read_text(encoding="utf-8-sig").splitlines()
-        found = [text_in_words(str(n), line, language=language) for n, line in enumerate(lines, 1) if line.strip()]
+        results = [text_in_words(str(n), line, language=language) for n, line in enumerate(lines, 1) if line.strip()]
     else:
         table = read_table(path)
-        found = (
+        results = (
             _by_text(table, path, text=text, text_id=text_id, language=language)
             if word is None
             else _by_word(table, path, word=word, text_id=text_id, region=region, language=language)
         )
-    if not found:
+    if not results:
         raise ScoringError(f"{path}: no text; expected a text per line or row")
-    return found
+    return results
 
 
 def _column(table: pd.DataFrame, name: str, path: Path) -> pd.Series[str]:
@@ -79,7 +79,7 @@ def _column(table: pd.DataFrame, name: str, path: Path) -> pd.Series[str]:
 
 
 def _by_text(table: pd.DataFrame, path: Path, *, text: str | None, text_id: str | None, language: str) -> list[Text]:
-    name = text or next((one for one in TEXT_COLUMNS if one in table), None)
+    name = text or next((value for value in TEXT_COLUMNS if value in table), None)
     if name is None:
         raise ScoringError(
             f"{path}: which column is the text? It has {', '.join(map(str, table.columns))}: name it with --text, or "
@@ -88,9 +88,9 @@ def _by_text(table: pd.DataFrame, path: Path, *, text: str | None, text_id: str 
     texts = _column(table, name, path)
     ids = [str(n) for n in range(1, len(table) + 1)] if text_id is None else _column(table, text_id, path).tolist()
     if text_id is not None and len(set(ids)) < len(ids):
-        twice = next(one for one in ids if ids.count(one) > 1)
+        twice = next(entry for entry in ids if ids.count(entry) > 1)
         raise ScoringError(f"{path}: {text_id} {twice!r} stands in several rows; expected one text per row")
-    return [text_in_words(i, one, language=language) for i, one in zip(ids, texts, strict=True) if one.strip()]
+    return [text_in_words(i, member, language=language) for i, member in zip(ids, texts, strict=True) if member.strip()]
 
 
 def _by_word(
@@ -138,14 +138,14 @@ def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], pat
             f"{path}: the word {first['word']!r} stands twice in text {first['text_id']!r}; name words by their "
             "number: --by ID,NUMBER"
         )
-    found = times.assign(_text=wanted["text_id"], _place=wanted[key]).merge(
+    result = times.assign(_text=wanted["text_id"], _place=wanted[key]).merge(
         table.assign(_text=table["text_id"], _place=table[key]).drop(columns=[c for c in by if c in table]),
         on=["_text", "_place"],
         how="left",
         sort=False,
         suffixes=("", "_pairbank"),
     )
-    return found.drop(columns=["_text", "_place"])
+    return result.drop(columns=["_text", "_place"])
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -102,13 +102,13 @@ def text_in_words(id: str, text: str, *, language: str = "en") -> Text:  # noqa:
     if "{" in plain or "}" in plain:
         raise ScoringError(f"text {id}: braces that do not match in {text!r}; expected {{region}}, none within another")
     inside = [""] * len(plain)
-    for n_before, found in enumerate(_BRACES.finditer(text)):
-        first = found.start() - 2 * n_before
-        inside[first : first + len(found[1])] = [found[1]] * len(found[1])
-    words = [(one.start(), one.end()) for one in re.finditer(r"\S+", plain)]
+    for n_before, result in enumerate(_BRACES.finditer(text)):
+        first = result.start() - 2 * n_before
+        inside[first : first + len(result[1])] = [result[1]] * len(result[1])
+    words = [(member.start(), member.end()) for member in re.finditer(r"\S+", plain)]
     if separator(language) == "" and len(words) == 1:
         words = [(place, place + 1) for place in range(*words[0])]
-    regions = [next((one for one in inside[first:last] if one), "") for first, last in words]
+    regions = [next((entry for entry in inside[first:last] if entry), "") for first, last in words]
     return text_of_words(id, [plain[first:last] for first, last in words], regions, language=language)
 
 
@@ -163,8 +163,9 @@ def words(
     Raises:
         ScoringError: a model of another kind, a tokenizer without words' marks, or NaN from the model.
     """
-    given = [
-        text_in_words(str(n), one, language=language) if isinstance(one, str) else one for n, one in enumerate(texts, 1)
+    provided = [
+        text_in_words(str(n), entry, language=language) if isinstance(entry, str) else entry
+        for n, entry in enumerate(texts, 1)
     ]
     corrected = correct and separator(language) == " "
     if isinstance(model, CausalScorer):
@@ -176,11 +177,11 @@ def words(
             f"{model.info.name}: words are read from causal and masked models of transformers, whose tokens are those "
             f"of the text in order; this is scored by the back end {model.info.backend!r}"
         )
-    asked = json.dumps([model.info.key, "words", VERSIONS, corrected, top, window_tokens])
-    scored = pa.concat_tables([_stored(shard, asked, read) for shard in _shards(given)]).to_pandas()
+    requested = json.dumps([model.info.key, "words", VERSIONS, corrected, top, window_tokens])
+    scored = pa.concat_tables([_stored(shard, requested, read) for shard in _shards(provided)]).to_pandas()
     scored.insert(SCORED.names.index("rank"), "surprisal_bits", -scored["logprob_nats"] / np.log(2))
     table: pd.DataFrame = pd.concat(
-        [pd.DataFrame([row for text in given for row in _own_columns(text)]), scored], axis=1
+        [pd.DataFrame([row for text in provided for row in _own_columns(text)]), scored], axis=1
     )
     table.insert(0, "model", model.info.name)
     by_text = table.groupby("text_id", sort=False)
@@ -189,7 +190,7 @@ def words(
             table[f"{column}_lag{lag}"] = by_text[column].shift(lag)
     if not top:
         table = table.drop(columns="top")
-    return table if any(text.regions != ("",) * len(text.spans) for text in given) else table.drop(columns="region")
+    return table if any(text.regions != ("",) * len(text.spans) for text in provided) else table.drop(columns="region")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -209,18 +210,18 @@ class _Reading:
 def _shards(texts: Sequence[Text]) -> Iterator[list[Text]]:
     """Yield texts that are read and stored together: so many characters, or one text that is longer."""
     starts = itertools.accumulate((len(text.text) for text in texts), initial=0)
-    for _, some in itertools.groupby(zip(starts, texts, strict=False), key=lambda one: one[0] // SHARD_CHARACTERS):
+    for _, some in itertools.groupby(zip(starts, texts, strict=False), key=lambda entry: entry[0] // SHARD_CHARACTERS):
         yield [text for _, text in some]
 
 
 def _stored(texts: list[Text], asked: str, read: Callable[[list[Text]], list[_Reading]]) -> pa.Table:
     """Return what a model says of the words of some texts, from the store or read now."""
     key = sha256_of_text(asked, json.dumps([[text.text, text.spans] for text in texts]))
-    found = read_shard(key, SCORED, n_rows=sum(len(text.spans) for text in texts))
-    if found is None:
+    result = read_shard(key, SCORED, n_rows=sum(len(text.spans) for text in texts))
+    if result is None:
         rows = [row for text, of_text in zip(texts, read(texts), strict=True) for row in _rows(text, of_text)]
-        write_shard(key, found := pa.Table.from_pylist(rows, schema=SCORED))
-    return found
+        write_shard(key, result := pa.Table.from_pylist(rows, schema=SCORED))
+    return result
 
 
 def _own_columns(text: Text) -> Iterator[dict[str, Any]]:
@@ -242,20 +243,20 @@ def _rows(text: Text, read: _Reading) -> Iterator[dict[str, Any]]:
     owners = np.array(owners_of(text.text, text.spans, read.offsets))
     pieces = [text.text[start:end] for start, end in itertools.pairwise(read.offsets)]
     for number in range(len(text.spans)):
-        own = np.flatnonzero(owners == number)
-        logprob = float(read.logprobs_nats[own].sum()) if len(own) else float("nan")
-        if len(own):
-            logprob += float(np.nan_to_num(read.begins[own[-1] + 1]) - np.nan_to_num(read.begins[own[0]]))
-        flags = [] if len(own) else [SPLIT_TOKEN]
-        if len(own) and np.isnan(logprob):
+        own_values = np.flatnonzero(owners == number)
+        logprob = float(read.logprobs_nats[own_values].sum()) if len(own_values) else float("nan")
+        if len(own_values):
+            logprob += float(np.nan_to_num(read.begins[own_values[-1] + 1]) - np.nan_to_num(read.begins[own_values[0]]))
+        flags = [] if len(own_values) else [SPLIT_TOKEN]
+        if len(own_values) and np.isnan(logprob):
             flags = [FIRST_TOKEN_UNSCORED]
         yield {
-            "n_tokens": len(own),
-            "tokens": json.dumps([pieces[i] for i in own], ensure_ascii=False),
+            "n_tokens": len(own_values),
+            "tokens": json.dumps([pieces[i] for i in own_values], ensure_ascii=False),
             "logprob_nats": logprob,
-            "rank": read.ranks[own[0]] if len(own) else np.nan,
-            "entropy_bits": read.entropies_bits[own[0]] if len(own) else np.nan,
-            "top": read.tops[own[0]] if len(own) and read.tops else "",
+            "rank": read.ranks[own_values[0]] if len(own_values) else np.nan,
+            "entropy_bits": read.entropies_bits[own_values[0]] if len(own_values) else np.nan,
+            "top": read.tops[own_values[0]] if len(own_values) and read.tops else "",
             "flags": " ".join(flags),
         }
 
@@ -266,13 +267,13 @@ def _masked(texts: Sequence[Text], *, model: MaskedScorer) -> list[_Reading]:
     return [
         _Reading(
             offsets=list(request.offsets or ()),
-            logprobs_nats=own,
-            begins=np.zeros(len(own) + 1),
-            ranks=np.full(len(own), np.nan),
-            entropies_bits=np.full(len(own), np.nan),
+            logprobs_nats=own_values,
+            begins=np.zeros(len(own_values) + 1),
+            ranks=np.full(len(own_values), np.nan),
+            entropies_bits=np.full(len(own_values), np.nan),
             tops=[],
         )
-        for own, request in zip(values, encoded, strict=True)
+        for own_values, request in zip(values, encoded, strict=True)
     ]
 
 
@@ -314,7 +315,7 @@ def _causal(
         [text.text for text in texts], add_special_tokens=False, return_offsets_mapping=True
     )
     all_ids: list[list[int]] = encoding["input_ids"]
-    found = [
+    results = [
         _Reading(
             offsets=token_offsets(places),
             logprobs_nats=np.full(len(ids), np.nan),
@@ -329,21 +330,21 @@ def _causal(
     marks = word_marks(scorer.tokenizer, n_outputs=n_outputs, name=scorer.info.name) if corrected else None
     forward = _Forward(scorer=scorer, marks=None if marks is None or marks.marks_ends else marks, top=top)
     most = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
-    windows = sorted(_windows(all_ids, scorer.info.bos_id, most), key=lambda one: one.n_ids)
+    windows = sorted(_windows(all_ids, scorer.info.bos_id, most), key=lambda member: member.n_ids)
     with scoring_mode(scorer.model):
         for batch in in_batches(
             windows,
-            width=lambda one: one.n_ids,
+            width=lambda entry: entry.n_ids,
             budget_tokens=1 if scorer.one_at_a_time else default_batch_tokens(scorer.model),
             compute=forward,
             model_name=scorer.info.name,
             lanes=n_lanes(scorer.model),
         ):
             for window, rows in batch:
-                _put(found[window.text], window, rows, ids=all_ids[window.text], marks=forward.marks)
-    for read in found:
+                _put(results[window.text], window, rows, ids=all_ids[window.text], marks=forward.marks)
+    for read in results:
         finite(read.logprobs_nats[1 if scorer.info.bos_id is None else 0 :], scorer.info.name)
-    return found
+    return results
 
 
 def _put(read: _Reading, window: _Window, rows: _Rows, *, ids: Sequence[int], marks: WordMarks | None) -> None:
@@ -387,9 +388,9 @@ class _Forward:
 
     def __call__(self, windows: list[_Window]) -> list[tuple[_Window, _Rows]]:
         model = self.scorer.model
-        ids, mask = padded([one.ids for one in windows], pad_id=0, device=input_device(model))
+        ids, mask = padded([window.ids for window in windows], pad_id=0, device=input_device(model))
         logits = model(input_ids=ids, attention_mask=mask, use_cache=False).logits
-        return [(one, self._read(one, logits[row, one.first : one.n_ids])) for row, one in enumerate(windows)]
+        return [(entry, self._read(entry, logits[row, entry.first : entry.n_ids])) for row, entry in enumerate(windows)]
 
     def _read(self, window: _Window, logits: torch.Tensor) -> _Rows:
         # the last row has no token of this window: its column 0 is read, and left out by `_put`
@@ -397,8 +398,8 @@ class _Forward:
         most = BLOCK_LOGITS.get(logits.device.type, BLOCK_LOGITS_ACCELERATOR)
         n_rows = max(1, most // logits.shape[-1])
         parts = [
-            self._chunk(rows.float(), own)
-            for rows, own in zip(torch.split(logits, n_rows), torch.split(tokens, n_rows), strict=True)
+            self._chunk(rows.float(), own_values)
+            for rows, own_values in zip(torch.split(logits, n_rows), torch.split(tokens, n_rows), strict=True)
         ]
         values = torch.cat([part for part, _ in parts], dim=1).cpu().numpy().astype(np.float64)
         is_start = self.marks is not None and window.start == 0
@@ -442,8 +443,8 @@ class _Forward:
     def _unmarked(self, row: torch.Tensor, others: IntArray) -> FloatArray:
         """Return the log-probability of the tokens that do not begin a word, (1,)."""
         mass = row[:, torch.from_numpy(others).to(row.device)].logsumexp(-1) - row.logsumexp(-1)
-        found: FloatArray = mass.cpu().numpy().astype(np.float64)
-        return found
+        result: FloatArray = mass.cpu().numpy().astype(np.float64)
+        return result
 
     def _tops(self, probabilities: torch.Tensor) -> list[str]:
         best = probabilities.topk(min(self.top, probabilities.shape[-1]), dim=-1)

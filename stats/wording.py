@@ -204,7 +204,7 @@ def n_items(n: Iterable[int]) -> str:
     >>> n_items([1000, 900])
     'n = 900 to 1,000'
     """
-    counts = [int(one) for one in n]
+    counts = [int(entry) for entry in n]
     least, most = min(counts), max(counts)
     return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"
 

@@ -120,10 +120,10 @@ def check_on_scale(value: float | None, scale: str | None, where: str, column: s
     Raises:
         CorpusError: it is outside.
     """
-    found = _SCALE.fullmatch(scale or "")
-    if value is not None and found and not 1 <= value <= int(found[1]):
+    result = _SCALE.fullmatch(scale or "")
+    if value is not None and result and not 1 <= value <= int(result[1]):
         raise CorpusError(
-            f"{where}: column {column!r} holds {value:g}, expected a rating from 1 to {found[1]} ({scale}); correct "
+            f"{where}: column {column!r} holds {value:g}, expected a rating from 1 to {result[1]} ({scale}); correct "
             "it, or declare another scale"
         )
 
@@ -161,8 +161,8 @@ def mark_before(text: str) -> str:
     >>> [mark_before(text) for text in ("*Ann leaved.", "?? Ann leaved.", "¿Qué?", "Ann left*.", "#1 is in.")]
     ['*', '?? ', '', '', '#']
     """
-    found = _MARKS.match(text)
-    return found[0] if found else ""
+    result = _MARKS.match(text)
+    return result[0] if result else ""
 
 
 def foreign_letters(text: str) -> set[str]:

@@ -146,11 +146,11 @@ class ColumnMap:
     def _long(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
         for group in self._groups(rows, where):
             try:
-                found = list(self._pairs_of(group, where))
+                results = list(self._pairs_of(group, where))
             except CorpusError as error:
                 bad_row(error)
                 continue
-            yield from found
+            yield from results
 
     def _groups(self, rows: NumberedRows, where: str) -> Iterator[list[tuple[int, Row]]]:
         """Yield the rows of each pair, pairs in the order of their first rows."""
@@ -186,8 +186,8 @@ class ColumnMap:
         if others := by_value.keys() - self._named_values:
             raise CorpusError(f"{at}: label {label.column!r} is {sorted(others)[0]!r}, which the map does not name")
         for better, worse in self._choices:
-            goods = [found for value, found_rows in by_value.items() if value in better for found in found_rows]
-            bads = [found for value, found_rows in by_value.items() if value in worse for found in found_rows]
+            goods = [found_row for value, found_rows in by_value.items() if value in better for found_row in found_rows]
+            bads = [result for value, found_rows in by_value.items() if value in worse for result in found_rows]
             if (len(goods), len(bads)) != (1, 1):
                 raise CorpusError(
                     f"{at}: {len(goods)} better and {len(bads)} worse rows, expected one of each; check the ids of "
@@ -219,8 +219,8 @@ class ColumnMap:
         return cells if of_a_side else dict(self.fixed) | cells
 
     def _side(self, row: Row, where: str, side: str) -> dict[str, Any]:
-        found = self._cells(row, where, of_a_side=True)
-        return {f"{OF_A_SIDE[name]}_{side}": cell for name, cell in found.items()}
+        result = self._cells(row, where, of_a_side=True)
+        return {f"{OF_A_SIDE[name]}_{side}": cell for name, cell in result.items()}
 
     def _meaning(self, name: str, cell: Any) -> Any:  # noqa: ANN401 - a cell is what the file has
         known = self.values.get(name)
@@ -261,21 +261,21 @@ def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell i
     if pieces := FIELD.findall(path):
         cells = {piece: value_at(row, piece, where) for piece in pieces}
         return _filled(path, cells, where) if any(cell not in (None, "") for cell in cells.values()) else None
-    found: Any = row
+    result: Any = row
     for step in path.split("."):
-        if isinstance(found, str):
+        if isinstance(result, str):
             try:
-                found = _parsed(found)
+                result = _parsed(result)
             except RepeatedKeyError as error:
                 raise CorpusError(f"{where}: key {error.args[0]!r} occurs twice in one object; leave one") from error
-        if isinstance(found, Mapping) and step in found:
-            found = found[step]
-        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-            found = found[int(step)]
+        if isinstance(result, Mapping) and step in result:
+            result = result[step]
+        elif isinstance(result, list) and step.isdecimal() and int(step) < len(result):
+            result = result[int(step)]
         else:
-            here = ", ".join(map(str, found)) if isinstance(found, Mapping) else f"a {type(found).__name__}"
-            raise CorpusError(f"{where}: no column or path {path!r}; at {step!r} found {here[:200]}")
-    return found
+            current = ", ".join(map(str, result)) if isinstance(result, Mapping) else f"a {type(result).__name__}"
+            raise CorpusError(f"{where}: no column or path {path!r}; at {step!r} found {current[:200]}")
+    return result
 
 
 def _filled(text: str, found: Mapping[str, Any], where: str) -> str:

@@ -120,9 +120,9 @@ def likely_sides(
     """
     others = [name for name in header if name != given]
     for likely in (_are_sentences, _are_texts):
-        found = [name for name in others if likely(texts(rows, name))]
-        pairs = itertools.combinations(found, 2) if given is None else ((given, name) for name in found)
-        ranked = sorted(((_alike(rows, *pair), pair) for pair in pairs), key=lambda one: -one[0])
+        results = [name for name in others if likely(texts(rows, name))]
+        pairs = itertools.combinations(results, 2) if given is None else ((given, name) for name in results)
+        ranked = sorted(((_alike(rows, *pair), pair) for pair in pairs), key=lambda entry: -entry[0])
         if ranked and (ranked[0][0] >= _LEAST_ALIKE or likely is _are_texts):
             first, second = ranked[0][1]
             is_turned = verdict(first) == "worse" or (verdict(second) == "better" and verdict(first) != "better")
@@ -143,26 +143,28 @@ def not_used(header: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Map
         return ""
     more = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
     hints = (_ratings_hint(unused, rows, used), _class_hint(unused, rows, used))
-    asked = "".join(f"; {hint}" for hint in hints if hint)
-    return f"not used, only kept: {', '.join(map(repr, unused[:_MOST_NAMED]))}{more}{asked}"
+    requested = "".join(f"; {hint}" for hint in hints if hint)
+    return f"not used, only kept: {', '.join(map(repr, unused[:_MOST_NAMED]))}{more}{requested}"
 
 
 def _ratings_hint(unused: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
     if used.keys() & {"human_good", "human_bad"}:
         return ""
-    found = [name for name in unused if _RATING.search(words_of(name)) and _are_numbers(rows, name)]
-    sides = {verdict(name): name for name in found}
-    if not found or len(found) > 2 or (len(found) == 1 and not verdict(found[0])):
+    results = [name for name in unused if _RATING.search(words_of(name)) and _are_numbers(rows, name)]
+    sides = {verdict(name): name for name in results}
+    if not results or len(results) > 2 or (len(results) == 1 and not verdict(results[0])):
         return ""
     pairs = [("human_good", sides.get("better")), ("human_bad", sides.get("worse"))]
-    if len(found) == 2 and not all(name for _, name in pairs):
-        pairs = list(zip(("human_good", "human_bad"), found, strict=True))
-    return f"ratings? type {_options([(one, name) for one, name in pairs if name])}"
+    if len(results) == 2 and not all(name for _, name in pairs):
+        pairs = list(zip(("human_good", "human_bad"), results, strict=True))
+    return f"ratings? type {_options([(entry, name) for entry, name in pairs if name])}"
 
 
 def _class_hint(unused: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
-    found = [name for name in unused if _CLASS.search(words_of(name)) and not _are_numbers(rows, name)]
-    return "" if "phenomenon" in used or len(found) != 1 else f"classes? type {_options([('phenomenon', found[0])])}"
+    results = [name for name in unused if _CLASS.search(words_of(name)) and not _are_numbers(rows, name)]
+    return (
+        "" if "phenomenon" in used or len(results) != 1 else f"classes? type {_options([('phenomenon', results[0])])}"
+    )
 
 
 def _options(pairs: Sequence[tuple[str, str]]) -> str:
@@ -191,7 +193,7 @@ def _are_sentences(cells: Sequence[str]) -> bool:
 def _alike(rows: Sequence[Mapping[str, Any]], first: str, second: str) -> float:
     """Return which share of their words the two cells of a row have in common; 0 where most are the same."""
     pairs = [(str(row.get(first) or ""), str(row.get(second) or "")) for row in rows[:_ROWS_COMPARED]]
-    if not pairs or sum(one != other for one, other in pairs) * 2 < len(pairs):
+    if not pairs or sum(entry != other for entry, other in pairs) * 2 < len(pairs):
         return 0.0
     return sum(_shared(*pair) for pair in pairs) / len(pairs)
 
@@ -306,11 +308,11 @@ def _likely_label(
     names: Sequence[str], rows: Sequence[Mapping[str, Any]], words: Mapping[str, str]
 ) -> tuple[str, list[str], list[str]]:
     """Return the column that says which sentence is acceptable, and its values that say so and that do not."""
-    for name in sorted(names, key=lambda one: not (verdict(one) or _LABELLED.search(words[one]))):
+    for name in sorted(names, key=lambda entry: not (verdict(entry) or _LABELLED.search(words[entry]))):
         values = sorted({str(row.get(name)).strip() for row in rows if str(row.get(name) or 0).strip()})
-        good = [one for one in values if one.casefold() in _GOOD or verdict(one) == "better"]
+        good = [member for member in values if member.casefold() in _GOOD or verdict(member) == "better"]
         if len(values) == 2 and len(good) == 1 and (verdict(name) or _LABELLED.search(words[name])):
-            bad = [one for one in values if one not in good]
+            bad = [value for value in values if value not in good]
             return (name, bad, good) if verdict(name) == "worse" else (name, good, bad)
     return "", [], []
 
@@ -320,7 +322,7 @@ def _both_in_each(rows: Sequence[Mapping[str, Any]], item: str, label: str) -> b
     values: dict[str, set[str]] = {}
     for row in rows:
         values.setdefault(str(row.get(item)), set()).add(str(row.get(label)))
-    return sum(len(found) == 2 for found in values.values()) * 2 > len(values)
+    return sum(len(value) == 2 for value in values.values()) * 2 > len(values)
 
 
 def _likely_scale(cells: Sequence[object]) -> str:
@@ -329,7 +331,7 @@ def _likely_scale(cells: Sequence[object]) -> str:
     >>> _likely_scale(["1", 6]), _likely_scale([3, 5]), _likely_scale(["0.5"]), _likely_scale(["4,2"])
     ('likert7', 'likert5', 'unstated', 'likert5')
     """
-    found = [float(number) for cell in cells for number in re.findall(r"-?\d+(?:\.\d+)?", str(cell))]
-    if not found or min(found) < 1 or any(not number.is_integer() for number in found) or max(found) > 10:
+    results = [float(number) for cell in cells for number in re.findall(r"-?\d+(?:\.\d+)?", str(cell))]
+    if not results or min(results) < 1 or any(not number.is_integer() for number in results) or max(results) > 10:
         return "unstated"
-    return f"likert{next(top for top in (5, 7, 10) if max(found) <= top)}"
+    return f"likert{next(top for top in (5, 7, 10) if max(results) <= top)}"

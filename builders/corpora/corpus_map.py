@@ -57,8 +57,8 @@ class Keep:
     def cells(self, shaped: ShapedRow, where: str) -> dict[str, Scalar]:
         """Return its cells of one item."""
         if self.columns:
-            said = [name for name in self.columns if plain_value(shaped.good.get(name)) in ("1", "true")]
-            return {self.name: ", ".join(said) or None}
+            texts = [name for name in self.columns if plain_value(shaped.good.get(name)) in ("1", "true")]
+            return {self.name: ", ".join(texts) or None}
         if self.by_side:
             sides = (("good", shaped.good), ("bad", shaped.bad or {}))
             return {f"{self.name}_{side}": self._cell(row, where) for side, row in sides}
@@ -113,10 +113,10 @@ class Tables:
             f"(?P<{part}>[^/]+?)" if is_field else re.escape(part).replace(r"\*", "[^/]*")
             for is_field, part in ((place % 2, part) for place, part in enumerate(_FIELD.split(self.path)))
         )
-        found = re.fullmatch(f"(?:.*/)?{escaped}" if self.archive else escaped, path)
-        if found is None:
+        result = re.fullmatch(f"(?:.*/)?{escaped}" if self.archive else escaped, path)
+        if result is None:
             return None
-        named = found.groupdict()
+        named = result.groupdict()
         return named | ({"tag": language_tag(named["language"])} if "language" in named else {})
 
     def fixed(self, path: str) -> ColumnMap:
@@ -142,7 +142,9 @@ class CorpusMap:
         raters = Raters()
         for place, tables in enumerate(self.tables):
             for path, where, read in tables.found(files):
-                if any(one.archive == tables.archive and one.fields(path) is not None for one in self.tables[:place]):
+                if any(
+                    table.archive == tables.archive and table.fields(path) is not None for table in self.tables[:place]
+                ):
                     continue
                 column_map = tables.fixed(path)
                 subset = column_map.fixed.get("subset")
@@ -173,7 +175,7 @@ class CorpusMap:
 
     def rows(self, files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
         """Yield the items."""
-        return (found.item for found in self.rated(files, options))
+        return (result.item for result in self.rated(files, options))
 
     def _item(self, shaped: ShapedRow, number: str, where: str) -> Item:
         return mapped_item(
@@ -186,15 +188,15 @@ class CorpusMap:
 
     def corpus(self, rated: RatedRows | None = None) -> Corpus:
         """Return the corpus; `rated` yields items and ratings that a mapping cannot."""
-        made: RatedRows = rated or self.rated
+        created: RatedRows = rated or self.rated
 
         def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-            return (found.item for found in made(files, options))
+            return (result.item for result in created(files, options))
 
         labels = (LABELS,) if any(t.map.layout == "sentences" and t.map.label for t in self.tables) else ()
         return replace(
             self.facts.corpus_of(self.name, rows),
-            rated=made if rated is not None or self.facts.ratings is not None else None,
+            rated=created if rated is not None or self.facts.ratings is not None else None,
             source=self.source,
             subset_files=self._subset_files(),
             extra_columns=(
@@ -206,16 +208,18 @@ class CorpusMap:
 
     def _subset_files(self) -> dict[str, tuple[str, ...]]:
         """Return subset -> its files, where the path of every file says its subset."""
-        found: dict[str, list[str]] = {}
+        results: dict[str, list[str]] = {}
         for file in self.source.files:
-            tables = next((one for one in self.tables if not one.archive and one.fields(file.name) is not None), None)
+            tables = next(
+                (table for table in self.tables if not table.archive and table.fields(file.name) is not None), None
+            )
             if tables is None and file.by_hand:
                 continue
             subset = "" if tables is None else tables.fixed(file.name).fixed.get("subset", "")
             if not subset:
                 return {}
-            found.setdefault(subset, []).append(file.name)
-        return {subset: tuple(names) for subset, names in found.items()} if len(found) > 1 else {}
+            results.setdefault(subset, []).append(file.name)
+        return {subset: tuple(names) for subset, names in results.items()} if len(results) > 1 else {}
 
 
 def corpus_map(name: str) -> CorpusMap:
@@ -227,7 +231,7 @@ def corpus_map(name: str) -> CorpusMap:
     facts = facts_of(name)
     where = f"corpora/{name}.toml"
     tables = tuple(_tables(table, where) for table in facts.tables)
-    unpacked = {one.archive: _FIELD.sub("*", one.path) for one in reversed(tables) if one.archive}
+    unpacked = {entry.archive: _FIELD.sub("*", entry.path) for entry in reversed(tables) if entry.archive}
     return CorpusMap(
         name=name,
         facts=facts,
@@ -251,8 +255,8 @@ class OwnMap:
 
     def fitting(self, name: str) -> tuple[Tables, Mapping[str, str]] | None:
         """Return the first table that the path of a file fits, with what the path says; None where none does."""
-        found = ((tables, tables.fields(name)) for tables in self.tables)
-        return next(((tables, fields) for tables, fields in found if fields is not None), None)
+        result = ((tables, tables.fields(name)) for tables in self.tables)
+        return next(((tables, fields) for tables, fields in result if fields is not None), None)
 
 
 def read_map(path: Path) -> OwnMap:
@@ -273,17 +277,17 @@ def read_map(path: Path) -> OwnMap:
     mapped = {key: value for key, value in document.items() if key in KEYS}
     if facts.tables and mapped:
         raise CorpusError(f"{where}: {', '.join(mapped)} beside [[tables]]; put them into the tables that they are of")
-    made = OwnMap(
+    created = OwnMap(
         path=path,
         facts=facts,
         whole=None if facts.tables else map_of(mapped, where),
         tables=tuple(_tables(table, where) for table in facts.tables),
         keeps=tuple(_keep(keep, where) for keep in facts.keep) if facts.keep else None,
     )
-    for column_map in (made.whole, *(one.map for one in made.tables)):
+    for column_map in (created.whole, *(entry.map for entry in created.tables)):
         if column_map is not None and (facts.ratings is not None or column_map.rater):
             (facts.ratings or RatingRules()).check_whole(column_map, where)
-    return made
+    return created
 
 
 def _tables(table: Mapping[str, Any], where: str) -> Tables:
@@ -301,7 +305,7 @@ def _tables(table: Mapping[str, Any], where: str) -> Tables:
         raise CorpusError(
             f"{where}: {{{twice[0]}}} occurs twice in path {table['path']!r}; give each a name of its own"
         )
-    made = Tables(
+    created = Tables(
         path=table["path"],
         archive=table.get("archive", ""),
         password=table.get("password", ""),
@@ -309,11 +313,11 @@ def _tables(table: Mapping[str, Any], where: str) -> Tables:
         id=table.get("id", ""),
     )
     known = {*names, *(("tag",) if "language" in names else ())}
-    for text in (*made.map.fixed.values(), made.id):
+    for text in (*created.map.fixed.values(), created.id):
         for name in _FIELD.findall(text):
-            if name not in (known if text != made.id else {*known, "n", "pair_id", "contrast"}):
-                raise unknown_name(f"field of path {made.path!r} in {where}", name, known)
-    return made
+            if name not in (known if text != created.id else {*known, "n", "pair_id", "contrast"}):
+                raise unknown_name(f"field of path {created.path!r} in {where}", name, known)
+    return created
 
 
 def _keep(table: Mapping[str, Any], where: str) -> Keep:

@@ -87,7 +87,7 @@ class CorpusFile(Declaration):
     @classmethod
     def _hash_alone(cls, files: Mapping[str, Any]) -> dict[str, Any]:
         """Take a text for the hash of a file that has no other facts."""
-        return {name: {"sha256": one} if isinstance(one, str) else one for name, one in files.items()}
+        return {name: {"sha256": entry} if isinstance(entry, str) else entry for name, entry in files.items()}
 
     @property
     def n_items(self) -> int:
@@ -102,7 +102,7 @@ class CorpusFile(Declaration):
     @property
     def extra_columns(self) -> tuple[Column, ...]:
         """The columns that the corpus adds to the schema."""
-        return tuple(Column(name=name, **dict(one)) for name, one in self.columns.items())
+        return tuple(Column(name=name, **dict(entry)) for name, entry in self.columns.items())
 
     def source(self, unpacked: Mapping[str, str] | None = None) -> Source:
         """Return where the corpus comes from.

@@ -53,15 +53,15 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
         CorpusFileNotFoundError: there is no copy; the message says how to be authorised.
         CorpusError: a file or row that cannot be accepted, named without its text.
     """
-    found = next((files[name] for name in (CSV_FILE, PARQUET_FILE, ZIP_FILE) if name in files), None)
-    if found is None:
+    result = next((files[name] for name in (CSV_FILE, PARQUET_FILE, ZIP_FILE) if name in files), None)
+    if result is None:
         raise CorpusFileNotFoundError(
             f"corpus 'ewok': no copy found; {BY_HAND} and give its folder as data_dir (--data-dir), the file named "
             f"{CSV_FILE}, {PARQUET_FILE} or {ZIP_FILE} (encrypted: its password in {KEY_VARIABLE}), or under "
             f"upstream's names ({', '.join(UNPACKED.values())})"
         )
     seen: Counter[tuple[str, str, str]] = Counter()
-    for path, numbered in _tables(found):
+    for path, numbered in _tables(result):
         for number, row in numbered:
             item = _checked(row, f"{path}, row {number}")
             key = (item["Domain"], item["MetaTemplateID"], item["TemplateID"])
@@ -149,7 +149,7 @@ def _pair(row: Row, identity: str, target: int, where: str) -> Item:
     columns = {number: f"response_mean_target{target}_context{number}" for number in (target, other)}
     human = {number: _rating(row.get(column), where) for number, column in columns.items()}
     rated = None not in human.values()
-    asked = any(column in row for column in columns.values())
+    requested = any(column in row for column in columns.values())
     domain = row["Domain"]
     return Item(
         item_id=f"ewok/{domain}/{identity}-t{target}",
@@ -167,7 +167,7 @@ def _pair(row: Row, identity: str, target: int, where: str) -> Item:
         human_bad=human[other] if rated else None,
         human_scale="likert5" if rated else None,
         pair_id=identity,
-        flags=("no_human_rating",) if asked and not rated else (),
+        flags=("no_human_rating",) if requested and not rated else (),
         extra={name: row[column] for name, (column, _) in DESIGN.items()} | {"target_number": target},
     )
 

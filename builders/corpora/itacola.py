@@ -33,8 +33,8 @@ def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[R
     numbers = {
         row["PlayersID"]: [raters.number(who) for who in row["PlayersID"].split(",")] for row in players.values()
     }
-    for found in _MAP.rated(files, options):
-        item = found.item
+    for result in _MAP.rated(files, options):
+        item = result.item
         played, shown = players.get(item.pair_id or ""), phenomena.get(item.pair_id or "")
         for row in (played, shown):
             if row is not None and row["Sentence"] != item.target_good:

@@ -39,7 +39,7 @@ class AttentionCheck(Declaration):
     @field_validator("values", mode="before")
     @classmethod
     def _of_one(cls, values: Any) -> list[str]:  # noqa: ANN401 - what TOML gave
-        return [plain_value(one) for one in (values if isinstance(values, list) else [values])]
+        return [plain_value(entry) for entry in (values if isinstance(values, list) else [values])]
 
     def is_passed(self, value: float | None) -> bool:
         """Return whether a rating is as an attentive rater gives it."""
@@ -111,8 +111,8 @@ class RatingRules(Declaration):
         if shaped.bad is not None:
             sides = (("good", shaped.good), ("bad", shaped.bad))
         for side, row in sides:
-            found = self._given(row, where, with_commas=with_commas)
-            for who, value in found if len(found) >= self.min_per_side else ():
+            result = self._given(row, where, with_commas=with_commas)
+            for who, value in result if len(result) >= self.min_per_side else ():
                 number = who if isinstance(who, int) else raters.number(who)
                 yield Rating(item_id=item_id, side=side, rater=number, value=value, scale=self.scale)
 
@@ -123,16 +123,20 @@ class RatingRules(Declaration):
 
     def _given(self, row: Row, where: str, *, with_commas: bool) -> Given:
         if _GIVEN in row:
-            given: Given = row[_GIVEN]
-            return given
+            provided: Given = row[_GIVEN]
+            return provided
         if self.columns:
             cells: list[tuple[Hashable, Any]] = list(enumerate(value_at(row, name, where) for name in self.columns))
         else:
             cell = value_at(row, self.cell, where)
             parts = _parts(cell, self.separator)
-            cells = [(place if self.same_raters else (where, self.cell, place), one) for place, one in enumerate(parts)]
-        found = ((who, self.value(one, where, self.cell or "ratings", with_commas=with_commas)) for who, one in cells)
-        return tuple((who, value) for who, value in found if value is not None)
+            cells = [
+                (place if self.same_raters else (where, self.cell, place), member) for place, member in enumerate(parts)
+            ]
+        result = (
+            (who, self.value(entry, where, self.cell or "ratings", with_commas=with_commas)) for who, entry in cells
+        )
+        return tuple((who, value) for who, value in result if value is not None)
 
     def value(self, cell: object, where: str, column: str, *, with_commas: bool) -> float | None:
         """Return a rating, None for an empty cell.
@@ -209,38 +213,38 @@ class Judgments:
             if plain_value(value_at(row, check.column, at)) in check.values:
                 self._checks.setdefault(rater, []).append(check.is_passed(value))
                 return
-        found = sentences.setdefault(
+        result = sentences.setdefault(
             tuple(str(value_at(row, name, at)) for name in names), _Sentence(number=number, row=row)
         )
-        self.varying |= {name for name in row if row[name] != found.row.get(name)}
+        self.varying |= {name for name in row if row[name] != result.row.get(name)}
         if value is None:
             self.n_missing += 1
-        elif rater in found.given:
+        elif rater in result.given:
             raise CorpusError(
-                f"{at}: {rater!r} rated this sentence before (the first row of it is {found.number}); leave one "
+                f"{at}: {rater!r} rated this sentence before (the first row of it is {result.number}); leave one "
                 "rating, or name the column that tells the two apart (item, or pair) in the map"
             )
         else:
-            found.given[rater] = value
+            result.given[rater] = value
 
     def rows(self, place: int) -> Iterator[tuple[int, Row]]:
         """Yield (row number, row) of each sentence of a table, tables in the order in which they were added."""
         excluded = self._failed() | self._few()
-        for one in self._tables[place]:
-            given = tuple((who, value) for who, value in one.given.items() if who not in excluded)
-            yield one.number, {**one.row, _GIVEN: given}
+        for table in self._tables[place]:
+            provided = tuple((who, value) for who, value in table.given.items() if who not in excluded)
+            yield table.number, {**table.row, _GIVEN: provided}
 
     def _failed(self) -> set[str]:
         return {who for who, passed in self._checks.items() if passed.count(False) > self.rules.failures}
 
     def _few(self) -> set[str]:
         failed = self._failed()
-        counts = Counter(who for table in self._tables for one in table for who in one.given if who not in failed)
+        counts = Counter(who for table in self._tables for entry in table for who in entry.given if who not in failed)
         return {who for who, n in counts.items() if n < self.rules.min_per_rater}
 
     def said(self) -> Iterator[str]:
         """Yield what was read and what was left out, a sentence a fact."""
-        counts = Counter(who for table in self._tables for one in table for who in one.given)
+        counts = Counter(who for table in self._tables for entry in table for who in entry.given)
         failed, few = self._failed(), self._few()
         kept = counts.keys() - failed - few
         yield f"{sum(counts[who] for who in kept):,} ratings by {len(kept):,} raters, scale {self.rules.scale}"

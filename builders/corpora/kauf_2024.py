@@ -34,17 +34,17 @@ def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[R
     """Yield the pairs of the map, then the sentences of EventsAdapt that stand in no pair."""
     judgments, sentences = _judgments(files[RATINGS]) if RATINGS in files else ({}, {})
     paired: set[str] = set()
-    for found in _MAP.rated(
+    for result in _MAP.rated(
         files, replace(options, subset=None) if options.subset == "events-adapt-reversible" else options
     ):
-        item = found.item
+        item = result.item
         if item.subset == "events-adapt":
             paired |= {item.target_good, item.target_bad or ""}
-            found = judged(item, _ratings(item, judgments)) if judgments else found  # noqa: PLW2901
+            result = judged(item, _ratings(item, judgments)) if judgments else result  # noqa: PLW2901
         elif item.subset == "social-n400":
-            found = Rated(item=_story(item))  # noqa: PLW2901
+            result = Rated(item=_story(item))  # noqa: PLW2901
         if wanted(item.subset, options):
-            yield found
+            yield result
     if wanted("events-adapt-reversible", options):
         for sentence, (number, kind, voice) in sentences.items():
             if sentence not in paired:
@@ -93,12 +93,12 @@ def _judgments(file: LocatedFile) -> tuple[dict[str, list[tuple[int, float]]], d
         who = next((row[name] for name in RATER_COLUMNS if name in row), None)
         if who is None:
             raise CorpusError(f"{file.path}, row {line}: no column {' or '.join(RATER_COLUMNS)}; get the file again")
-        found = judgments.setdefault(row["Sentence"], [])
+        result = judgments.setdefault(row["Sentence"], [])
         if row["Sentence"] not in sentences:
             sentences[row["Sentence"]] = (str(len(sentences) + 1), row["TrialType"], row["Voice"])
         number = raters.number(who)
         if row["Score"] != "":
-            found.append((number, rating_value(row["Score"], f"{file.path}, row {line}")))
+            result.append((number, rating_value(row["Score"], f"{file.path}, row {line}")))
     return judgments, sentences
 
 

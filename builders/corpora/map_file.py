@@ -45,7 +45,7 @@ def map_of(document: Mapping[str, Any], where: str) -> ColumnMap:
         if name not in names:
             raise unknown_name(f"schema column in {where}", name, names)
     label = _label(document["label"], layout, where) if "label" in document else None
-    found = ColumnMap(
+    result = ColumnMap(
         layout=layout,
         columns=columns,
         fixed=fixed,
@@ -55,11 +55,11 @@ def map_of(document: Mapping[str, Any], where: str) -> ColumnMap:
         rater=raters["rater"],
         rating=raters["rating"],
         good_first=_good_first(document, where),
-        contrasts=tuple(_contrast(one, where) for one in document.get("contrasts", ())),
+        contrasts=tuple(_contrast(entry, where) for entry in document.get("contrasts", ())),
         format=_format(document.get("reading", {}), where),
     )
-    _check_whole(found, where)
-    return found
+    _check_whole(result, where)
+    return result
 
 
 def _check_whole(found: ColumnMap, where: str) -> None:
@@ -94,11 +94,11 @@ def _label(table: object, layout: str, where: str) -> Label:
         raise CorpusError(f"{where}: expected a table with column, and which of its values mean what")
     _check_keys(table, LABEL_KEYS, where)
     names = ("first", "second") if layout == "pairs" else ("good", "bad")
-    values = [tuple(plain_value(one) for one in _list(table.get(name, []), name, where)) for name in names]
+    values = [tuple(plain_value(entry) for entry in _list(table.get(name, []), name, where)) for name in names]
     sides = tuple(_list(table.get("sides", []), "sides", where))
     if "column" not in table:
         raise CorpusError(f'{where}: names no column; expected column = "NAME"')
-    if layout == "pairs" and (len(sides) != 2 or not all(isinstance(one, str) for one in sides) or not all(values)):
+    if layout == "pairs" and (len(sides) != 2 or not all(isinstance(side, str) for side in sides) or not all(values)):
         raise CorpusError(
             f'{where}: expected sides = ["ONE", "OTHER"], and under first and second the label\'s values for '
             "which the one or the other is the better side"
@@ -134,7 +134,7 @@ def _format(table: object, where: str) -> TableFormat:
         quotes=table.get("quotes", True),
         header=tuple(_list(table.get("header", []), "header", where)),
         sheet=table.get("sheet"),
-        mends=tuple(Mend(find=one["find"], put=one["put"], flag=one["flag"]) for one in table.get("mends", ())),
+        mends=tuple(Mend(find=entry["find"], put=entry["put"], flag=entry["flag"]) for entry in table.get("mends", ())),
     )
 
 

@@ -77,14 +77,14 @@ class MarkedRows:
                 "mark the worse one, or type --marks strip"
             )
         two_sided = "target_bad" in self.mapping
-        turned = [line for line, found in self.rows if two_sided and is_turned(found)]
+        turned = [line for line, result in self.rows if two_sided and is_turned(result)]
         if not turned:
             name, mark = next(iter(self.rows[0][1].items()))
             return CorpusError(
                 f"{where}: {self._side(name)} begins with the mark {mark.strip()!r}, which would be scored with the "
                 "sentence: type --marks strip, or --marks keep (marks='strip')"
             )
-        mark = next(found["target_good"] for _, found in self.rows if is_turned(found)).strip()
+        mark = next(results["target_good"] for _, results in self.rows if is_turned(results)).strip()
         remedy = self._remedy(mixed=len(turned) < len(self.rows) + n_taken_off)
         return CorpusError(
             f"{self.path}, {_rows_named(turned)}: {self._side('target_good')}, which is read as the better side, "
@@ -102,7 +102,7 @@ class MarkedRows:
         return f"column {self.mapping[name]!r}"
 
     def _found_instead(self) -> str:
-        n_none = sum(not found for _, found in self.rows)
+        n_none = sum(not result for _, result in self.rows)
         kinds = (("none", n_none), ("one before both", len(self.rows) - n_none))
         return " or ".join(kind for kind, n in kinds if n)
 

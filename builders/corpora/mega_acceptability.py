@@ -42,17 +42,19 @@ def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[R
     raters = Raters()
     for subset in MEGA_ACCEPTABILITY.subsets:
         if wanted(subset, options):
-            for number, (sentence, found) in enumerate(_read(files, subset, raters).items(), 1):
-                yield _item(subset, number, sentence, found)
+            for number, (sentence, result) in enumerate(_read(files, subset, raters).items(), 1):
+                yield _item(subset, number, sentence, result)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the items."""
-    return (found.item for found in rated(files, options))
+    return (result.item for result in rated(files, options))
 
 
 def _read(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapping[str, _Sentence]:
-    (file,) = (one for one in MEGA_ACCEPTABILITY.source.files if one.name == MEGA_ACCEPTABILITY.subset_files[subset])
+    (file,) = (
+        entry for entry in MEGA_ACCEPTABILITY.source.files if entry.name == MEGA_ACCEPTABILITY.subset_files[subset]
+    )
     path, member = files[file.name].path, file.unpacked
     if member:
         where, text = next(iter(member_texts(path, member)))
@@ -60,23 +62,23 @@ def _read(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapp
     else:
         where, text = str(path), decode(path.read_bytes(), str(path))
     sentences: dict[str, _Sentence] = {}
-    found = records(text.splitlines(keepends=True), where=where, delimiter="\t")
-    _, header = next(found, (0, []))
+    result = records(text.splitlines(keepends=True), where=where, delimiter="\t")
+    _, header = next(result, (0, []))
     if missing := [name for name in REQUIRED if name not in header]:
         raise CorpusError(f"{where}, row 1: missing column(s) {', '.join(missing)}; found {', '.join(header)}")
     who, verb, frame, response, text_ = (header.index(name) for name in REQUIRED)
     tense = header.index("tense") if "tense" in header else None
-    for line, cells in found:
+    for line, cells in result:
         check_width(cells, header, f"{where}, row {line}", "\t")
-        one = sentences.get(cells[text_])
-        if one is None:
-            one = _Sentence(cells[verb], cells[frame], None if tense is None else cells[tense])
-            sentences[cells[text_]] = one
+        value = sentences.get(cells[text_])
+        if value is None:
+            value = _Sentence(cells[verb], cells[frame], None if tense is None else cells[tense])
+            sentences[cells[text_]] = value
         rater = raters.number((subset, cells[who]))
         if cells[response]:
-            one.judgments.append((rater, rating_value(cells[response], f"{where}, row {line}")))
+            value.judgments.append((rater, rating_value(cells[response], f"{where}, row {line}")))
         else:
-            one.n_missing += 1
+            value.n_missing += 1
     return sentences
 
 

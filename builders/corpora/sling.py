@@ -49,8 +49,8 @@ def _item(stem: str, row: Mapping[str, Any], where: str, options: BuildOptions) 
             f"{where}: paradigm is {row['paradigm']!r}, expected the file's name, one of SLING's {len(SLING.subsets)}; "
             "take away other files"
         )
-    told = row["paradigm"] == stem
-    mend = options.repair and not told
+    reported = row["paradigm"] == stem
+    mend = options.repair and not reported
     return Item(
         item_id=f"sling/{stem}/{row['pair_ID']}",
         corpus="sling",

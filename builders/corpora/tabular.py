@@ -95,23 +95,23 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping
             )
     if path.suffix.lower() == ".toml" and options.map is None:
         options = replace(options, map=read_map(path))
-    own = OwnTables.opened(path, options)
-    files = {one.name: _located(one, own.facts_of_files) for one in own.tables}
+    own_values = OwnTables.opened(path, options)
+    files = {table.name: _located(table, own_values.facts_of_files) for table in own_values.tables}
     corpus = Corpus(
-        name=own.slug,
-        title=own.facts.title or path.name,
-        description=own.facts.description or f"Items of the user's file {path.name}.",
+        name=own_values.slug,
+        title=own_values.facts.title or path.name,
+        description=own_values.facts.description or f"Items of the user's file {path.name}.",
         version="2.0.0",
-        languages=(own.language,),
+        languages=(own_values.language,),
         tasks=("sentence_pair",),
         n_items=0,
-        human=own.human(),
+        human=own_values.human(),
         subsets=(),
-        rows=own.rows,
-        extra_columns=own.extra_columns(),
-        metadata=lambda _files: {READING: own.said()},
-        source=own.facts.own_source(),
-        rated=own.rated if own.rules is not None else None,
+        rows=own_values.rows,
+        extra_columns=own_values.extra_columns(),
+        metadata=lambda _files: {READING: own_values.said()},
+        source=own_values.facts.own_source(),
+        rated=own_values.rated if own_values.rules is not None else None,
     )
     return corpus, files
 
@@ -134,8 +134,8 @@ def _human(columns: Mapping[str, str]) -> str:
     if "human" in columns:
         return f"column {columns['human']!r}"
     sides = zip(RATINGS, ("better", "worse"), strict=True)
-    found = [f"{columns[name]!r} (of the {side} side)" for name, side in sides if name in columns]
-    return f"column{'s' if len(found) > 1 else ''} {', '.join(found)}" if found else ""
+    results = [f"{columns[name]!r} (of the {side} side)" for name, side in sides if name in columns]
+    return f"column{'s' if len(results) > 1 else ''} {', '.join(results)}" if results else ""
 
 
 def own_name(path: Path, stated: str = "") -> str:
@@ -251,27 +251,30 @@ class OwnTables:
     @classmethod
     def opened(cls, path: Path, options: TabularOptions) -> OwnTables:
         """Open the tables, read their headers and first rows, tell their columns; errors as for `tabular_corpus`."""
-        own = options.map
-        facts = OwnFacts() if own is None else own.facts.corpus
+        own_values = options.map
+        facts = OwnFacts() if own_values is None else own_values.facts.corpus
         slug = own_name(path, facts.name)
         check_options(options)
-        stated = options.language or ("" if own is None else own.facts.language) or None
+        stated = options.language or ("" if own_values is None else own_values.facts.language) or None
         options = replace(options, language=stated)
         tables, notes = _opened(path, options)
-        rules = None if own is None else own.facts.ratings
-        if any(one.map.rater for one in tables):
+        rules = None if own_values is None else own_values.facts.ratings
+        if any(member.map.rater for member in tables):
             rules = rules or RatingRules()
         judgments = None if rules is None else Judgments(rules=rules)
-        for one in tables:
-            one.check_columns(() if rules is None else (*rules.columns, *((rules.cell,) if rules.cell else ())))
-            if options.marks == "decide" and "target_bad" not in one.map.sides:
+        for value in tables:
+            value.check_columns(() if rules is None else (*rules.columns, *((rules.cell,) if rules.cell else ())))
+            if options.marks == "decide" and "target_bad" not in value.map.sides:
                 raise CorpusError(f"{path}: marks cannot decide between sides of single sentences; type --marks strip")
-            if judgments is not None and one.map.rater:
+            if judgments is not None and value.map.rater:
                 judgments.add(
-                    one.map, one.table.rows(judgments.faults.append), str(one.table.path), with_commas=one.with_commas
+                    value.map,
+                    value.table.rows(judgments.faults.append),
+                    str(value.table.path),
+                    with_commas=value.with_commas,
                 )
-        keeps = None if own is None else own.keeps
-        found = cls(
+        keeps = None if own_values is None else own_values.keeps
+        result = cls(
             place=path,
             slug=slug,
             language=language_tag(DEFAULT_LANGUAGE if stated is None else stated),
@@ -281,11 +284,13 @@ class OwnTables:
             facts=facts,
             rules=rules,
             judgments=judgments,
-            facts_of_files={} if own is None else {name: one.sha256 for name, one in own.facts.files.items()},
+            facts_of_files={}
+            if own_values is None
+            else {name: entry.sha256 for name, entry in own_values.facts.files.items()},
             notes=notes,
         )
-        found.keeps = found._all_kept() if keeps is None else keeps
-        return found
+        result.keeps = result._all_kept() if keeps is None else keeps
+        return result
 
     def _all_kept(self) -> tuple[Keep, ...]:
         """Return every column that no map names; one that differs between the rows of a pair is kept for each side."""
@@ -293,15 +298,15 @@ class OwnTables:
         raters = set[str]() if rules is None else {*rules.columns, rules.cell}
         unnamed = dict.fromkeys(
             name
-            for one in self.tables
-            for name in one.table.columns
-            if name not in {*one.map.named(), *raters, *varying}
+            for entry in self.tables
+            for name in entry.table.columns
+            if name not in {*entry.map.named(), *raters, *varying}
         )
         by_side = {
             name
-            for place, one in enumerate(self.tables)
-            if one.map.layout == "long"
-            for shaped in one.map.shaped(
+            for place, member in enumerate(self.tables)
+            if member.map.layout == "long"
+            for shaped in member.map.shaped(
                 self._rows(place, lambda _number: None, BadRows(self.place)), "", lambda _e: None
             )
             for name in unnamed
@@ -321,14 +326,14 @@ class OwnTables:
 
     def _rows(self, place: int, blank: Callable[[int], None], bad: BadRows) -> NumberedRows:
         """Return the rows of a table; of judgments, one row per sentence."""
-        one = self.tables[place]
-        if self.judgments is not None and one.map.rater:
+        entry = self.tables[place]
+        if self.judgments is not None and entry.map.rater:
             return self.judgments.rows(sum(bool(before.map.rater) for before in self.tables[:place]))
-        return one.table.rows(bad.note, blank)
+        return entry.table.rows(bad.note, blank)
 
     @property
     def _is_labelled(self) -> bool:
-        return any(one.map.layout == "sentences" and one.map.label is not None for one in self.tables)
+        return any(table.map.layout == "sentences" and table.map.label is not None for table in self.tables)
 
     def human(self) -> str:
         """Return what human judgments there are."""
@@ -343,7 +348,7 @@ class OwnTables:
 
     def rows(self, files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Item]:
         """Yield the items; every row that cannot be accepted is in one error at the end."""
-        return (found.item for found in self.rated(files, build))
+        return (result.item for result in self.rated(files, build))
 
     def rated(self, _files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Rated]:
         """Yield the items with their ratings; errors as for `rows`."""
@@ -351,27 +356,27 @@ class OwnTables:
         ids, raters = TextIds(corpus=self.slug), Raters()
         for problem in [] if self.judgments is None else self.judgments.faults:
             bad.note(problem)
-        for place, one in enumerate(self.tables):
+        for place, entry in enumerate(self.tables):
             marked = MarkedRows(
-                path=one.table.path,
-                mapping=one.map.columns if one.map.inferred else {name: name for name in one.map.sides},
+                path=entry.table.path,
+                mapping=entry.map.columns if entry.map.inferred else {name: name for name in entry.map.sides},
                 treatment=self.options.marks,
-                by_map=not one.map.inferred,
+                by_map=not entry.map.inferred,
             )
-            where = str(one.table.path)
-            for n, shaped in enumerate(one.map.shaped(self._rows(place, met.blank, bad), where, bad.note), 1):
+            where = str(entry.table.path)
+            for n, shaped in enumerate(entry.map.shaped(self._rows(place, met.blank, bad), where, bad.note), 1):
                 try:
-                    found = self._rated(one, shaped, n, ids, raters)
+                    result = self._rated(entry, shaped, n, ids, raters)
                 except MarkedRowError as error:
                     marked.rows.append((shaped.number, error.found))
                     continue
                 except CorpusError as error:
                     bad.note(error)
                     continue
-                self._meet(shaped, found.item, met)
-                subsets.add(found.item.subset)
-                if wanted(found.item.subset, build):
-                    yield found
+                self._meet(shaped, result.item, met)
+                subsets.add(result.item.subset)
+                if wanted(result.item.subset, build):
+                    yield result
             if (fault := marked.fault(n_taken_off=met.n_stripped)) is not None:
                 bad.note(fault, n_rows=len(marked.rows))
         bad.raise_if_any()
@@ -379,30 +384,30 @@ class OwnTables:
             raise unknown_name(f"subset of {self.place.name}", build.subset, subsets)
         self.met = met
 
-    def _rated(self, one: OwnTable, shaped: ShapedRow, n: int, ids: TextIds, raters: Raters) -> Rated:
-        where = f"{one.table.path}, row {shaped.number}"
+    def _rated(self, entry: OwnTable, shaped: ShapedRow, n: int, ids: TextIds, raters: Raters) -> Rated:
+        where = f"{entry.table.path}, row {shaped.number}"
         for row in (shaped.good, shaped.bad or {}, shaped.cells):
             check_characters(row, where)
 
         def numbered(subset: str, _texts: tuple[str | None, ...]) -> str:
-            number = one.id.format(n=n, pair_id=shaped.cells.get("pair_id"), contrast=shaped.contrast, **one.fields)
+            number = entry.id.format(n=n, pair_id=shaped.cells.get("pair_id"), contrast=shaped.contrast, **entry.fields)
             return f"{self.slug}/{subset}/{number}"
 
         item = mapped_item(
             shaped,
-            numbered if one.id else ids.of,
+            numbered if entry.id else ids.of,
             where,
             corpus=self.slug,
-            names=one.names,
+            names=entry.names,
             extra=kept_cells(self.keeps, shaped, where),
-            options=replace(self.options, decimal_commas=one.with_commas) if one.with_commas else self.options,
+            options=replace(self.options, decimal_commas=entry.with_commas) if entry.with_commas else self.options,
         )
         rules = self.rules
         if rules is None:
             return Rated(item=item)
-        if rules.min_per_side and rules.are_few(shaped, where, with_commas=one.with_commas):
+        if rules.min_per_side and rules.are_few(shaped, where, with_commas=entry.with_commas):
             item = replace(item, flags=(*item.flags, FEW_RATINGS))
-        return judged(item, rules.ratings(item.item_id, shaped, where, raters, with_commas=one.with_commas))
+        return judged(item, rules.ratings(item.item_id, shaped, where, raters, with_commas=entry.with_commas))
 
     def _meet(self, shaped: ShapedRow, item: Item, met: _Met) -> None:
         """Note what of an accepted row has to be said."""
@@ -422,11 +427,11 @@ class OwnTables:
             met.n_foreign += bool(letters)
             met.foreign |= letters
 
-    def _sides(self, one: OwnTable, met: _Met) -> str:
+    def _sides(self, entry: OwnTable, met: _Met) -> str:
         """Return which column was taken as which side."""
-        if self.options.marks != "decide" or not one.map.inferred:
-            return one.said
-        good, bad = (one.map.columns[name] for name in SIDES)
+        if self.options.marks != "decide" or not entry.map.inferred:
+            return entry.said
+        good, bad = (entry.map.columns[name] for name in SIDES)
         counts = f"{good!r} in {met.n_rows - met.n_turned:,}, {bad!r} in {met.n_turned:,}"
         return f"better = column without a mark in its row ({counts}), worse = column with one"
 
@@ -436,15 +441,15 @@ class OwnTables:
             for _ in self.rows({}, BuildOptions()):
                 pass
         met, several = self.met or _Met(), len(self.tables) > 1
-        kinds = [self._sides(one, met) for one in self.tables]
-        notes = [(one, note) for one in self.tables for note in one.table.notes]
+        kinds = [self._sides(entry, met) for entry in self.tables]
+        notes = [(member, note) for member in self.tables for note in member.table.notes]
         return [
             *dict.fromkeys(kinds),
             f"{met.n_rows:,} rows{f' of {len(self.tables):,} files' if several else ''}",
             *self._languages(met),
-            *(f"{one.name}: {note}" if several else note for one, note in notes),
+            *(f"{value.name}: {note}" if several else note for value, note in notes),
             *_oddities(met),
-            *dict.fromkeys(one.unused for one in self.tables if one.unused),
+            *dict.fromkeys(element.unused for element in self.tables if element.unused),
             *(
                 ()
                 if self.judgments is None or not any(one.map.rater for one in self.tables)
@@ -460,7 +465,7 @@ class OwnTables:
         yield from judgments.said()
         if rules.min_per_side:
             yield f"{met.n_few:,} items with fewer than {rules.min_per_side} ratings of a side, flagged {FEW_RATINGS!r}"
-        left = sorted(judgments.varying - {name for one in self.tables for name in one.map.named()})
+        left = sorted(judgments.varying - {name for table in self.tables for name in table.map.named()})
         if left and not (self.options.map and self.options.map.keeps):
             yield f"not kept, since they differ between ratings of one sentence: {', '.join(map(repr, left))}"
 
@@ -474,17 +479,17 @@ class OwnTables:
         elif met.n_without_language:
             read = "" if stated == self.language else f", from {stated!r}"
             yield f"language {self.language} ({language_name(self.language)}{read})"
-        changed = [f"{given!r} as {tag}" for given, tag in met.tags.items() if given != tag]
+        changed = [f"{provided!r} as {tag}" for provided, tag in met.tags.items() if provided != tag]
         if changed:
             yield f"language tags read: {', '.join(changed)}"
 
 
 def _opened(path: Path, options: TabularOptions) -> tuple[tuple[OwnTable, ...], tuple[str, ...]]:
     """Return the tables of a file, folder or TOML file, and what is to be said of files that are none of them."""
-    own = options.map
+    own_values = options.map
     if path.is_dir() or path.suffix.lower() == ".toml":
         root = path if path.is_dir() else path.parent
-        if own is not None and not own.tables and not path.is_dir():
+        if own_values is not None and not own_values.tables and not path.is_dir():
             raise CorpusError(
                 f"{path}: describes one table, and names no [[tables]]; type the table's path and --map {path}"
             )
@@ -492,35 +497,45 @@ def _opened(path: Path, options: TabularOptions) -> tuple[tuple[OwnTable, ...], 
         is_one = len(names) == 1
     else:
         root, names, is_one = path.parent, [path.name], True
-    found, others = [], []
+    result, others = [], []
     for name in names:
-        column_map, how = None if own is None else own.whole, NOTHING_SAID
-        fitting = None if own is None or not own.tables else own.fitting(_within(own, root / name, name))
-        if own is not None and own.tables and fitting is None:
+        column_map, how = None if own_values is None else own_values.whole, NOTHING_SAID
+        fitting = (
+            None
+            if own_values is None or not own_values.tables
+            else own_values.fitting(_within(own_values, root / name, name))
+        )
+        if own_values is not None and own_values.tables and fitting is None:
             others.append(name)
             continue
         fields: Mapping[str, str] = {}
         if fitting is not None:
             tables, fields = fitting
             if tables.archive:
-                raise CorpusError(f"{own and own.path}: {name} is in an archive; unpack it and leave out archive")
-            column_map = tables.fixed(_within(own, root / name, name) if own is not None else name)
+                raise CorpusError(
+                    f"{own_values and own_values.path}: {name} is in an archive; unpack it and leave out archive"
+                )
+            column_map = tables.fixed(_within(own_values, root / name, name) if own_values is not None else name)
         how = NOTHING_SAID if column_map is None else column_map.format
         how = replace(how, header=options.header) if options.header else how
         table = open_table(root / name, encoding=options.encoding, how=how)
-        one = _told(
+        member = _told(
             table,
             column_map,
             options,
-            subset="" if is_one or (own is not None and own.tables) else name.rsplit(".", 1)[0],
+            subset="" if is_one or (own_values is not None and own_values.tables) else name.rsplit(".", 1)[0],
         )
-        found.append(replace(one, name=name, fields=fields, id="" if fitting is None else fitting[0].id))
-    if not found:
-        paths = "" if own is None or not own.tables else f" fits path {' or '.join(one.path for one in own.tables)}"
-        there = ", ".join(names[:8]) or f"no {', '.join(SUFFIXES)} file"
-        raise CorpusFileNotFoundError(f"{path}: no table{paths}; found {there}")
+        result.append(replace(member, name=name, fields=fields, id="" if fitting is None else fitting[0].id))
+    if not result:
+        paths = (
+            ""
+            if own_values is None or not own_values.tables
+            else f" fits path {' or '.join(entry.path for entry in own_values.tables)}"
+        )
+        present = ", ".join(names[:8]) or f"no {', '.join(SUFFIXES)} file"
+        raise CorpusFileNotFoundError(f"{path}: no table{paths}; found {present}")
     more = f" and {len(others) - 8} more" if len(others) > 8 else ""
-    return tuple(found), (f"not read, since no [[tables]] fits: {', '.join(others[:8])}{more}",) if others else ()
+    return tuple(result), (f"not read, since no [[tables]] fits: {', '.join(others[:8])}{more}",) if others else ()
 
 
 def _data_files(folder: Path) -> list[str]:

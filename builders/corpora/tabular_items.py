@@ -246,15 +246,15 @@ def _without_marks(cells: dict[str, str | None], where: str, marks: Marks, *, on
         MarkedRowError: there is a mark and nobody said what to do with it; the better side has one that the worse one
             has not; or marks decide, and there is not one.
     """
-    found = {name: mark for name in SIDES if (mark := mark_before(cells.get(name) or ""))}
-    if marks == "keep" or not (found or marks == "decide"):
+    results = {name: mark for name in SIDES if (mark := mark_before(cells.get(name) or ""))}
+    if marks == "keep" or not (results or marks == "decide"):
         return ()
-    refused = marks == "refuse" or (marks == "strip" and not one_sided and is_turned(found))
-    if refused or (marks == "decide" and len(found) != 1):
-        raise MarkedRowError(where, found)
-    for name, mark in found.items():
+    refused = marks == "refuse" or (marks == "strip" and not one_sided and is_turned(results))
+    if refused or (marks == "decide" and len(results) != 1):
+        raise MarkedRowError(where, results)
+    for name, mark in results.items():
         cells[name] = (cells[name] or "")[len(mark) :]
-    if marks == "decide" and "target_good" in found:
+    if marks == "decide" and "target_good" in results:
         _exchange(cells)
     return (STRIPPED,)
 

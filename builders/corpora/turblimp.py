@@ -54,13 +54,13 @@ def _survey(files: Mapping[str, LocatedFile]) -> Iterator[Rated]:
             target_good=texts["good"],
             context_bad="",
             target_bad=texts["bad"],
-            extra=dict.fromkeys(column for keep in _MAP.keeps for column in (made.name for made in keep.made)),
+            extra=dict.fromkeys(column for keep in _MAP.keeps for column in (created.name for created in keep.made)),
         )
-        found = (
+        result = (
             Rating(item_id=item.item_id, side=side, rater=rater, value=value, scale=SCALE)
             for side, rater, value in ratings[number - 1]
         )
-        yield judged(item, found)
+        yield judged(item, result)
 
 
 def _version(file: LocatedFile, version: str) -> list[Sentence]:
@@ -80,7 +80,7 @@ def _ratings(
     files: Mapping[str, LocatedFile], versions: list[list[Sentence]]
 ) -> Mapping[int, list[tuple[Side, int, float]]]:
     """Return place of a pair in the survey -> side, rater and value of each rating."""
-    found: dict[int, list[tuple[Side, int, float]]] = defaultdict(list)
+    results: dict[int, list[tuple[Side, int, float]]] = defaultdict(list)
     saw: dict[int, set[int]] = defaultdict(set)
     first = 0
     for name in JUDGMENTS:
@@ -96,14 +96,14 @@ def _ratings(
                 if text:
                     side = versions[place // n][first + place % n][2]
                     value = rating_value(text, f"{path}, row {rater + 3}")
-                    found[first + place % n].append((side, rater, value))
+                    results[first + place % n].append((side, rater, value))
                     saw[rater].add(place // n)
         first += n
     if both := [rater for rater, seen in saw.items() if len(seen) > 1]:
         raise CorpusError(
             f"{files[JUDGMENTS[0]].path}, row {both[0] + 3}: ratings of both versions; expected one a rater"
         )
-    return found
+    return results
 
 
 TURBLIMP = _MAP.corpus(rated)

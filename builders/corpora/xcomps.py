@@ -84,16 +84,16 @@ def _read_hub_copy(folder: Path, language: str) -> dict[str, Any]:
     """Return the rows of a language's parquet files by their key, or by their number from 0 where they have none."""
     import pyarrow.parquet as pq
 
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for path in sorted(folder.glob(f"comps_{language}-*.parquet")):
         with reading(path, CorpusError, saying="not a readable parquet file", remedy="download it again"):
             rows_here = pq.read_table(path).to_pylist()
         for row in rows_here:
-            identity = next((str(row[key]) for key in ("id", "idx") if row.get(key) is not None), str(len(found)))
-            if identity in found:
+            identity = next((str(row[key]) for key in ("id", "idx") if row.get(key) is not None), str(len(results)))
+            if identity in results:
                 raise CorpusError(f"{path}: id {identity!r} stands twice; download the copy again")
-            found[identity] = row
-    return found
+            results[identity] = row
+    return results
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -55,7 +55,7 @@ def errata() -> tuple[Erratum, ...]:
 @cache
 def faulty_pairs(corpus: str) -> frozenset[str]:
     """Return the digests of a corpus's known faulty pairs."""
-    return frozenset(digest for one in errata() if corpus in one.corpora for digest in one.items.values())
+    return frozenset(digest for entry in errata() if corpus in entry.corpora for digest in entry.items.values())
 
 
 def digest_of(good: str, bad: str) -> str:

@@ -85,18 +85,20 @@ def _unknown(text: str) -> UnknownNameError:
 def _near(text: str) -> list[str]:
     """Return tags that may be meant: of a name, of the country that a code is for, of what begins the text."""
     named = {name.casefold(): tag for tag, names in reversed(list(_names().items())) for name in names}
-    given, head = text.casefold(), re.split(r"[-_.@]", text, maxsplit=1)[0].lower()
+    provided, head = text.casefold(), re.split(r"[-_.@]", text, maxsplit=1)[0].lower()
     country = f"und-{head}"
-    if given in named:
-        found = [named[given]]
+    if provided in named:
+        results = [named[provided]]
     elif head in _names():
-        found = [head]
+        results = [head]
     elif head in named:
-        found = [named[head]]
+        results = [named[head]]
     elif len(head) == 2 and head.isascii() and head.isalpha() and langcodes.tag_is_valid(country):
-        found = [langcodes.Language.get(country).maximize().language or ""]
+        results = [langcodes.Language.get(country).maximize().language or ""]
     else:
-        holding = [name for name in named if re.search(rf"\b{re.escape(given)}\b", name)] if len(given) > 3 else []
-        near = difflib.get_close_matches(given, named, n=_MOST_NEAR_TAGS, cutoff=0.85)
-        found = [named[name] for name in sorted(holding, key=lambda name: (len(named[name]), len(name))) or near]
-    return list(dict.fromkeys(language_tag(tag) for tag in found if tag in _names()))[:_MOST_NEAR_TAGS]
+        holding = (
+            [name for name in named if re.search(rf"\b{re.escape(provided)}\b", name)] if len(provided) > 3 else []
+        )
+        near = difflib.get_close_matches(provided, named, n=_MOST_NEAR_TAGS, cutoff=0.85)
+        results = [named[name] for name in sorted(holding, key=lambda name: (len(named[name]), len(name))) or near]
+    return list(dict.fromkeys(language_tag(tag) for tag in results if tag in _names()))[:_MOST_NEAR_TAGS]

@@ -121,9 +121,9 @@ def same_text(good: Sequence[str | None], bad: Sequence[str | None]) -> bool:
     >>> same_text(["", "Caf\u00e9"], ["", "Cafe\u0301"]), same_text(["", "a"], ["", None])
     (True, False)
     """
-    if bad[1] is None or good == bad or all((one or "").isascii() for one in (*good, *bad)):
+    if bad[1] is None or good == bad or all((entry or "").isascii() for entry in (*good, *bad)):
         return good == bad
-    first, second = ([unicodedata.normalize("NFC", one or "") for one in side] for side in (good, bad))
+    first, second = ([unicodedata.normalize("NFC", member or "") for member in side] for side in (good, bad))
     return first == second
 
 
@@ -184,18 +184,18 @@ class Validator:
         texts = (item.context_good, item.target_good, item.context_bad, item.target_bad)
         if not all(text is None or isinstance(text, str) for text in texts):
             return item
-        found = list(item.flags)
+        results = list(item.flags)
         if same_text(texts[:2], texts[2:]):
-            found.append(IDENTICAL_SIDES)
+            results.append(IDENTICAL_SIDES)
         key = hash(texts)
         if key in self._pairs:
-            found.append(DUPLICATE_PAIR)
+            results.append(DUPLICATE_PAIR)
         self._pairs.add(key)
         if self._faulty and digest_of(item.target_good, item.target_bad or "") in self._faulty:
-            found.append(KNOWN_ERROR)
+            results.append(KNOWN_ERROR)
         if any(text is not None and not unicodedata.is_normalized("NFC", text) for text in texts):
-            found.append(NOT_NFC)
-        return item if len(found) == len(item.flags) else _with_flags(item, found)
+            results.append(NOT_NFC)
+        return item if len(results) == len(item.flags) else _with_flags(item, results)
 
 
 def _with_flags(item: Item, flags: Sequence[str]) -> Item:

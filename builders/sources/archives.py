@@ -76,7 +76,7 @@ def locked_members(path: Path, pattern: str, *, password: str, remedy: str) -> I
     with open_zip(path) as archive:
         _check_size(path, sum(member.file_size for member in archive.infolist()))
         chosen = sorted(
-            (one for one in archive.infolist() if _fits(one.filename, pattern)), key=lambda one: one.filename
+            (value for value in archive.infolist() if _fits(value.filename, pattern)), key=lambda entry: entry.filename
         )
         if not chosen:
             raise CorpusError(f"{path}: holds no file like {pattern}; check the archive, or download it again")
@@ -177,7 +177,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
 
 
 def _tar_bytes(path: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    results: dict[str, bytes] = {}
     with reading(path, CorpusError, saying="not a readable tar archive", remedy=_CUT), gzip.open(path) as unpacked:
         limited = _Limited(path, unpacked)
         with tarfile.open(fileobj=cast("IO[bytes]", limited), mode="r|") as archive:
@@ -190,10 +190,10 @@ def _tar_bytes(path: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
                         "the file is not to be trusted"
                     )
                 if member.isfile() and wanted(name) and (handle := archive.extractfile(member)):
-                    found[name] = handle.read()
+                    results[name] = handle.read()
         while limited.read(_PIECE_BYTES):
             pass  # to the end, where gzip has its checksum
-    return found
+    return results
 
 
 class _Limited:

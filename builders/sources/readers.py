@@ -47,7 +47,7 @@ def encoding_of(path: Path, stated: str | None) -> tuple[str, tuple[str, ...]]:
     """
     with reading(path, CorpusError), path.open("rb") as handle:
         start = handle.read(4)
-    if other := next((what for mark, what in _OTHER_FILES.items() if start.startswith(mark)), None):
+    if other := next((description for mark, description in _OTHER_FILES.items() if start.startswith(mark)), None):
         raise CorpusError(f"{path}: is {other} by its first bytes; export it as 'CSV UTF-8', JSON lines or parquet")
     marked = next((codec for mark, codec in _BYTE_ORDER_MARKS if start.startswith(mark)), None)
     if stated is None:
@@ -111,8 +111,8 @@ def odd_character(text: str) -> str | None:
     >>> odd_character("a\tb"), odd_character("a\x1b[1mb")
     (None, 'U+001B')
     """
-    found = _CONTROL.search(text)
-    return f"U+{ord(found[0]):04X}" if found else None
+    result = _CONTROL.search(text)
+    return f"U+{ord(result[0]):04X}" if result else None
 
 
 MAX_FIELD_BYTES = 16 * 2**20
@@ -174,8 +174,8 @@ def delimited(
     Raises:
         CorpusError: as for `read_delimited`.
     """
-    found = records(io.StringIO(text, newline=""), where=where, delimiter=delimiter)
-    _, header = next(found, (0, []))
+    result = records(io.StringIO(text, newline=""), where=where, delimiter=delimiter)
+    _, header = next(result, (0, []))
     if not header:
         raise CorpusError(f"{where}: empty file; expected a header with {', '.join(required)}")
     if missing := [name for name in required if name not in header]:
@@ -183,7 +183,7 @@ def delimited(
             f"{where}, row 1: missing column(s) {', '.join(missing)}; found {', '.join(header)}; "
             "rename the columns in the header or map them"
         )
-    for number, cells in found:
+    for number, cells in result:
         if cells:
             check_width(cells, header, f"{where}, row {number}", delimiter)
             yield number, dict(zip(header, cells, strict=True))
@@ -297,8 +297,8 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises:
         RepeatedKeyError: a key occurs twice.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    results = dict(pairs)
+    if len(results) < len(pairs):
         names = [name for name, _ in pairs]
         raise RepeatedKeyError(next(name for name in names if names.count(name) > 1))
-    return found
+    return results

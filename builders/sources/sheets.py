@@ -114,13 +114,13 @@ def _sheets(members: dict[str, bytes], where: str) -> dict[str, str]:
     """Return sheet name -> the part that holds it."""
     relations = _xml(members, "xl/_rels/workbook.xml.rels", where)
     targets = {relation.get("Id"): relation.get("Target") or "" for relation in relations}
-    found = {}
+    results = {}
     for sheet in _xml(members, "xl/workbook.xml", where).iter(f"{_MAIN}sheet"):
         target = targets.get(sheet.get(_RELATION), "")
-        found[sheet.get("name") or ""] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-    if not found:
+        results[sheet.get("name") or ""] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+    if not results:
         raise CorpusError(f"{where}: a workbook without sheets; {_REMEDY}")
-    return found
+    return results
 
 
 def _shared_strings(members: dict[str, bytes], where: str) -> list[str]:
@@ -134,7 +134,7 @@ def _plain(element: ET.Element) -> str:
     """Return the text of its runs; what is only a reading aid (furigana) is left out."""
     aids = {text for aid in element.iter(f"{_MAIN}rPh") for text in aid.iter(f"{_MAIN}t")}
     text = "".join(text.text or "" for text in element.iter(f"{_MAIN}t") if text not in aids)
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    return _ESCAPE.sub(lambda result: chr(int(result[1], 16)), text)
 
 
 def _date_styles(members: dict[str, bytes], where: str) -> frozenset[str]:
@@ -143,10 +143,10 @@ def _date_styles(members: dict[str, bytes], where: str) -> frozenset[str]:
     if name not in members:
         return frozenset()
     root = _xml(members, name, where)
-    codes = {one.get("numFmtId"): one.get("formatCode") or "" for one in root.iter(f"{_MAIN}numFmt")}
+    codes = {entry.get("numFmtId"): entry.get("formatCode") or "" for entry in root.iter(f"{_MAIN}numFmt")}
     dates = {key for key, code in codes.items() if _DATE_CODE.search(_LITERAL.sub("", code))}
     formats = root.find(f"{_MAIN}cellXfs")
-    kinds = [one.get("numFmtId") for one in (() if formats is None else formats)]
+    kinds = [member.get("numFmtId") for member in (() if formats is None else formats)]
     return frozenset(str(n) for n, kind in enumerate(kinds) if kind in dates or kind in _BUILT_IN_DATES - codes.keys())
 
 
@@ -169,7 +169,7 @@ def _text(cell: ET.Element, strings: list[str], dates: frozenset[str], where: st
             "into one; format the column as text or number, type the value again, and save the workbook"
         )
     if kind != "n" or not text:
-        return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+        return _ESCAPE.sub(lambda result: chr(int(result[1], 16)), text)
     try:
         return _short(text)
     except ValueError as error:
@@ -190,9 +190,9 @@ def _column(reference: str | None, place: int, where: str) -> int:
     """Return the place of a cell in its row, by its reference: `B7` is 1."""
     if reference is None:
         return place
-    found = _REFERENCE.fullmatch(reference)
+    result = _REFERENCE.fullmatch(reference)
     number = 0
-    for letter in found[1] if found else "":
+    for letter in result[1] if result else "":
         number = number * 26 + ord(letter) - ord("A") + 1
     if not 0 < number <= _LAST_COLUMN:
         raise CorpusError(f"{where}: no cell {reference!r}; {_REMEDY}")

@@ -154,7 +154,7 @@ def locate(
         CorpusFileNotFoundError: a needed file is neither in `data_dir` nor can be downloaded.
         CorpusError: a download's hash is not the pinned one.
     """
-    found: dict[str, LocatedFile] = {}
+    results: dict[str, LocatedFile] = {}
     folders = _folders(corpus, data_dir)
     for file in source.files:
         path = next((p for folder in folders if (p := _on_disk(folder, file))), None)
@@ -166,13 +166,13 @@ def locate(
                 f"{_by_hand(file)} and put it there"
                 f"{', or leave out the data folder to download it' if file.url else ''}"
             )
-        found[file.name] = _located(corpus, file, path or fetch(corpus, file, progress=progress))
-    if not found and source.files:
+        results[file.name] = _located(corpus, file, path or fetch(corpus, file, progress=progress))
+    if not results and source.files:
         raise CorpusFileNotFoundError(
             f"corpus {corpus!r}: no file {source.files[0].name!r} in {' or '.join(str(f) for f in folders)}, nor any "
             f"other of its {len(source.files)}; {_by_hand(source.files[0])} and put it there"
         )
-    return found
+    return results
 
 
 def _folders(corpus: str, data_dir: Path | None) -> Sequence[Path]:

@@ -94,12 +94,12 @@ class _Plain(pickle.Unpickler):
 def _pickled(data: bytes, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a pickled dict from a condition to tuples of sentences; columns 0, 1, 2 and `condition`."""
     try:
-        found = _Plain(io.BytesIO(data)).load()
+        result = _Plain(io.BytesIO(data)).load()
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, IndexError, KeyError, AttributeError) as error:
         raise CorpusError(f"{where}: not a pickle of plain data ({error}); get the file again") from error
-    if not isinstance(found, dict) or not all(isinstance(rows, list) for rows in found.values()):
+    if not isinstance(result, dict) or not all(isinstance(rows, list) for rows in result.values()):
         raise CorpusError(f"{where}: expected a dict from conditions to lists of sentences; get the file again")
-    pairs = ((condition, row) for condition, rows in found.items() for row in rows)
+    pairs = ((condition, row) for condition, rows in result.items() for row in rows)
     for number, (condition, row) in enumerate(pairs, 1):
         if not isinstance(row, tuple | list) or not all(isinstance(text, str) for text in row):
             raise CorpusError(
@@ -123,16 +123,16 @@ def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
         CorpusError: it is no JSON, or no list of objects or lists.
     """
     try:
-        found = json.loads(text, object_pairs_hook=without_repeats)
+        result = json.loads(text, object_pairs_hook=without_repeats)
     except RepeatedKeyError as error:
         raise CorpusError(f"{where}: key {error.args[0]!r} occurs twice in one object; leave one") from error
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: download it again") from error
-    if not isinstance(found, list):
+    if not isinstance(result, list):
         raise CorpusError(
-            f"{where}: a {type(found).__name__}, expected a list of rows; write one object a line (.jsonl)"
+            f"{where}: a {type(result).__name__}, expected a list of rows; write one object a line (.jsonl)"
         )
-    for number, row in enumerate(found, 1):
+    for number, row in enumerate(result, 1):
         if isinstance(row, list):
             yield number, {str(place): cell for place, cell in enumerate(row)}
         elif isinstance(row, dict):
@@ -146,8 +146,8 @@ def _delimited(text: str, delimiter: str, how: TableFormat, where: str) -> Itera
     lines: Iterable[str] = io.StringIO(text, newline="")
     if how.mends:
         lines = mended(lines, how.mends, flags)
-    found = records(lines, where=where, delimiter=delimiter, quotes=how.quotes)
-    for number, row in _with_header(found, how, where):
+    result = records(lines, where=where, delimiter=delimiter, quotes=how.quotes)
+    for number, row in _with_header(result, how, where):
         yield number, row | ({MENDED: flags[number]} if number in flags else {})
 
 

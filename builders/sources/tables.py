@@ -96,8 +96,8 @@ def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NO
         raise CorpusError(f"{path}: a {suffix} file names its columns itself; leave out --header (header=)")
     if suffix in (".parquet", ".xlsx"):
         if encoding is not None:
-            what = "a parquet file" if suffix == ".parquet" else "a workbook"
-            raise CorpusError(f"{path}: {what} has no encoding; leave out encoding={encoding!r} (--encoding)")
+            description = "a parquet file" if suffix == ".parquet" else "a workbook"
+            raise CorpusError(f"{path}: {description} has no encoding; leave out encoding={encoding!r} (--encoding)")
         table = Table(path=path, columns=_parquet_columns(path)) if suffix == ".parquet" else _sheet_table(path, how)
     else:
         codec, notes = encoding_of(path, encoding)
@@ -141,13 +141,13 @@ def _delimited_table(table: Table, own: str) -> Table:
     if not first:
         raise CorpusError(f"{table.path}: empty file; expected a header and at least one row")
     if table.format.delimiter:
-        said, delimiter, note = None, own, f"separated by {own!r}, as the map says"
-    elif said := _SEPARATOR_LINE.fullmatch(first):
-        delimiter, note = said[1], f"separated by {said[1]!r}, as its first line says"
+        text, delimiter, note = None, own, f"separated by {own!r}, as the map says"
+    elif text := _SEPARATOR_LINE.fullmatch(first):
+        delimiter, note = text[1], f"separated by {text[1]!r}, as its first line says"
     else:
         delimiter = _delimiter(table, own)
         note = "" if delimiter == own else f"separated by {DELIMITERS[delimiter]}"
-    n_before = 1 if said else 0
+    n_before = 1 if text else 0
     header = list(table.format.header) or next(_records(table, delimiter, n_before), (0, []))[1]
     if not header:
         raise CorpusError(f"{table.path}, row {n_before + 1}: empty; expected a header")
@@ -181,11 +181,12 @@ def _delimiter(table: Table, own: str) -> str:
         CorpusError: two of them do.
     """
     widths = {delimiter: _widths(table, delimiter) for delimiter in DELIMITERS}
-    even = [delimiter for delimiter, found in widths.items() if len(set(found)) == 1 and found[0] > 1]
-    header = [delimiter for delimiter, found in widths.items() if found and found[0] > 1]
+    even = [delimiter for delimiter, result in widths.items() if len(set(result)) == 1 and result[0] > 1]
+    header = [delimiter for delimiter, results in widths.items() if results and results[0] > 1]
     if len(even) > 1:
         raise CorpusError(
-            f"{table.path}: {' and '.join(DELIMITERS[one] for one in even)} both make columns of it; say which: put "
+            f"{table.path}: {' and '.join(DELIMITERS[entry] for entry in even)} both make columns of it; say which: "
+            f"put "
             f"sep={even[0]} or sep={even[1]} into a line before the header"
         )
     likely = even or ([own] if own in header else header)
@@ -195,8 +196,8 @@ def _delimiter(table: Table, own: str) -> str:
 def _widths(table: Table, delimiter: str) -> list[int]:
     """Return how many cells the first records have; none where they cannot be read so."""
     try:
-        found = itertools.islice(_records(table, delimiter, 0), ROWS_LOOKED_AT)
-        return [len(cells) for _, cells in found if any(cells)]
+        result = itertools.islice(_records(table, delimiter, 0), ROWS_LOOKED_AT)
+        return [len(cells) for _, cells in result if any(cells)]
     except CorpusError as error:
         if isinstance(error.__cause__, csv.Error):
             return []
@@ -205,10 +206,10 @@ def _widths(table: Table, delimiter: str) -> list[int]:
 
 def _delimited_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
     flags: dict[int, list[str]] = {}
-    found = _records(table, table.delimiter, table.n_lines_before, flags)
+    result = _records(table, table.delimiter, table.n_lines_before, flags)
     if not table.format.header:
-        next(found)
-    for number, row in _named_rows(found, table, bad_row, blank_row):
+        next(result)
+    for number, row in _named_rows(result, table, bad_row, blank_row):
         yield number, row | ({MENDED: flags[number]} if number in flags else {})
 
 
@@ -292,10 +293,10 @@ def _sheet_table(path: Path, how: TableFormat) -> Table:
 
 
 def _workbook_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
-    found = sheet_rows(table.path, table.format.sheet)
+    result = sheet_rows(table.path, table.format.sheet)
     if not table.format.header:
-        next(found)
-    yield from _named_rows(padded(found, table.header), table, bad_row, blank_row)
+        next(result)
+    yield from _named_rows(padded(result, table.header), table, bad_row, blank_row)
 
 
 # Parquet --------------------------------------------------------------------------------------------------------------

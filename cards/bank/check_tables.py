@@ -63,11 +63,11 @@ def _problems(ratings: pd.DataFrame, items: datasets.Dataset, facts: Mapping[str
     if unknown := set(ratings["item_id"]) - set(items["item_id"][:]):
         yield f"{len(unknown)} item(s) that the corpus does not have, as {min(unknown)!r:.80}"
         return
-    found = rating_facts(ratings)
-    for name in sorted(found):
-        if found[name] != facts.get(name):
-            yield f"{name} is {found[name]!r:.200}, the manifest says {facts.get(name)!r:.200}"
-    if corpus in CORPORA and found["normalisation"] == "none" and "human_good" in items.column_names:
+    result = rating_facts(ratings)
+    for name in sorted(result):
+        if result[name] != facts.get(name):
+            yield f"{name} is {result[name]!r:.200}, the manifest says {facts.get(name)!r:.200}"
+    if corpus in CORPORA and result["normalisation"] == "none" and "human_good" in items.column_names:
         yield from _mean_problems(ratings, items)
 
 
@@ -102,21 +102,23 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     by_table: dict[tuple[str, ...], dict[tuple[str, ...], Row]] = {}
     for key, row in known.items():
         by_table.setdefault(key[:2], {})[key] = row
-    there = set()
+    present = set()
     for corpus, slug in tables(manifest):
         table = open_scored(root / scores_path(corpus, slug))
-        there.add((table.model, corpus))
+        present.add((table.model, corpus))
         yield from _differences(table, by_table.get((table.model, corpus), {}))
-    for model, corpus in sorted({(key[0], key[1]) for key in known} - there):
+    for model, corpus in sorted({(key[0], key[1]) for key in known} - present):
         yield f"{SUMMARY}: results of {model} on {corpus!r}, which the bank has no scores of"
 
 
 def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     """Return in words what two tables of estimates of the same scores say differently; rows of one alone are named."""
-    known, made = _by_identity(old), _by_identity(new)
-    found = [f"{_where(key)}: not in the results" for key in made.keys() - known.keys()]
-    found += [f"{_where(key)}: the tables give no such number" for key in known.keys() - made.keys()]
-    return sorted(found) + [text for key, row in made.items() if key in known for text in _unlike(key, known[key], row)]
+    known, created = _by_identity(old), _by_identity(new)
+    results = [f"{_where(key)}: not in the results" for key in created.keys() - known.keys()]
+    results += [f"{_where(key)}: the tables give no such number" for key in known.keys() - created.keys()]
+    return sorted(results) + [
+        text for key, row in created.items() if key in known for text in _unlike(key, known[key], row)
+    ]
 
 
 def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row]) -> Iterator[str]:
@@ -127,16 +129,16 @@ def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row]) -> Iterator
     lost = "human_good" not in table.column_names
     table = without_people(table) if lost else table
     try:
-        made = table_summary(table)
+        created = table_summary(table)
     except BankError as error:
         yield f"scores of {table.model} on {table.corpus!r}: {error}"
         return
-    if not ours and len(made):  # sentences by region alone are no choice, and have none
+    if not ours and len(created):  # sentences by region alone are no choice, and have none
         yield f"{SUMMARY}: no results of {table.model} on {table.corpus!r}"
         return
-    problems = differing(pd.DataFrame(list(ours.values())), made)
+    problems = differing(pd.DataFrame(list(ours.values())), created)
     if lost:
-        problems = [one for one in problems if not one.endswith("no such number")]
+        problems = [entry for entry in problems if not entry.endswith("no such number")]
     yield from (f"{SUMMARY}: {problem}" for problem in problems)
 
 
@@ -245,8 +247,8 @@ def _id_problem(ids: pa.Array) -> str:
 
 
 def _ids(table: datasets.Dataset) -> pa.Array:
-    found: pa.Table = table.select_columns(["item_id"]).with_format("arrow")[:]
-    return found["item_id"].combine_chunks()
+    result: pa.Table = table.select_columns(["item_id"]).with_format("arrow")[:]
+    return result["item_id"].combine_chunks()
 
 
 def _empty_problems(items: datasets.Dataset) -> Iterator[str]:
@@ -299,8 +301,8 @@ def _text_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, 
             return
     if is_left_out(facts):
         return
-    found = corpus_signature(scored.select_columns(["corpus", "item_id", *TEXTS]), {})["items_sha256"]
-    if found != scored.signature["corpus"]["items_sha256"]:
+    result = corpus_signature(scored.select_columns(["corpus", "item_id", *TEXTS]), {})["items_sha256"]
+    if result != scored.signature["corpus"]["items_sha256"]:
         yield "its ids and texts are not those that its signature says were scored"
 
 

@@ -34,7 +34,7 @@ def declared_in_bank(root: Path) -> dict[str, ModelFeatures]:
 def declare(manifest: dict[str, Any], features: Mapping[str, ModelFeatures]) -> None:
     """Put what is declared of the models of a bank into its manifest, in place of what was declared of them before."""
     names = {signature["model"]["name"] for models in manifest["scores"].values() for signature in models.values()}
-    known = manifest.get(FEATURES, {}) | {name: _entry(one) for name, one in features.items()}
+    known = manifest.get(FEATURES, {}) | {name: _entry(entry) for name, entry in features.items()}
     if kept := {name: known[name] for name in sorted(known.keys() & names)}:
         manifest[FEATURES] = kept
     else:

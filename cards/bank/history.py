@@ -51,8 +51,8 @@ def _changes(manifest: Mapping[str, Any], before: Mapping[str, str], now: Mappin
             yield f"{verb} items: {_few(named)}"
         if tables := [path for path in paths if path in scores]:
             yield f"{verb} {_counted(len(tables), 'scored table')}: {_few([scores[path] for path in tables])}"
-        if found := [probes[path] for path in paths if path in probes]:
-            yield f"{verb} probes: {_few(found)}"
+        if result := [probes[path] for path in paths if path in probes]:
+            yield f"{verb} probes: {_few(result)}"
         rest = [path for path in paths if path not in corpora | scores | probes and path != SUMMARY]
         if rest:
             yield f"{verb} {_few(rest)}"

@@ -122,8 +122,8 @@ def bank_files(root: Path) -> list[str]:
 
     Links and what is no file are left out: `foreign_entries` names them.
     """
-    found = [path for path, mode in _entries(root) if stat.S_ISREG(mode)]
-    return sorted(path for path in found if path not in (MANIFEST, RECORD) and not Path(path).name.startswith("."))
+    results = [path for path, mode in _entries(root) if stat.S_ISREG(mode)]
+    return sorted(path for path in results if path not in (MANIFEST, RECORD) and not Path(path).name.startswith("."))
 
 
 def foreign_entries(root: Path) -> list[str]:

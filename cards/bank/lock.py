@@ -77,7 +77,7 @@ def locked(root: Path) -> Iterator[Lock]:
     Raises:
         BankError: another process has held it for too long, or the folder cannot be written to.
     """
-    made = [folder for folder in (root, *root.parents) if not folder.exists()]
+    created = [folder for folder in (root, *root.parents) if not folder.exists()]
     path, token, stop = root / LOCK, secrets.token_hex(8), threading.Event()
 
     def give_back() -> None:
@@ -86,7 +86,7 @@ def locked(root: Path) -> Iterator[Lock]:
             if (holder := _holder(path)) is not None and holder.token == token:
                 path.unlink(missing_ok=True)
             path.with_name(f"{LOCK}.{token}").unlink(missing_ok=True)
-            for folder in made:
+            for folder in created:
                 folder.rmdir()
 
     with cleaned_up(give_back):
@@ -102,19 +102,19 @@ def locked_where_writable(root: Path) -> contextlib.AbstractContextManager[objec
 
 def _acquired(path: Path, token: str) -> Holder:
     root = path.parent
-    start = said = time.monotonic()
+    start = text = time.monotonic()
     while True:
         root.mkdir(parents=True, exist_ok=True)
-        if (mine := _created(path, token)) is not None:
-            return mine
+        if (selected := _created(path, token)) is not None:
+            return selected
         if (other := _abandoned(path)) is not None:
             _take_over(path, other)
             continue
         now = time.monotonic()
         if now - start > PATIENCE_SECONDS:
             raise BankError(f"{root}: {_holder(path)} has been writing to this bank for too long; try again later")
-        if now - said > SAY_SECONDS:
-            said = now
+        if now - text > SAY_SECONDS:
+            text = now
             _LOG.warning("%s: waiting for %s to finish writing (%.0f s)", root, _holder(path), now - start)
         time.sleep(0.02 + 0.08 * secrets.randbelow(100) / 100)
 
@@ -133,11 +133,11 @@ def _created(path: Path, token: str) -> Holder | None:
     since = datetime.now(UTC).isoformat(timespec="seconds")
     holder = Holder(host=host(), pid=os.getpid(), since=since, token=token)
     # written whole under another name first: a lock is never seen half-written, and a link is made by one process only
-    mine = path.with_name(f"{LOCK}.{token}")
+    selected = path.with_name(f"{LOCK}.{token}")
     try:
-        mine.write_text(json.dumps(asdict(holder)), encoding="utf-8")
+        selected.write_text(json.dumps(asdict(holder)), encoding="utf-8")
         try:
-            os.link(mine, path)
+            os.link(selected, path)
         except FileExistsError:
             return None
         except OSError:
@@ -146,7 +146,7 @@ def _created(path: Path, token: str) -> Holder | None:
     except FileNotFoundError:
         return None
     finally:
-        mine.unlink(missing_ok=True)
+        selected.unlink(missing_ok=True)
 
 
 def _created_exclusively(path: Path, holder: Holder) -> bool:
@@ -197,8 +197,8 @@ def _take_over(path: Path, other: Holder) -> None:
         path.rename(aside)
     except FileNotFoundError:
         return
-    found = _holder(aside)
-    if found is not None and found.token != other.token:
+    result = _holder(aside)
+    if result is not None and result.token != other.token:
         with contextlib.suppress(FileExistsError):
             os.link(aside, path)
     else:

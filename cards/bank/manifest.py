@@ -42,27 +42,27 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
     wrong = [f"{name} is {_short(x)}; expected a table" for name, x in tables.items() if not isinstance(x, dict)]
     if wrong:
         return wrong
-    found = [f"{name} is {_short(x)}; expected a text" for name, x in _texts(manifest) if not isinstance(x, str)]
-    found += [f"long is {_short(x)}; expected true" for x in [manifest.get("long", True)] if x is not True]
+    results = [f"{name} is {_short(x)}; expected a text" for name, x in _texts(manifest) if not isinstance(x, str)]
+    results += [f"long is {_short(x)}; expected true" for x in [manifest.get("long", True)] if x is not True]
     for name, facts in corpora.items():
-        found += [f"corpus {name[:80]!r}: {problem}" for problem in _corpus_problems(name, facts)]
+        results += [f"corpus {name[:80]!r}: {problem}" for problem in _corpus_problems(name, facts)]
     for name, models in scores.items():
         if name not in corpora:
-            found.append(f"scores of {name[:80]!r}, which is none of the corpora")
+            results.append(f"scores of {name[:80]!r}, which is none of the corpora")
         elif not isinstance(models, dict):
-            found.append(f"scores of {name[:80]!r} are {_short(models)}; expected a table")
+            results.append(f"scores of {name[:80]!r} are {_short(models)}; expected a table")
         else:
-            found += _score_problems(name, models)
-    found += _history_problems(manifest.get("history", []))
+            results += _score_problems(name, models)
+    results += _history_problems(manifest.get("history", []))
     for name, facts in ratings.items():
         if name not in corpora:
-            found.append(f"ratings of {name[:80]!r}, which is none of the corpora")
-        found += [f"ratings of {name[:80]!r}: {problem}" for problem in _rating_problems(facts)]
-    found += [*_probe_problems(manifest.get("probes", {})), *_feature_problems(manifest.get("features", {}))]
+            results.append(f"ratings of {name[:80]!r}, which is none of the corpora")
+        results += [f"ratings of {name[:80]!r}: {problem}" for problem in _rating_problems(facts)]
+    results += [*_probe_problems(manifest.get("probes", {})), *_feature_problems(manifest.get("features", {}))]
     for path, digest in files.items():
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-            found.append(f"files: {path[:80]!r} has {_short(digest)}; expected a sha256")
-    return found
+            results.append(f"files: {path[:80]!r} has {_short(digest)}; expected a sha256")
+    return results
 
 
 def _texts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

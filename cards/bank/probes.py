@@ -29,13 +29,13 @@ def take_probes(root: Path, manifest: dict[str, Any], probed: Iterable[Probed]) 
         BankError: probes of a model that the bank has no scores of on that corpus, or of other items.
     """
     held: dict[str, dict[str, Any]] = manifest.setdefault(PROBES, {})
-    for one in probed:
-        corpus, slug = one.signature["corpus"]["name"], one.signature["model"]["slug"]
-        if not _fits(manifest, corpus, slug, one.signature):
+    for entry in probed:
+        corpus, slug = entry.signature["corpus"]["name"], entry.signature["model"]["slug"]
+        if not _fits(manifest, corpus, slug, entry.signature):
             raise BankError(f"probes of {slug} on {corpus!r}: the bank has no scores of this model on these items")
-        for path, frame in zip(probe_paths(corpus, slug), (one.layers, one.summary), strict=True):
+        for path, frame in zip(probe_paths(corpus, slug), (entry.layers, entry.summary), strict=True):
             write_parquet(root / path, _arrow(frame))
-        held.setdefault(corpus, {})[slug] = json.loads(json.dumps(one.signature))
+        held.setdefault(corpus, {})[slug] = json.loads(json.dumps(entry.signature))
     for corpus, models in held.items():
         for slug in [slug for slug, signature in models.items() if not _fits(manifest, corpus, slug, signature)]:
             del models[slug]
@@ -69,11 +69,11 @@ def probe_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
             if not _fits(manifest, corpus, slug, signature):
                 yield f"probes of {slug} on {corpus!r}: the bank has no scores of this model on these items"
             try:
-                found = _read(root, corpus, slug, signature)
+                result = _read(root, corpus, slug, signature)
             except BankError as error:
                 yield str(error)
                 continue
-            for path, frame in zip(probe_paths(corpus, slug), (found.layers, found.summary), strict=True):
+            for path, frame in zip(probe_paths(corpus, slug), (result.layers, result.summary), strict=True):
                 if {*frame["model"]} - {signature["model"]["name"]} or {*frame["corpus"]} - {corpus}:
                     yield f"{path}: rows of another model or corpus"
 

@@ -20,13 +20,13 @@ from pairbank.scoring.prompts.toml import prompt_toml
 
 def prompts_in(manifest: Mapping[str, Any]) -> dict[str, Prompt]:
     """Return the prompts of a bank's methods by the paths of their files, as far as they are known here."""
-    found: dict[str, Prompt] = {}
+    results: dict[str, Prompt] = {}
     for prompt in _prompts(manifest):
         path = f"{PROMPTS}/{prompt.id}.toml"
-        if path in found and found[path].sha256 != prompt.sha256:
+        if path in results and results[path].sha256 != prompt.sha256:
             path = f"{PROMPTS}/{prompt.id}-{prompt.sha256[:8]}.toml"
-        found[path] = prompt
-    return found
+        results[path] = prompt
+    return results
 
 
 def question(prompt: Prompt, languages: Collection[str]) -> str:
@@ -41,7 +41,7 @@ def write_prompts(root: Path, manifest: Mapping[str, Any]) -> None:
     """Write the prompts of a bank's methods; a file of one that is not known here any more stays as it is."""
     for path, prompt in prompts_in(manifest).items():
         write_text(root / path, prompt_toml(prompt))
-    names = {name for models in manifest["scores"].values() for one in models.values() for name in one["methods"]}
+    names = {name for models in manifest["scores"].values() for model in models.values() for name in model["methods"]}
     ids = {MethodName.parsed(name).id for name in names}
     for file in (root / PROMPTS).glob("*.toml"):
         if not {file.stem, file.stem.rpartition("-")[0]} & ids:

@@ -35,18 +35,18 @@ def take_ratings(draft: Draft, given: Sequence[datasets.Dataset | pd.DataFrame])
     Raises:
         BankError: a column is missing, a cell is none of a rating, or a table has no rating of any item of the bank.
     """
-    left = [_checked(one if isinstance(one, pd.DataFrame) else one.to_pandas()) for one in given]
+    left = [_checked(entry if isinstance(entry, pd.DataFrame) else entry.to_pandas()) for entry in given]
     n_before = [len(frame) for frame in left]
     corpora = draft.manifest["corpora"]
     for corpus in sorted(corpora, key=lambda name: name not in draft.items):
         if not any(len(frame) for frame in left):
             break
         ids = set(draft.items_of(corpus)["item_id"][:])
-        mine = [frame["item_id"].isin(ids) for frame in left]
-        if any(rows.any() for rows in mine):
-            parts = [frame[rows] for frame, rows in zip(left, mine, strict=True)]
+        selected = [frame["item_id"].isin(ids) for frame in left]
+        if any(rows.any() for rows in selected):
+            parts = [frame[rows] for frame, rows in zip(left, selected, strict=True)]
             draft.ratings[corpus] = _numbered(pd.concat(parts, ignore_index=True))
-            left = [frame[~rows] for frame, rows in zip(left, mine, strict=True)]
+            left = [frame[~rows] for frame, rows in zip(left, selected, strict=True)]
     for frame, n in zip(left, n_before, strict=True):
         if len(frame) == n:
             raise BankError(
@@ -60,9 +60,9 @@ def settle_ratings(draft: Draft) -> None:
     held = draft.manifest.get(RATINGS, {})
     for corpus in [name for name in held if name in draft.items and name not in draft.ratings]:
         table = read_table(draft.root / ratings_path(corpus)).to_pandas()
-        mine = table[table["item_id"].isin(set(draft.items_of(corpus)["item_id"][:]))]
-        if len(mine):
-            draft.ratings[corpus] = _as_table(mine)
+        selected = table[table["item_id"].isin(set(draft.items_of(corpus)["item_id"][:]))]
+        if len(selected):
+            draft.ratings[corpus] = _as_table(selected)
         else:
             drop_ratings(draft, corpus)
     for corpus, table in draft.ratings.items():
@@ -94,13 +94,13 @@ def rating_facts(frame: pd.DataFrame) -> dict[str, Any]:
         alpha["reason"] = f"{len(scales)} scales"
     else:
         try:
-            found = krippendorff_alpha(ratings_given([frame]), scale=level)
+            result = krippendorff_alpha(ratings_given([frame]), scale=level)
         except BankError as error:
             alpha["reason"] = str(error)
         else:
-            numbers = {name: getattr(found, name) for name in ("value", "low", "high")}
+            numbers = {name: getattr(result, name) for name in ("value", "low", "high")}
             alpha |= {name: None if math.isnan(x) else round(x, 6) for name, x in numbers.items()}
-            alpha["reason"] = found.reason or ""
+            alpha["reason"] = result.reason or ""
     return {
         "scale": ", ".join(scales),
         "normalisation": _normalisation(scales),

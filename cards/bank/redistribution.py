@@ -81,8 +81,8 @@ def score_columns(methods: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
     >>> sorted(score_columns({"direct": {"columns": ["direct_good", "direct_bad"]}}))
     ['direct_bad', 'direct_good']
     """
-    made = (definition.get("columns", ScoreColumns(name).all) for name, definition in methods.items())
-    return frozenset(column for columns in made for column in columns)
+    created = (definition.get("columns", ScoreColumns(name).all) for name, definition in methods.items())
+    return frozenset(column for columns in created for column in columns)
 
 
 def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -97,7 +97,9 @@ def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str,
     scores, flags = score_columns(methods), {ScoreColumns(method).flags for method in methods}
     stay = {name for name in scores if name in flags or (name in features and _is_number(features[name]))}
     stay |= {MODEL} if methods else set()
-    stay |= {ScoreColumns(name).answers for name, one in methods.items() if (one.get("layout") or {}).get("options")}
+    stay |= {
+        ScoreColumns(name).answers for name, entry in methods.items() if (entry.get("layout") or {}).get("options")
+    }
     return [name for name in features if name not in stay and name not in LABELS]
 
 

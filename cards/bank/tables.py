@@ -68,17 +68,17 @@ def long_table(path: Path, methods: Iterable[str]) -> pa.Table:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    there = set(pq.read_schema(path).names)
+    present = set(pq.read_schema(path).names)
     text, number = pa.string(), pa.float64()
     schema = pa.schema([(name, text if at < 3 else number) for at, name in enumerate(LONG_COLUMNS)])
     parts = []
     for method in sorted(methods):
-        own = ScoreColumns(method)
-        names = [own.good, own.bad, own.delta]
-        held = [name for name in names if name in there]
+        own_values = ScoreColumns(method)
+        names = [own_values.good, own_values.bad, own_values.delta]
+        held = [name for name in names if name in present]
         table = read_parquet(path, ["item_id", MODEL, *held])
         nothing = pa.nulls(len(table), number)
-        numbers = [table.column(name) if name in there else nothing for name in names]
+        numbers = [table.column(name) if name in present else nothing for name in names]
         columns = [table.column("item_id"), table.column(MODEL), pa.repeat(method, len(table)), *numbers]
         has_number = functools.reduce(pc.or_, (pc.is_valid(column) for column in numbers))
         part = pa.table(columns, names=schema.names).filter(has_number)
@@ -98,8 +98,8 @@ def write_long(root: Path, manifest: dict[str, Any]) -> None:
         source = root / scores_path(corpus, slug)
         digest = sha256_of_file(source).encode()
         if not path.is_file() or (pq.read_schema(path).metadata or {}).get(_MADE_FROM) != digest:
-            made = long_table(source, manifest["scores"][corpus][slug]["methods"])
-            write_parquet(path, made.replace_schema_metadata({_MADE_FROM: digest}))
+            created = long_table(source, manifest["scores"][corpus][slug]["methods"])
+            write_parquet(path, created.replace_schema_metadata({_MADE_FROM: digest}))
     manifest.pop(LONG, None)
     if wanted:
         manifest[LONG] = True
@@ -108,16 +108,16 @@ def write_long(root: Path, manifest: dict[str, Any]) -> None:
 def long_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield every long view that does not hold what its scored table does."""
     for corpus, slug in tables(manifest) if manifest.get(LONG) else ():
-        made = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug]["methods"])
+        created = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug]["methods"])
         held = read_parquet(root / long_path(corpus, slug))
-        if held.schema.names != made.schema.names or not _same(held.cast(made.schema), made):
+        if held.schema.names != created.schema.names or not _same(held.cast(created.schema), created):
             yield f"{long_path(corpus, slug)}: not what {scores_path(corpus, slug)} holds"
 
 
-def _same(one: pa.Table, other: pa.Table) -> bool:
+def _same(entry: pa.Table, other: pa.Table) -> bool:
     """Return whether two long views hold the same; NaN is NaN."""
-    pairs = [(one.column(name), other.column(name)) for name in one.schema.names]
-    return len(one) == len(other) and all(
+    pairs = [(entry.column(name), other.column(name)) for name in entry.schema.names]
+    return len(entry) == len(other) and all(
         np.array_equal(a.to_numpy(), b.to_numpy(), equal_nan=True) if pa.types.is_floating(a.type) else a.equals(b)
         for a, b in pairs
     )
@@ -176,7 +176,7 @@ def summary_of(
     for corpus, slug in tables(manifest):
         table = new.get((corpus, slug)) or open_scored(root / scores_path(corpus, slug))
         if "human_good" in table.column_names:
-            known = [found for one in reports if (found := one.summary_of(table)) is not None]
+            known = [result for entry in reports if (result := entry.summary_of(table)) is not None]
             parts.append(known[0] if known else table_summary(table))
             continue
         kept = None if old is None else old[(old["corpus"] == corpus) & (old["model"] == table.model)]

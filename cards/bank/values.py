@@ -71,8 +71,8 @@ def _numbers(column: pa.ChunkedArray) -> FloatArray | None:
         return values
     if not pa.types.is_floating(cells.type):
         return None
-    found: FloatArray = cells.to_numpy(zero_copy_only=False).astype(np.float64)
-    return found
+    result: FloatArray = cells.to_numpy(zero_copy_only=False).astype(np.float64)
+    return result
 
 
 def _differing(name: str, stated: FloatArray, made: FloatArray, what: str) -> Iterator[str]:

@@ -51,13 +51,13 @@ def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
     folder = name.rsplit("/", maxsplit=1)[-1] if on_hub else name
     corpora: Mapping[str, Any] = manifest["corpora"]
     scores: Mapping[str, Any] = manifest["scores"]
-    asked = sorted(corpus for corpus in corpora if scores.get(corpus)) or sorted(corpora)
-    left_out = tuple(corpus for corpus in asked if is_left_out(corpora[corpus]))
-    files = [_result(corpus, manifest) for corpus in asked]
+    requested = sorted(corpus for corpus in corpora if scores.get(corpus)) or sorted(corpora)
+    left_out = tuple(corpus for corpus in requested if is_left_out(corpora[corpus]))
+    files = [_result(corpus, manifest) for corpus in requested]
     public = f"{MINE}-public" if left_out else MINE
     return Commands(
         fetch=(f"hf download {name} --repo-type dataset --local-dir {folder}",) if on_hub else (),
-        score=tuple(line for corpus in asked for line in _scored(corpus, manifest, folder)),
+        score=tuple(line for corpus in requested for line in _scored(corpus, manifest, folder)),
         bank=(
             _line("pairbank bank", *files, "--out", MINE),
             *([_line("pairbank strip", MINE, "--out", public)] if left_out else []),
@@ -104,8 +104,8 @@ def _scored(corpus: str, manifest: Mapping[str, Any], folder: str) -> list[str]:
     imported = _elsewhere(methods)
     if not imported:
         return [_line("pairbank score", items, *_model(corpus, manifest), "--out", out)]
-    columns = ["item_id", *(column for name, one in methods.items() for column in _columns(name, one))]
-    declared = [part for name, one in imported.items() for part in ("--score", _declared(name, one))]
+    columns = ["item_id", *(column for name, entry in methods.items() for column in _columns(name, entry))]
+    declared = [part for name, member in imported.items() for part in ("--score", _declared(name, member))]
     options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
     names = ", ".join(re.sub(r"[^\w:.-]", "_", column) for column in columns)
     return [
@@ -120,23 +120,23 @@ def _columns(name: str, definition: Mapping[str, Any]) -> list[str]:
     if layout.get("readout") == "decision" and layout["kind"] != "rating":
         return [str(column) for column in definition.get("imported", {}).get("columns") or (name,)]
     if layout.get("presentations") and layout["kind"] != "rating":
-        return [f"{name}:{one}:{option}" for one in layout["presentations"] for option in layout["options"]]
+        return [f"{name}:{entry}:{option}" for entry in layout["presentations"] for option in layout["options"]]
     return [f"{name}_good", f"{name}_bad"]
 
 
 def _declared(name: str, definition: Mapping[str, Any]) -> str:
     """Return what `--score` says of a method that was imported."""
-    said = definition.get("imported", {})
-    kind = str(said.get("kind", "score"))
+    text = definition.get("imported", {})
+    kind = str(text.get("kind", "score"))
     parts = [f"{name}={kind}"]
     if kind in ("score", "rating"):
-        parts.append(f"direction={said.get('direction') or 'higher'}")
-    if said.get("unit"):
-        parts.append(f"unit={said['unit']}")
-    if said.get("scale"):
-        parts.append("scale=" + "-".join(f"{end:g}" for end in said["scale"]))
-    parts += [f"{meaning}={'|'.join(cells)}" for meaning, cells in sorted((said.get("answers") or {}).items())]
-    parts += [f"label={said['label']}"] if said.get("label") else []
+        parts.append(f"direction={text.get('direction') or 'higher'}")
+    if text.get("unit"):
+        parts.append(f"unit={text['unit']}")
+    if text.get("scale"):
+        parts.append("scale=" + "-".join(f"{end:g}" for end in text["scale"]))
+    parts += [f"{meaning}={'|'.join(cells)}" for meaning, cells in sorted((text.get("answers") or {}).items())]
+    parts += [f"label={text['label']}"] if text.get("label") else []
     return ",".join(parts)
 
 

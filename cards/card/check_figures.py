@@ -34,8 +34,12 @@ def croissant_problems(
     """
     try:
         stated = json.loads(text)
-        files = {one["name"]: one.get("sha256") for one in stated["distribution"] if one["@type"] == "cr:FileObject"}
-        sets = {one["name"]: [field["name"] for field in one["field"]] for one in stated["recordSet"]}
+        files = {
+            member["name"]: member.get("sha256")
+            for member in stated["distribution"]
+            if member["@type"] == "cr:FileObject"
+        }
+        sets = {entry["name"]: [field["name"] for field in entry["field"]] for entry in stated["recordSet"]}
     except (ValueError, TypeError, KeyError) as error:
         return [f"not a Croissant file of pairbank's ({type(error).__name__}: {str(error)[:80]})"]
     files.pop("repo", None)
@@ -96,11 +100,11 @@ def figure_problems(
                 cell = row.get(heading, "")
                 keys = [_key_of_cell(row, metric) for metric in metrics] if cell else []
                 unseen -= set(keys)
-                found = [list(_cell_problems(cell, row, known[key], " / ".join(key))) for key in keys if key in known]
-                if keys and not found:
+                results = [list(_cell_problems(cell, row, known[key], " / ".join(key))) for key in keys if key in known]
+                if keys and not results:
                     problems.append(_invented(cell, keys))
-                elif found and all(found):
-                    problems += found[0]
+                elif results and all(results):
+                    problems += results[0]
     problems += [f"{' / '.join(key)}: not on the card" for key in sorted(unseen)]
     return problems
 
@@ -148,8 +152,8 @@ def _numbers(cell: str) -> tuple[str | None, ...]:
         return None, None, None, None, None
     cell = re.sub(r"-(0\.00)\b", r"\1", cell)
     over = rf"(?:, paradigms \[({_NUMBER}), ({_NUMBER})\])?"
-    found = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\]{over}(?: \(n = \d+\))?$", cell)
-    return found.groups() if found else (cell,)
+    result = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\]{over}(?: \(n = \d+\))?$", cell)
+    return result.groups() if result else (cell,)
 
 
 def _text(numbers: list[float]) -> str:
@@ -158,21 +162,21 @@ def _text(numbers: list[float]) -> str:
 
 def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:
     """Say where the card's table of raters is not what the manifest says."""
-    said = {row["corpus"]: row for rows in tables for row in rows if "raters" in row and "load" in row}
+    texts = {row["corpus"]: row for rows in tables for row in rows if "raters" in row and "load" in row}
     for expected in ratings_table(ratings).to_dict("records"):
-        row = said.pop(shown(str(expected["corpus"]), limit=CELL_CHARACTERS), {})
+        row = texts.pop(shown(str(expected["corpus"]), limit=CELL_CHARACTERS), {})
         for heading, cell in expected.items():
             got = row.get(str(heading), "nothing")
             if got != shown(str(cell), limit=CELL_CHARACTERS):
                 yield f"ratings of {expected['corpus']}: the card says {got}, it is {cell}"
-    yield from (f"ratings of {corpus}: on the card, not in the bank" for corpus in said)
+    yield from (f"ratings of {corpus}: on the card, not in the bank" for corpus in texts)
 
 
 def _count_problems(tables: list[list[dict[str, str]]], n_items: Mapping[str, int]) -> Iterator[str]:
     rows = [row for rows in tables for row in rows if "config" in row and "items" in row]
-    said = {row["corpus"]: row["items"] for row in rows}
+    texts = {row["corpus"]: row["items"] for row in rows}
     for corpus, n in n_items.items():
-        got = said.pop(shown(corpus, limit=CELL_CHARACTERS), "nothing")
+        got = texts.pop(shown(corpus, limit=CELL_CHARACTERS), "nothing")
         if got.replace(",", "") != str(n):
             yield f"{corpus}: the card says {got} items, the bank has {n}"
-    yield from (f"{corpus}: on the card, not in the bank" for corpus in said)
+    yield from (f"{corpus}: on the card, not in the bank" for corpus in texts)

@@ -141,10 +141,10 @@ def _edits(good: list[str | None], bad: list[str | None]) -> Spread | None:
 
 
 def _spread(numbers: ArrayLike) -> Spread | None:
-    found = np.asarray(numbers, dtype=np.float64)
-    if not found.size:
+    result = np.asarray(numbers, dtype=np.float64)
+    if not result.size:
         return None
-    low, median, high = (float(x) for x in np.quantile(found, (0.05, 0.5, 0.95)))
+    low, median, high = (float(x) for x in np.quantile(result, (0.05, 0.5, 0.95)))
     return Spread(median=median, low=low, high=high)
 
 
@@ -167,15 +167,20 @@ def _example(root: Path, corpus: str, manifest: Mapping[str, Any]) -> dict[str, 
     )
     if row is None:
         return None
-    found = {name: _shown(value) for name, value in row.items() if value not in (None, [])}
+    results = {name: _shown(value) for name, value in row.items() if value not in (None, [])}
     scores = manifest["scores"].get(corpus, {})
     if slug := min(scores, default=""):
-        made = score_columns(scores[slug]["methods"])
+        created = score_columns(scores[slug]["methods"])
         same = next(
-            (one for one in _first_rows(root / scores_path(corpus, slug)) if one["item_id"] == row["item_id"]), {}
+            (
+                first_row
+                for first_row in _first_rows(root / scores_path(corpus, slug))
+                if first_row["item_id"] == row["item_id"]
+            ),
+            {},
         )
-        found |= {name: _shown(value) for name, value in same.items() if name in made and value not in (None, [])}
-    return found
+        results |= {name: _shown(value) for name, value in same.items() if name in created and value not in (None, [])}
+    return results
 
 
 def _first_rows(path: Path) -> list[dict[str, Any]]:
@@ -194,5 +199,5 @@ def _shown(value: Any) -> Any:  # noqa: ANN401 - a cell of any type
     if isinstance(value, str) and len(value) > EXAMPLE_CHARACTERS:
         return f"{value[:EXAMPLE_CHARACTERS]}…"
     if isinstance(value, list):
-        return [_shown(one) for one in value]
+        return [_shown(entry) for entry in value]
     return value

@@ -79,7 +79,7 @@ def croissant_text(bank: Described) -> str:
     """Return croissant.json."""
     corpora = bank.manifest["corpora"]
     languages = sorted({tag for name, facts in corpora.items() for tag in languages_of(name, facts, bank.contents)})
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
         "conformsTo": list(CONFORMS_TO),
@@ -98,7 +98,7 @@ def croissant_text(bank: Described) -> str:
         "distribution": _distribution(bank),
         "recordSet": [_record_set(bank, config) for config in bank.configs],
     }
-    return json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json.dumps(results, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def _creators(authors: Sequence[str]) -> dict[str, Any]:
@@ -130,10 +130,10 @@ def _responsible_use(bank: Described) -> dict[str, Any]:
     """Return the fields of Croissant's vocabulary for responsible AI."""
     corpora, scores = bank.manifest["corpora"], bank.manifest["scores"]
     judged = [
-        f"{shown(corpus)}: {one.n_items:,} items judged{f' on {shown(one.scale)}' if one.scale else ''}"
-        + (f", {one.raters} people an item" if one.raters else "")
+        f"{shown(corpus)}: {entry.n_items:,} items judged{f' on {shown(entry.scale)}' if entry.scale else ''}"
+        + (f", {entry.raters} people an item" if entry.raters else "")
         for corpus, held in bank.contents.items()
-        for one in held.judged
+        for entry in held.judged
     ]
     models = sorted(
         {
@@ -189,22 +189,22 @@ def _provenance(bank: Described) -> dict[str, Any]:
         "@type": "prov:SoftwareAgent",
         "@id": f"pairbank-{versions.get('pairbank', bank.manifest.get('pairbank', ''))}",
     }
-    made = [
+    created = [
         {"@type": "prov:Activity", "prov:label": label, "sc:description": text, "prov:wasAssociatedWith": agent}
         for label, text in steps.items()
     ]
-    return {"prov:wasDerivedFrom": sources, "prov:wasGeneratedBy": made}
+    return {"prov:wasDerivedFrom": sources, "prov:wasGeneratedBy": created}
 
 
 def _distribution(bank: Described) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     if bank.on_hub:
         repository = {"@type": "cr:FileObject", "@id": "repo", "name": "repo", "description": "The repository."}
-        found.append(
+        results.append(
             repository | {"contentUrl": f"{HUB}{bank.on_hub}", "encodingFormat": "git+https", "sha256": HUB_SHA256}
         )
     base = f"{HUB}{bank.on_hub}/resolve/main/" if bank.on_hub else ""
-    found += [
+    results += [
         {
             "@type": "cr:FileObject",
             "@id": quote(path),
@@ -218,7 +218,7 @@ def _distribution(bank: Described) -> list[dict[str, Any]]:
     for config in bank.configs:
         if len(files := _paths(config)) > 1:
             folders = {posixpath.dirname(path) for path in files}
-            found.append(
+            results.append(
                 {
                     "@type": "cr:FileSet",
                     "@id": f"files/{quote(config['config_name'])}",
@@ -228,7 +228,7 @@ def _distribution(bank: Described) -> list[dict[str, Any]]:
                     "includes": [f"{folder}/*.parquet" for folder in sorted(folders)],
                 }
             )
-    return found
+    return results
 
 
 def _paths(config: Mapping[str, Any]) -> list[str]:
@@ -257,14 +257,14 @@ def _field(bank: Described, root: str, column: str, kind: str, where: Mapping[st
     inner = kind.removeprefix("list<").removesuffix(">")
     data_type = DATA_TYPES.get(inner, "sc:Integer" if inner.startswith(("int", "uint")) else "sc:Text")
     known = bank.entries.get(column)
-    told = f"{known.meaning}{f' ({known.unit})' if known.unit else ''}" if known else ""
+    reported = f"{known.meaning}{f' ({known.unit})' if known.unit else ''}" if known else ""
     if root == "summary":
-        told = SUMMARY.get(column, "")
+        reported = SUMMARY.get(column, "")
     return {
         "@type": "cr:Field",
         "@id": f"{root}/{quote(column, safe='')}",
         "name": column,
-        **({"description": told} if told else {}),
+        **({"description": reported} if reported else {}),
         "dataType": data_type,
         **({"repeated": True} if inner != kind else {}),
         "source": {**where, "extract": {"column": column}},

@@ -52,8 +52,8 @@ def flags_in(manifest: Mapping[str, Any]) -> dict[str, str]:
     for signatures in manifest["scores"].values():
         for signature in signatures.values():
             counts += list((signature.get("n_by_flag") or {}).values())
-    found = {flag for one in counts if isinstance(one, Mapping) for flag, n in one.items() if n}
-    return {flag: meaning for flag, meaning in FLAG_MEANINGS.items() if flag in found}
+    results = {flag for count in counts if isinstance(count, Mapping) for flag, n in count.items() if n}
+    return {flag: meaning for flag, meaning in FLAG_MEANINGS.items() if flag in results}
 
 
 INTENDED = (
@@ -183,31 +183,35 @@ def dictionary(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) ->
 
 def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> dict[str, Entry]:
     """Return an entry by the real name of each column."""
-    found = {
+    results = {
         name: Entry(column=name, type="", unit=unit, meaning=meaning)
         for name, (unit, meaning) in (RATINGS if manifest.get("ratings") else {}).items()
     }
     if manifest.get(LONG):
-        found |= {name: Entry(column=name, type="", unit="", meaning=told) for name, told in LONG_COLUMNS.items()}
+        results |= {
+            name: Entry(column=name, type="", unit="", meaning=reported) for name, reported in LONG_COLUMNS.items()
+        }
     for entry in dictionary(manifest, contents):
         if entry.column.startswith(f"{METHOD}_"):
             names = (entry.column.replace(METHOD, method, 1) for method in entry.where)
-            found |= dict.fromkeys(names, entry)
+            results |= dict.fromkeys(names, entry)
         else:
-            found[entry.column] = entry
-    return found
+            results[entry.column] = entry
+    return results
 
 
 def _items(contents: Mapping[str, Contents]) -> Iterator[Entry]:
     """Yield the columns of the items: the schema's, then each corpus's own."""
     shared = {column.name: column.meaning for column in COLUMNS}
-    found: dict[tuple[str, str, str], list[str]] = {}
+    results: dict[tuple[str, str, str], list[str]] = {}
     for corpus, held in contents.items():
-        own = {column.name: column.meaning for column in CORPORA[corpus].extra_columns} if corpus in CORPORA else {}
+        own_values = (
+            {column.name: column.meaning for column in CORPORA[corpus].extra_columns} if corpus in CORPORA else {}
+        )
         for name, kind in held.items.items():
-            known = shared.get(name) or OTHERS.get(name, ("", ""))[1] or own.get(name) or UNDESCRIBED
-            found.setdefault((name, kind, known), []).append(corpus)
-    for (name, kind, meaning), corpora in found.items():
+            known = shared.get(name) or OTHERS.get(name, ("", ""))[1] or own_values.get(name) or UNDESCRIBED
+            results.setdefault((name, kind, known), []).append(corpus)
+    for (name, kind, meaning), corpora in results.items():
         everywhere = len(corpora) == len(contents)
         unit = UNITS.get(name) or OTHERS.get(name, ("", ""))[0]
         yield Entry(column=name, type=kind, unit=unit, meaning=meaning, where=() if everywhere else tuple(corpora))
@@ -215,7 +219,7 @@ def _items(contents: Mapping[str, Contents]) -> Iterator[Entry]:
 
 def _scores(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> Iterator[Entry]:
     """Yield what scored tables have beside the items' columns, one entry for all methods that have the same."""
-    found: dict[tuple[str, str, str, str], list[str]] = {}
+    results: dict[tuple[str, str, str, str], list[str]] = {}
     for corpus, held in contents.items():
         signatures = manifest["scores"].get(corpus, {})
         if not signatures:
@@ -234,8 +238,8 @@ def _scores(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> It
                 key, where = (name, kind, *OTHERS.get(name, ("", UNDESCRIBED))), corpus
             else:
                 continue
-            found.setdefault(key, []).append(where)
-    for (name, kind, unit, meaning), owned_by in found.items():
+            results.setdefault(key, []).append(where)
+    for (name, kind, unit, meaning), owned_by in results.items():
         is_general = not name.startswith(f"{METHOD}_") and len(owned_by) == len(contents)
         names = () if is_general else tuple(dict.fromkeys(owned_by))
         yield Entry(column=name, type=kind, unit=unit, meaning=meaning, where=names)
@@ -246,5 +250,5 @@ def _of_method(name: str, kind: str, method: str, definition: Mapping[str, Any])
     if name not in ScoreColumns(method).all:
         return name, kind, "", f"of the method {method}: its definition says what it is"
     unit, meaning = MEANINGS[ending]
-    own = MethodLayout.from_dict(definition["layout"]).unit_in_words
-    return f"{METHOD}_{ending}", kind, own if unit == "score" else unit, meaning
+    own_values = MethodLayout.from_dict(definition["layout"]).unit_in_words
+    return f"{METHOD}_{ending}", kind, own_values if unit == "score" else unit, meaning

@@ -53,10 +53,10 @@ def task_ids(tasks: set[str]) -> list[str]:
 
 def task_categories(tasks: set[str]) -> list[str]:
     """Return the Hub's categories of some tasks: a choice is a classification, and made by generating probabilities."""
-    found = {
+    results = {
         "text-generation" if TASK_IDS.get(task) == "language-modeling" else "text-classification" for task in tasks
     }
-    return sorted(found | ({"text-generation"} if tasks - set(SINGLE) else set())) or ["text-classification"]
+    return sorted(results | ({"text-generation"} if tasks - set(SINGLE) else set())) or ["text-classification"]
 
 
 def multilinguality(languages: set[str]) -> list[str]:
@@ -86,14 +86,14 @@ def source_datasets(manifest: Mapping[str, Any]) -> list[str]:
     >>> source_datasets({"corpora": {"a": {"source": source}, "mine": {}}})
     ['extended|acme/pairs', 'original']
     """
-    found = set()
+    results = set()
     for name, facts in manifest["corpora"].items():
         homepage = str((facts.get("source") or {}).get("homepage") or "")
         on_hub = _HUB_DATASET.fullmatch(homepage)
         if on_hub:
-            found.add(f"extended|{on_hub[1]}")
+            results.add(f"extended|{on_hub[1]}")
         elif homepage and name != "starter":
-            found.add(f"extended|other-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-') or 'corpus'}")
+            results.add(f"extended|other-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-') or 'corpus'}")
         else:
-            found.add("original")
-    return sorted(found)
+            results.add("original")
+    return sorted(results)

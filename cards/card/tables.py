@@ -76,8 +76,8 @@ def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     rows = [
         {
             "column": f"{method}_logprobs",
-            "presentations": few([str(one) for one in layout["presentations"]], limit=40),
-            "options of each": few([str(one) for one in layout["options"]], limit=40),
+            "presentations": few([str(entry) for entry in layout["presentations"]], limit=40),
+            "options of each": few([str(member) for member in layout["options"]], limit=40),
         }
         for method, layout in layouts.items()
         if layout.get("presentations") and layout.get("options")
@@ -121,18 +121,18 @@ def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -
     """Return what is known of those whose mean judgments items carry."""
     import pandas as pd
 
-    told = {name: str(facts.get("human") or "") for name, facts in corpora.items()}
+    reported = {name: str(facts.get("human") or "") for name, facts in corpora.items()}
     return pd.DataFrame(
         [
             {
                 "config": config_name(corpus),
-                "what": told[corpus],
-                "scale": one.scale or "not said",
-                "judged items": f"{one.n_items:,}",
-                "people an item": _raters(one),
+                "what": reported[corpus],
+                "scale": entry.scale or "not said",
+                "judged items": f"{entry.n_items:,}",
+                "people an item": _raters(entry),
             }
             for corpus, held in contents.items()
-            for one in held.judged
+            for entry in held.judged
         ]
     )
 

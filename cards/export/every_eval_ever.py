@@ -104,16 +104,16 @@ def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
 
 
 def _model(table: Scored) -> dict[str, Any]:
-    said = table.signature["model"]
+    text = table.signature["model"]
     was_run = "imported" not in table.signature
     return {
         "name": table.model,
-        "id": str(said["model_id"]),
+        "id": str(text["model_id"]),
         "additional_details": {
             "deployment_type": "self_deployed" if was_run else "unknown",
             "model_availability": "open_weights" if was_run else "unknown",
-            "revision": str(said["revision"]),
-            "dtype": str(said["dtype"]),
+            "revision": str(text["revision"]),
+            "dtype": str(text["dtype"]),
         },
     }
 
@@ -121,8 +121,8 @@ def _model(table: Scored) -> dict[str, Any]:
 def _library(signature: Mapping[str, Any]) -> dict[str, Any]:
     tool = signature.get("imported", {}).get("tool")
     if tool:
-        said = {"imported_with": f"pairbank {signature['pairbank']}"}
-        return {"name": str(tool["name"]), "version": str(tool["version"] or "unknown"), "additional_details": said}
+        texts = {"imported_with": f"pairbank {signature['pairbank']}"}
+        return {"name": str(tool["name"]), "version": str(tool["version"] or "unknown"), "additional_details": texts}
     return {"name": "pairbank", "version": str(signature["pairbank"])}
 
 
@@ -176,15 +176,15 @@ def _metadata(
     row: Mapping[str, Any], layout: MethodLayout, columns: ScoreColumns, *, has_texts: bool
 ) -> dict[str, str]:
     kept = [*_ITEM, *(_TEXTS if has_texts else ())]
-    said = {f"pairbank.{name}": str(row[name]) for name in kept if row.get(name) is not None}
-    said |= {"pairbank.method": layout.method, "pairbank.unit": layout.unit_in_words}
+    texts = {f"pairbank.{name}": str(row[name]) for name in kept if row.get(name) is not None}
+    texts |= {"pairbank.method": layout.method, "pairbank.unit": layout.unit_in_words}
     for name in (columns.good, columns.bad, columns.delta):
         if row.get(name) is not None:
-            said[f"pairbank.score.{name}"] = repr(row[name])
+            texts[f"pairbank.score.{name}"] = repr(row[name])
     values = row.get(columns.logprobs) or ()
     names = [f"{layout.method}:{p}:{option}" for p in layout.presentations for option in layout.options]
-    said |= {f"pairbank.score.{n}": repr(v) for n, v in zip(names, values, strict=False) if not math.isnan(v)}
-    return said
+    texts |= {f"pairbank.score.{n}": repr(v) for n, v in zip(names, values, strict=False) if not math.isnan(v)}
+    return texts
 
 
 def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -200,9 +200,9 @@ def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[di
         n_unparsed = _n_without_answer(table, layout)
         details: dict[str, Any] = {"score": value, "details": {"n_items_of_table": str(len(table))}}
         details["details"] |= {} if n_unparsed is None else {"n_items_unparsed": str(n_unparsed)}
-        found = accuracies.get(layout.method)
-        if found is not None and abs(found["value"] - value) < 1e-9 and not math.isnan(found["low"]):
-            interval = {"lower": found["low"], "upper": found["high"], "confidence_level": 0.95}
+        result = accuracies.get(layout.method)
+        if result is not None and abs(result["value"] - value) < 1e-9 and not math.isnan(result["low"]):
+            interval = {"lower": result["low"], "upper": result["high"], "confidence_level": 0.95}
             details["uncertainty"] = {"confidence_interval": interval, "num_samples": len(scores)}
         yield {
             "evaluation_result_id": name,
@@ -234,11 +234,11 @@ def _n_without_answer(table: Scored, layout: MethodLayout) -> int | None:
 
 def _rule(layout: MethodLayout, n_unparsed: int | None, n: int) -> str:
     """Return how the score is computed, and which items it leaves out."""
-    said = f"Share of pairs whose better side has the greater {layout.method}; ties count one half."
+    text = f"Share of pairs whose better side has the greater {layout.method}; ties count one half."
     if not n_unparsed:
-        return said
+        return text
     return (
-        f"{said} Of {n + n_unparsed} items, {n_unparsed} without a parsable answer are left out; counted as wrong, "
+        f"{text} Of {n + n_unparsed} items, {n_unparsed} without a parsable answer are left out; counted as wrong, "
         "they would lower the score."
     )
 

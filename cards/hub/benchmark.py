@@ -86,7 +86,7 @@ def _open_tasks(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, list[st
 
 def _forced_choice(signature: Mapping[str, Any]) -> str:
     """Return the first method of a table that is a forced choice with its orders known; "" = there is none."""
-    layouts = (MethodLayout.from_dict(one["layout"]) for one in signature["methods"].values())
+    layouts = (MethodLayout.from_dict(entry["layout"]) for entry in signature["methods"].values())
     return next((x.method for x in layouts if x.kind == "forced_choice" and x.orders == "known"), "")
 
 
@@ -108,7 +108,7 @@ def eval_results(
     if summary is None:
         return {}
     whole = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy")].dropna(subset="value")
-    found: dict[str, list[Any]] = {}
+    results: dict[str, list[Any]] = {}
     for corpus, _, _ in _open_tasks(manifest):
         for signature in manifest["scores"].get(corpus, {}).values():
             model, method = signature["model"], _forced_choice(signature)
@@ -125,10 +125,10 @@ def eval_results(
                 source_name="pairbank",
                 notes=_notes(row, signature),
             )
-            found.setdefault(model["model_id"], []).append(entry)
+            results.setdefault(model["model_id"], []).append(entry)
     return {
         model_id: yaml.safe_dump(eval_result_entries_to_yaml(entries), allow_unicode=True, sort_keys=False)
-        for model_id, entries in found.items()
+        for model_id, entries in results.items()
     }
 
 

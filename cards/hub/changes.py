@@ -89,7 +89,7 @@ class Changes:
         return self._text(lambda path: "/" not in path)
 
     def _text(self, is_shown: Callable[[str], bool]) -> str:
-        lines = [str(one) for one in (*self.added, *self.changed, *self.removed) if is_shown(one.path)]
+        lines = [str(entry) for entry in (*self.added, *self.changed, *self.removed) if is_shown(entry.path)]
         counts = f"{len(self.added)} added, {len(self.changed)} changed, {len(self.removed)} removed"
         return "\n".join([*lines, f"{counts}, {self.n_unchanged} unchanged"])
 
@@ -124,22 +124,22 @@ def compared(
     added, changed, removed, left_alone, conflicts = [], [], [], [], []
     n_unchanged = 0
     for path, file in local.items():
-        there = remote.get(path)
-        if there is None:
+        present = remote.get(path)
+        if present is None:
             if path in base.files and path not in base.replace:
                 conflicts.append(f"{path}: deleted on the Hub since")
             added.append(FileChange(path=path, n_bytes_before=None, n_bytes_after=file.n_bytes))
-        elif there.etag in file.etags:
+        elif present.etag in file.etags:
             n_unchanged += 1
         else:
-            if not _may_replace(path, there, base):
+            if not _may_replace(path, present, base):
                 conflicts.append(f"{path}: not what this bank published; somebody else changed or wrote it")
-            changed.append(FileChange(path=path, n_bytes_before=there.n_bytes, n_bytes_after=file.n_bytes))
-    for path, there in remote.items():
+            changed.append(FileChange(path=path, n_bytes_before=present.n_bytes, n_bytes_after=file.n_bytes))
+    for path, present in remote.items():
         if path in local:
             continue
-        if there.etag in base.files.get(path, ()) or path in base.replace:
-            removed.append(FileChange(path=path, n_bytes_before=there.n_bytes, n_bytes_after=None))
+        if present.etag in base.files.get(path, ()) or path in base.replace:
+            removed.append(FileChange(path=path, n_bytes_before=present.n_bytes, n_bytes_after=None))
         elif path.split("/")[0] in FOLDERS:
             conflicts.append(f"{path}: on the Hub, not in this bank")
         else:
@@ -154,9 +154,9 @@ def compared(
     )
 
 
-def _may_replace(path: str, there: RemoteFile, base: Base) -> bool:
+def _may_replace(path: str, present: RemoteFile, base: Base) -> bool:
     by_pairbank = path in DERIVED and path in base.vouched
-    return there.etag in base.files.get(path, ()) or by_pairbank or path in base.replace
+    return present.etag in base.files.get(path, ()) or by_pairbank or path in base.replace
 
 
 def _refuse(conflicts: list[str], repo_id: str, source: str) -> None:

@@ -75,8 +75,8 @@ class Repository:
         """Return a file at a commit."""
         from pathlib import Path
 
-        found = self.api.hf_hub_download(self.repo_id, path, revision=revision, repo_type=self.kind)
-        return Path(found).read_bytes()
+        result = self.api.hf_hub_download(self.repo_id, path, revision=revision, repo_type=self.kind)
+        return Path(result).read_bytes()
 
     def create(self, *, private: bool | None) -> None:
         """Create it, empty."""
@@ -95,14 +95,14 @@ class Repository:
             CommitOperationAdd(change.path, local[change.path].content) for change in (*changes.added, *changes.changed)
         ]
         operations += [CommitOperationDelete(change.path) for change in changes.removed]
-        made = self.api.create_commit(
+        created = self.api.create_commit(
             self.repo_id,
             operations,
             commit_message=message,
             repo_type=self.kind,
             parent_commit=parent,
         )
-        return str(made.oid)
+        return str(created.oid)
 
 
 def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[float] = PAUSES_SECONDS) -> T:
@@ -153,10 +153,10 @@ def why_unreachable(call: Callable[[], T]) -> T | str:
 
 def _http_cause(error: BaseException, http_error: type[Exception]) -> BaseException:
     """Return the HTTP error behind an error of the client, which wraps what goes wrong in an upload."""
-    found: BaseException | None = error
-    while found is not None and not isinstance(found, http_error):
-        found = found.__cause__
-    return found or error
+    result: BaseException | None = error
+    while result is not None and not isinstance(result, http_error):
+        result = result.__cause__
+    return result or error
 
 
 def status_of(error: BaseException) -> int | None:
@@ -183,8 +183,8 @@ def _said(error: BaseException) -> str:
         412: "others keep committing there; try again in a moment",
     }.get(status_of(error) or 0, "nothing was published; try again later" if _is_passing(error) else "")
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    said = scrubbed("; ".join(dict.fromkeys([lines[0], getattr(error, "server_message", None) or lines[0]])))
-    return f"{said} ({advice})" if advice else said
+    text = scrubbed("; ".join(dict.fromkeys([lines[0], getattr(error, "server_message", None) or lines[0]])))
+    return f"{text} ({advice})" if advice else text
 
 
 def scrubbed(text: str) -> str:

@@ -113,9 +113,9 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON is any
     if isinstance(value, int):
         return value if abs(value) < _MOST_EXACT else str(value)
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(entry) for entry in value]
     return str(value)
 
 

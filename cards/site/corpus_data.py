@@ -252,62 +252,62 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
         values = np.asarray(table[axis].cast(pa.float64()).to_numpy(), dtype=np.float64)
         piece = f"axis-{len(axes)}"
         pieces[piece] = work.axes.put(f"{slug}/{piece}", {"value": numbers(values)})
-        here = np.full(len(work.items), np.nan)
-        here[places] = values
-        written.deltas.setdefault(name, {})[slug] = here
+        current = np.full(len(work.items), np.nan)
+        current[places] = values
+        written.deltas.setdefault(name, {})[slug] = current
         fact: dict[str, Any] = {"use": _definition(work, name, signature), "any": bool(np.isfinite(values).any())}
         if not work.one_sided:
             layout = MethodLayout.from_dict(signature["methods"][name]["layout"])
-            found, credit = _credits(full, layout, written.choice[places])
+            result, credit = _credits(full, layout, written.choice[places])
             whole = np.full(len(work.items), np.nan)
             whole[places] = credit
             written.layouts[name] = layout
             written.credits.setdefault(name, {})[slug] = whole
-            if found.is_biased:
-                fact["first"] = round(found.first_option, 4)
-            if found.credit is not found.averaged:
+            if result.is_biased:
+                fact["first"] = round(result.first_option, 4)
+            if result.credit is not result.averaged:
                 fact["credit"] = True
                 pieces[f"credit-{len(axes)}"] = work.axes.put(f"{slug}/credit-{len(axes)}", {"value": numbers(credit)})
         facts["methods"].append(fact)
         axes.append(axis)
-    if said := cannot_read(_with_flags(table, corpus=work.folder.name, model=model, signature=signature)):
-        written.unread[model] = said
+    if text := cannot_read(_with_flags(table, corpus=work.folder.name, model=model, signature=signature)):
+        written.unread[model] = text
     facts["human"] = bool(np.isfinite(work.human[places]).any())
     shared = {MODEL, *work.items.column_names}
     rest = [name for name in table.column_names if name not in shared and name not in axes]
     for page, part in enumerate(_pages(table.select(rest), PAGE_ROWS)):
         pieces[f"rows/{page}"] = work.rows.put(f"{slug}/rows/{page}", part)
-    made = score_columns(signature["methods"])
+    created = score_columns(signature["methods"])
     packed = {piece: pack for piece, pack in pieces.items() if pack is not None}
     names = [name for name in table.column_names if name != MODEL]
-    facts |= {"axes": axes, "packs": packed, "columns": names, "own": [x for x in rest if x not in made]}
+    facts |= {"axes": axes, "packs": packed, "columns": names, "own": [x for x in rest if x not in created]}
     work.tables[slug] = facts
 
 
 def _credits(table: pa.Table, layout: MethodLayout, rows: BoolArray) -> tuple[Credits, FloatArray]:
     """Return what a method earns on the rows that are a choice, and the same on all rows, NaN on the others."""
     wanted = [name for name in {*needed_columns(layout), "item_id", "flags"} if name in table.column_names]
-    found = credits_of(method_scores(table.select(wanted).to_pandas()[rows], layout))
+    result = credits_of(method_scores(table.select(wanted).to_pandas()[rows], layout))
     credit = np.full(len(rows), np.nan)
-    credit[rows] = found.credit
-    return found, credit
+    credit[rows] = result.credit
+    return result, credit
 
 
 def _with_flags(table: pa.Table, *, corpus: str, model: str, signature: Mapping[str, Any]) -> ScoredFrame:
     """Return of a table what says how its texts were cut into tokens."""
     layouts = [MethodLayout.from_dict(signature["methods"][name]["layout"]) for name in _methods_of(table, signature)]
     columns = [ScoreColumns(layout.method) for layout in layouts]
-    wanted = ["item_id", "flags", *(name for one in columns for name in (one.delta, one.flags))]
+    wanted = ["item_id", "flags", *(name for column in columns for name in (column.delta, column.flags))]
     frame = table.select([name for name in wanted if name in table.column_names]).to_pandas()
     return ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts))
 
 
 def _places(items: pa.Table, table: pa.Table, path: Path) -> np.ndarray:
     """Return where a table's rows stand among the items."""
-    found = pc.index_in(table["item_id"].combine_chunks(), items["item_id"].combine_chunks())
-    if found.null_count:
-        raise BankError(f"{path}: {found.null_count} item(s) that the corpus does not have; write the bank again")
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    result = pc.index_in(table["item_id"].combine_chunks(), items["item_id"].combine_chunks())
+    if result.null_count:
+        raise BankError(f"{path}: {result.null_count} item(s) that the corpus does not have; write the bank again")
+    return np.asarray(result.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _methods_of(table: pa.Table, signature: Mapping[str, Any]) -> list[str]:
@@ -320,8 +320,8 @@ def _methods_of(table: pa.Table, signature: Mapping[str, Any]) -> list[str]:
 def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
     """Return the number of a method's definition among those of the corpus; each stands there once."""
     stated = signature["methods"][name]
-    if (said := repr((name, stated["sha256"], stated.get("paper"), stated["layout"]))) in work.known:
-        return work.known[said]
+    if (text := repr((name, stated["sha256"], stated.get("paper"), stated["layout"]))) in work.known:
+        return work.known[text]
     layout = MethodLayout.from_dict(stated["layout"])
     definition: dict[str, Any] = {
         "name": name,
@@ -339,8 +339,8 @@ def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
         definition["prompt"] = _prompt(prompt, work.languages)
     if definition not in work.definitions:
         work.definitions.append(definition)
-    work.known[said] = work.definitions.index(definition)
-    return work.known[said]
+    work.known[text] = work.definitions.index(definition)
+    return work.known[text]
 
 
 def _prompt(prompt: Prompt, languages: list[str]) -> dict[str, Any]:
@@ -348,12 +348,12 @@ def _prompt(prompt: Prompt, languages: list[str]) -> dict[str, Any]:
     wanted = {ANY, *map(primary, languages)}
     presentations = [
         {
-            "name": one.name,
-            "template": {tag: text for tag, text in one.template.items() if tag in wanted},
-            "stem": {tag: text for tag, text in one.stem.items() if tag in wanted},
-            "when": dict(one.when),
+            "name": presentation.name,
+            "template": {tag: text for tag, text in presentation.template.items() if tag in wanted},
+            "stem": {tag: text for tag, text in presentation.stem.items() if tag in wanted},
+            "when": dict(presentation.when),
         }
-        for one in prompt.presentations
+        for presentation in prompt.presentations
     ]
     separators = {tag: separator(tag) for tag in languages}
     return {"join": prompt.join, "presentations": presentations, "separators": separators}

@@ -109,16 +109,16 @@ def _written(root: Path, source: Source, folder: str, held: Sequence[str], copie
         for path in inside
         if path.endswith(".md")
     }
-    found = {}
+    results = {}
     for path, name in pages.items():
         place = Place(folder=posixpath.dirname(path), root=folder, pages=pages, files=copied)
         written = f"{path.removesuffix('.md')}{SUFFIX}"
         write_packed(root / "data" / written, tree_of(source.path(path).read_text(encoding="utf-8"), place))
-        found[name] = written
+        results[name] = written
     return {
         "name": PurePosixPath(folder).relative_to(REPORTS).as_posix(),
-        "path": found[""],
-        "pages": {name: path for name, path in found.items() if name},
+        "path": results[""],
+        "pages": {name: path for name, path in results.items() if name},
         "tables": [path for path in inside if path.endswith(".csv")],
     }
 
@@ -142,7 +142,7 @@ def tree_of(text: str, place: Place = NOWHERE) -> list[Any]:
 def _captioned(tree: list[Any]) -> list[Any]:
     """Give each figure the caption that stands below it as what is read out for it."""
     for part, below in itertools.pairwise(tree):
-        is_pair = all(isinstance(one, list) and one[0] == "p" and len(one[2]) == 1 for one in (part, below))
+        is_pair = all(isinstance(entry, list) and entry[0] == "p" and len(entry[2]) == 1 for entry in (part, below))
         if is_pair and part[2][0][0] == "img" and below[2][0][0] == "em":
             caption = _text_of(below)
             cut = caption if len(caption) <= LONGEST_ALT else f"{caption[: LONGEST_ALT - 1]}…"
@@ -151,7 +151,7 @@ def _captioned(tree: list[Any]) -> list[Any]:
 
 
 def _text_of(part: Any) -> str:  # noqa: ANN401 - a text or an element
-    return part if isinstance(part, str) else "".join(_text_of(one) for one in part[2])
+    return part if isinstance(part, str) else "".join(_text_of(entry) for entry in part[2])
 
 
 def _nested(tokens: Sequence[Token], place: Place) -> list[Any]:

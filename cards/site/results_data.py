@@ -50,27 +50,29 @@ def write_results(
     groupings = ["all", *(str(x) for x in summary["group_by"].unique() if x != "all")]
     methods = _in_order([str(x) for x in summary["method"].unique()], corpora)
     nested = bool(summary["n_paradigms"].any())
-    found: dict[str, Any] = {"groupings": groupings, "methods": methods, "nested": nested}
+    results: dict[str, Any] = {"groupings": groupings, "methods": methods, "nested": nested}
     layouts = {name: layout for corpus in corpora.values() for name, layout in corpus.layouts.items()}
     for part, metrics in PARTS.items():
         wanted = summary[summary["metric"].isin(metrics)]
         if part == "board":
             wanted = _by_paper(wanted, layouts)
-        found[part] = {}
+        results[part] = {}
         for (by, method), rows in wanted.groupby(["group_by", "method"], sort=True):
             path = f"results/{part}/{groupings.index(str(by))}-{methods.index(str(method))}{SUFFIX}"
             frame = _of_people(rows) if method == HUMAN else rows
             more = _ranks(frame, str(by), str(method), corpora, slugs) if part == "board" else {}
             _write_rows(root / "data" / path, frame, more)
-            found[part].setdefault(str(by), {})[str(method)] = path
-    return found
+            results[part].setdefault(str(by), {})[str(method)] = path
+    return results
 
 
 def _by_paper(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.DataFrame:
     """Return the rows with the accuracy that each method's paper defines, or of answers where these are by position."""
-    own = own_accuracies(summary, layouts)
-    own["metric"] = own["metric"].replace("accuracy_pooled", "accuracy")
-    return pd.concat([own, summary[summary["metric"].isin(("accuracy_pooled", "position_bias"))]], ignore_index=True)
+    own_values = own_accuracies(summary, layouts)
+    own_values["metric"] = own_values["metric"].replace("accuracy_pooled", "accuracy")
+    return pd.concat(
+        [own_values, summary[summary["metric"].isin(("accuracy_pooled", "position_bias"))]], ignore_index=True
+    )
 
 
 def _in_order(methods: list[str], corpora: Mapping[str, CorpusWritten]) -> list[str]:
@@ -97,8 +99,8 @@ def _write_rows(path: Path, rows: pd.DataFrame, more: Mapping[str, Any]) -> None
     ranks = more.get("ranks", {})
     keys = list(zip(*(rows[name].tolist() for name in ("model", "corpus", "group", "metric")), strict=True))
     for place in ("best", "worst"):
-        found = [ranks.get(key[:3], {}).get(place, 0) if key[3] == "accuracy" else 0 for key in keys]
-        columns[place] = numbers(np.array(found, dtype=np.int64))
+        results = [ranks.get(key[:3], {}).get(place, 0) if key[3] == "accuracy" else 0 for key in keys]
+        columns[place] = numbers(np.array(results, dtype=np.int64))
     write_chunk(path, columns, overall=more.get("overall", {}))
 
 
@@ -125,8 +127,8 @@ def _ranks(
             continue
         credit, clusters = earned
         counts = pair_counts(credit, clusters=clusters)
-        found = rank_intervals(counts)
-        ranks |= {(name, str(corpus), str(group)): _cell(found, k) for k, name in enumerate(models)}
+        result = rank_intervals(counts)
+        ranks |= {(name, str(corpus), str(group)): _cell(result, k) for k, name in enumerate(models)}
         if len(everywhere) > 1:
             parts.append(pair_counts(credit[[models.index(name) for name in everywhere]], clusters=clusters))
     overall = {}
@@ -156,13 +158,13 @@ def _credits(
     keep = corpus.choice.copy()
     if by != "all":
         keep &= corpus.groups[by] == group
-    found = []
+    results = []
     for _, named in models:
         values = [corpus.credits.get(method, {}).get(slug) for slug in named]
-        table = next((one for one in values if one is not None), None)
+        table = next((value for value in values if value is not None), None)
         if table is None:
             return None
-        found.append(table[keep])
+        results.append(table[keep])
     paradigms = corpus.groups.get(PARADIGM)
     clusters = None if paradigms is None else np.asarray(pd.factorize(paradigms[keep])[0], dtype=np.int64)
-    return np.stack(found), clusters
+    return np.stack(results), clusters

@@ -39,12 +39,12 @@ class _Handler(SimpleHTTPRequestHandler):
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
         root = Path(self.directory).resolve()
-        asked = posixpath.normpath(unquote(urlsplit(self.path).path)).lstrip("/")
-        path = (root / ("index.html" if asked in ("", ".") else asked.replace("\0", "\ufffd"))).resolve()
+        requested = posixpath.normpath(unquote(urlsplit(self.path).path)).lstrip("/")
+        path = (root / ("index.html" if requested in ("", ".") else requested.replace("\0", "\ufffd"))).resolve()
         if not path.is_relative_to(root) or not path.is_file():
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
-        self.path = "/index.html" if asked in ("", ".") else self.path
+        self.path = "/index.html" if requested in ("", ".") else self.path
         return super().send_head()
 
     def guess_type(self, path: Any) -> str:  # noqa: ANN401 - as the standard library's

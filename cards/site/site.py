@@ -151,13 +151,13 @@ def _summary(source: Source, manifest: Mapping[str, Any]) -> pd.DataFrame | None
 
 def _slugs(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return model's name -> its slugs: a slug may differ from corpus to corpus where names come from elsewhere."""
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     for models in manifest["scores"].values():
         for slug, signature in models.items():
-            known = found.setdefault(signature["model"]["name"], [])
+            known = results.setdefault(signature["model"]["name"], [])
             if slug not in known:
                 known.append(slug)
-    return found
+    return results
 
 
 def _facts(
@@ -175,8 +175,8 @@ def _facts(
         "pairbank": manifest.get("pairbank", ""),
         "command": manifest.get("command", ""),
         "corpora": [_corpus(name, manifest, is_closed=name in shown.closed) for name in corpora],
-        "models": _models(scores, features, {name: one.unread for name, one in corpora.items()}),
-        "methods": list(dict.fromkeys(method for one in corpora.values() for method in one.deltas)),
+        "models": _models(scores, features, {name: entry.unread for name, entry in corpora.items()}),
+        "methods": list(dict.fromkeys(method for member in corpora.values() for method in member.deltas)),
         "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
         "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=shown.name if is_on_hub(shown.name) else "")),
         "authors": manifest.get("authors", []),
@@ -186,8 +186,8 @@ def _facts(
 
 def _title(manifest: Mapping[str, Any], name: str) -> str:
     """Return the bank's own title, else the corpora's, or the bank's name where they are many."""
-    if own := manifest.get("title"):
-        return str(own)
+    if own_values := manifest.get("title"):
+        return str(own_values)
     titles = [str(manifest["corpora"][corpus].get("title") or corpus) for corpus in _in_order(manifest)]
     return ", ".join(titles) if len(titles) <= 3 else name.rstrip("/").rsplit("/", maxsplit=1)[-1]
 
@@ -215,11 +215,11 @@ def _models(
     scores: Mapping[str, Any], features: Mapping[str, ModelFeatures], unread: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
     """Return each model once, with what is declared about it and which corpora its tokenizer cannot read."""
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for corpus, slugs in sorted(scores.items()):
         for _, signature in sorted(slugs.items()):
             model = signature["model"]
-            if model["name"] in found:
+            if model["name"] in results:
                 continue
             declared = find_features(model["name"], model_id=model["model_id"], corpus=corpus, given=features)
             facts = {"name": model["name"], "id": model["model_id"], "format": model["prompt_format"]}
@@ -230,10 +230,12 @@ def _models(
                     run = text[: step.start()] if text is not model["revision"] else model["model_id"]
                     facts |= {"step": int(step[1]), "run": run}
                     break
-            if lacking := {name: said[model["name"]] for name, said in unread.items() if model["name"] in said}:
+            if lacking := {
+                name: message[model["name"]] for name, message in unread.items() if model["name"] in message
+            }:
                 facts["unread"] = lacking
-            found[model["name"]] = facts
-    return [found[name] for name in sorted(found)]
+            results[model["name"]] = facts
+    return [results[name] for name in sorted(results)]
 
 
 def _copy_app(folder: Path) -> None:

@@ -202,11 +202,11 @@ def columns_of(
     {'direct': ('direct_delta',), 'direct_wb': ('direct_wb_delta',)}
     """
     names = tuple(columns)
-    found = {}
+    results = {}
     for method in methods:
-        own = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}
-        found[method] = tuple(name for name in names if name in own)
-    return found
+        own_values = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}
+        results[method] = tuple(name for name in names if name in own_values)
+    return results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

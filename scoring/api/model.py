@@ -110,10 +110,10 @@ def slug(name: str) -> str:
     ('Llama_3.1_8B', 'SmolLM2_135M_Instruct')
     """
     last = name.rstrip("/").rsplit("/", 1)[-1]
-    found = ".".join(part for part in re.sub(r"[^\w.]", "_", last).split(".") if part) or "model"
-    if len(found.encode()) <= SLUG_BYTES:
-        return found
-    start = found.encode()[: SLUG_BYTES - 9].decode(errors="ignore").rstrip(".")
+    result = ".".join(part for part in re.sub(r"[^\w.]", "_", last).split(".") if part) or "model"
+    if len(result.encode()) <= SLUG_BYTES:
+        return result
+    start = result.encode()[: SLUG_BYTES - 9].decode(errors="ignore").rstrip(".")
     return f"{start}_{sha256_of_text(name)[:8]}"
 
 

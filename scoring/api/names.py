@@ -88,15 +88,15 @@ class MethodName:
         >>> str(MethodName.parsed("rating_7_free@10samples@t0.70")), str(MethodName.parsed("rating_7_free@5samples"))
         ('rating_7_free@10samples@t0.7', 'rating_7_free@5samples')
         """
-        found = _NAME.fullmatch(name)
-        if found is None:
+        result = _NAME.fullmatch(name)
+        if result is None:
             return cls(id=name)
         return cls(
-            id=found["id"],
-            in_chat=bool(found["chat"]),
-            n_shots=int(found["shots"] or 0),
-            n_samples=int(found["samples"] or 0),
-            temperature=float(found["temperature"] or 1),
+            id=result["id"],
+            in_chat=bool(result["chat"]),
+            n_shots=int(result["shots"] or 0),
+            n_samples=int(result["samples"] or 0),
+            temperature=float(result["temperature"] or 1),
         )
 
     def __str__(self) -> str:

@@ -157,12 +157,12 @@ def token_offsets(offsets: Sequence[tuple[int, int]], *, first: int = 0) -> list
     >>> token_offsets([(0, 3), (4, 8), (8, 9), (8, 9)], first=1)
     [3, 8, 9, 9]
     """
-    found = [offsets[first - 1][1] if first else 0]
+    results = [offsets[first - 1][1] if first else 0]
     for place, (start, end) in enumerate(offsets[first:], first + 1):
         # the space that SentencePiece puts before a text has the place of the first character
         is_prefix = start == 0 and place < len(offsets) and offsets[place][0] == 0 and offsets[place][1] > end
-        found.append(max(found[-1], 0 if is_prefix else end))
-    return found
+        results.append(max(results[-1], 0 if is_prefix else end))
+    return results
 
 
 def token_spans(offsets: Sequence[int]) -> list[tuple[int, int]]:
@@ -171,10 +171,10 @@ def token_spans(offsets: Sequence[int]) -> list[tuple[int, int]]:
     >>> token_spans([3, 8, 9, 9])
     [(3, 8), (8, 9), (8, 9)]
     """
-    found: list[tuple[int, int]] = []
+    results: list[tuple[int, int]] = []
     for start, end in itertools.pairwise(offsets):
-        found.append((start, end) if end > start or not found else found[-1])
-    return found
+        results.append((start, end) if end > start or not results else results[-1])
+    return results
 
 
 def owners_of(text: str, spans: Sequence[tuple[int, int]], offsets: Sequence[int]) -> list[int]:
@@ -185,11 +185,11 @@ def owners_of(text: str, spans: Sequence[tuple[int, int]], offsets: Sequence[int
     >>> owners_of("The dog.", [(0, 3), (4, 7), (7, 8)], [0, 3, 5, 7, 8])
     [0, 1, 1, 2]
     """
-    last, found = len(spans) - 1, []
+    last, result = len(spans) - 1, []
     for start, end in token_spans(offsets):
         black = next((place for place in range(start, end) if not text[place].isspace()), max(start, end - 1))
-        found.append(min(bisect.bisect_right(spans, black, key=operator.itemgetter(1)), last))
-    return found
+        result.append(min(bisect.bisect_right(spans, black, key=operator.itemgetter(1)), last))
+    return result
 
 
 def _merges(start: int, boundary: int, request: Request) -> bool:

@@ -119,29 +119,29 @@ def in_batches(
         numbers: of the batches, where they are not the first ones of a unit.
     """
     numbers = numbers or itertools.count()
-    own = [batch for batch in _batches(items, width, budget_tokens) if share.has(next(numbers))]
-    while own:
-        results, rest = side_by_side(compute, iter(own), n=lanes), list[T]()
-        for n_done, batch in enumerate(own):
+    own_values = [batch for batch in _batches(items, width, budget_tokens) if share.has(next(numbers))]
+    while own_values:
+        results, rest = side_by_side(compute, iter(own_values), n=lanes), list[T]()
+        for n_done, batch in enumerate(own_values):
             try:
                 result = next(results)
             except RuntimeError as error:
                 longest = max(1, width(batch[-1]))
                 budget_tokens = halved(error, len(batch), model_name=model_name) * longest
-                rest = [item for left in reversed(own[n_done:]) for item in left]
+                rest = [item for left in reversed(own_values[n_done:]) for item in left]
                 break
             yield result
-        own = _batches(rest, width, budget_tokens)
+        own_values = _batches(rest, width, budget_tokens)
 
 
 def _batches(items: Sequence[T], width: Callable[[T], int], budget_tokens: int) -> list[list[T]]:
     """Return the batches, the longest items first."""
-    found, end = [], len(items)
+    result, end = [], len(items)
     while end:
         start = max(0, end - max(1, budget_tokens // max(1, width(items[end - 1]))))
-        found.append(list(items[start:end]))
+        result.append(list(items[start:end]))
         end = start
-    return found
+    return result
 
 
 def padded(

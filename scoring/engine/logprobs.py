@@ -90,8 +90,8 @@ def head_logprobs_nats(
     def blocks() -> Iterator[tuple[int, torch.Tensor]]:
         for first in range(0, head.out_features, size):
             last = min(first + size, head.out_features)
-            own = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last))
-            yield first, own.float()
+            own_values = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last))
+            yield first, own_values.float()
 
     normalisers = []
     # a token that the output layer does not have keeps NaN, which is refused below
@@ -138,7 +138,7 @@ def read_logprobs_nats(
     values = both[0] - both[1]
     if ranks:
         parts = zip(torch.split(row_index, ROWS_A_CHUNK), torch.split(chosen, ROWS_A_CHUNK), strict=True)
-        above = torch.cat([(logits[own].float() > one[:, None]).sum(-1) for own, one in parts])
+        above = torch.cat([(logits[own_values].float() > entry[:, None]).sum(-1) for own_values, entry in parts])
         values = np.stack([values, 1 + above.cpu().numpy()])
     return finite(values, model_name)
 

@@ -190,19 +190,19 @@ def _by_trunk(rows: _Sorted, budget_tokens: int, worth_tokens: float) -> Iterato
     trunks, owner = [0], np.zeros(len(rows.index), dtype=np.int64)
     parts = [(0, len(rows.index), 0)]
     while parts:
-        first, stop, mine = parts.pop()
+        first, stop, selected = parts.pop()
         n_packs = int(n_new[stop] - n_new[first]) / budget_tokens
         if n_packs < 2 or stop - first < 2:
             continue
         common = int(rows.shared[first + 1 : stop].min())
         # what is read at a node of the trunk would be lost
         trunk = min(common, int(rows.starts[first:stop].min()))
-        if (trunk - trunks[mine]) * (n_packs - 1) >= worth_tokens:
-            mine = len(trunks)
+        if (trunk - trunks[selected]) * (n_packs - 1) >= worth_tokens:
+            selected = len(trunks)
             trunks.append(trunk)
-            owner[first:stop] = mine
+            owner[first:stop] = selected
         cuts = first + 1 + np.flatnonzero(rows.shared[first + 1 : stop] == common)
-        parts += [(a, b, mine) for a, b in itertools.pairwise([first, *cuts.tolist(), stop])]
+        parts += [(a, b, selected) for a, b in itertools.pairwise([first, *cuts.tolist(), stop])]
     for which, n_trunk in enumerate(trunks):
         if (chosen := np.flatnonzero(owner == which)).size:
             yield n_trunk, chosen
@@ -259,8 +259,8 @@ def _pack(rows: _Sorted, first: int, stop: int, trunk: IntArray) -> Pack:
     n_new = is_new.sum(axis=1)
     offsets = np.concatenate([[0], np.cumsum(n_new)])
     # The node at depth d of a row: its own if new there, else that of the nearest row before.
-    own = np.where(is_new, offsets[:-1, None] + depth - shared[:, None], -1)
-    path = np.maximum.accumulate(own, axis=0)
+    own_values = np.where(is_new, offsets[:-1, None] + depth - shared[:, None], -1)
+    path = np.maximum.accumulate(own_values, axis=0)
     # A subtree at depth d ends where the next row begins that no longer shares d; a row's own is looked up above.
     leaves = np.where(depth >= shared[1:, None], offsets[1:-1, None], offsets[-1])
     ends = np.full(tokens.shape, offsets[-1])

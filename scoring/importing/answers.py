@@ -52,7 +52,7 @@ class ImportedAnswers:
         """Return the prompt's columns for some rows; null where a number that is needed is missing."""
         numbers = np.column_stack([read_numbers(chunk, name, LOGPROB) for name in self.numbers])
         rows = [self._row(row) for row in numbers]
-        return {name: [found.get(name) for found in rows] for name in self.columns}
+        return {name: [result.get(name) for result in rows] for name in self.columns}
 
     def _row(self, numbers: FloatArray) -> Mapping[str, Any]:
         """Return one item's columns; a prompt that asks each item in one order needs the numbers of that one."""
@@ -60,7 +60,7 @@ class ImportedAnswers:
         is_given = ~np.isnan(numbers).reshape(len(prompt.presentations), -1)
         if not is_given.any():
             return {}
-        asked = [bool(row.any()) or not prompt.is_fixed_order for row in is_given]
-        if not is_given[asked].all():
+        requested = [bool(row.any()) or not prompt.is_fixed_order for row in is_given]
+        if not is_given[requested].all():
             return {ScoreColumns(self.name).flags: [HALF_EMPTY]}
-        return self.method.readout(numbers.tolist(), [], asked=asked)
+        return self.method.readout(numbers.tolist(), [], asked=requested)

@@ -43,21 +43,25 @@ def decided(name: str, label: str, choices: Sequence[Choice]) -> tuple[DeclaredS
     unknown = any(choice.shown_first is None for choice in choices)
     both = not unknown and any(len({choice.shown_first for choice in asked}) == 2 for asked in pairs.values())
     rows = []
-    for asked in pairs.values():
-        orders = [None if unknown else choice.shown_first for choice in asked]
+    for requested in pairs.values():
+        orders = [None if unknown else choice.shown_first for choice in requested]
         if len(set(orders)) < len(orders):
             raise ScoreImportError(
-                f"{asked[1].file.name}, row {asked[1].line}: the same pair was asked in the same order in row "
-                f"{asked[0].line}: {asked[0].good[:60]!r}; import one answer to each question"
+                f"{requested[1].file.name}, row {requested[1].line}: the same pair was asked in the same order in row "
+                f"{requested[0].line}: {requested[0].good[:60]!r}; import one answer to each question"
             )
-        cells: dict[str, str | None] = {**asked[0].cells, "target_good": asked[0].good, "target_bad": asked[0].bad}
-        for choice in asked:
+        cells: dict[str, str | None] = {
+            **requested[0].cells,
+            "target_good": requested[0].good,
+            "target_bad": requested[0].bad,
+        }
+        for choice in requested:
             if both:
                 cells[f"{name}:{choice.shown_first}_first"] = choice.chosen
             else:
                 cells[name] = choice.chosen
                 cells |= {} if unknown else {f"{name}:shown_first": choice.shown_first}
-        rows.append(LogRow(file=asked[0].file, line=asked[0].line, cells=cells))
+        rows.append(LogRow(file=requested[0].file, line=requested[0].line, cells=cells))
     return DeclaredScore(name=name, kind="decision", label=label), rows
 
 
@@ -67,8 +71,8 @@ def side_of(answer: str, options: Sequence[str], good: int) -> str:
     >>> [side_of(answer, ["the cat", "cat the"], 0) for answer in ("A", "b)", "2", "The cat", "neither")]
     ['good', 'bad', 'bad', 'good', 'unparsed']
     """
-    said = answer.strip().casefold()
-    letter = said.strip("().[]: ")
+    text = answer.strip().casefold()
+    letter = text.strip("().[]: ")
     texts = [option.strip().casefold() for option in options]
-    places = [place for place in range(len(options)) if letter in ("ab"[place], str(place + 1)) or said == texts[place]]
+    places = [place for place in range(len(options)) if letter in ("ab"[place], str(place + 1)) or text == texts[place]]
     return "unparsed" if len(places) != 1 else "good" if places[0] == good else "bad"

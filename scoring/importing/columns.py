@@ -69,8 +69,8 @@ def read_numbers(chunk: Chunk, name: str, believed: Range, *, but: Callable[[str
         values = pa.array(cells, pa.string()).cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:  # one cell that Arrow cannot read; Python reads some more, such as " 1"
         values = np.array([_float(cell) for cell in cells])
-    given = np.array([cell is not None for cell in cells], dtype=np.bool_)
-    wrong = given & ~((values >= believed.low) & (values <= believed.high))
+    provided = np.array([cell is not None for cell in cells], dtype=np.bool_)
+    wrong = provided & ~((values >= believed.low) & (values <= believed.high))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ScoreImportError(f"{chunk.where(row)}: {name} is {cells[row]!r}, expected {believed.expected}")

@@ -160,15 +160,15 @@ class ImportedDecisions:
             )
         cells = [chunk.column(name) for name in self.numbers]
         rows = [self._row(chunk, row, [column[row] for column in cells]) for row in range(len(chunk))]
-        return {name: [found.get(name) for found in rows] for name in self.columns}
+        return {name: [result.get(name) for result in rows] for name in self.columns}
 
     def _row(self, chunk: Chunk, row: int, cells: Sequence[str | None]) -> Mapping[str, Any]:
         columns = ScoreColumns(self.name)
         if any(cell is None for cell in cells):
             return {} if all(cell is None for cell in cells) else {columns.flags: [HALF_EMPTY]}
         answers = self._answers(chunk, row, [cell or "" for cell in cells])
-        asked = [answer for answer in answers if answer is not None]
-        n_unparsed = asked.count(UNPARSED)
+        requested = [answer for answer in answers if answer is not None]
+        n_unparsed = requested.count(UNPARSED)
         good, bad = self._shares(answers)
         return {
             columns.good: good,
@@ -196,35 +196,35 @@ class ImportedDecisions:
         if options == JUDGED:
             return self._meaning(chunk, row, cell, name, among=(*JUDGED, UNPARSED))
         by_place = SHOWN if options == NUMBERED and self.score.answers.keys() & {*SHOWN} else SIDES
-        found = self._meaning(chunk, row, cell, name, among=(*by_place, TIE_ANSWER, UNPARSED))
-        if found in (TIE_ANSWER, UNPARSED) or options == SIDES:
-            return found
-        chosen = by_place.index(found)
+        result = self._meaning(chunk, row, cell, name, among=(*by_place, TIE_ANSWER, UNPARSED))
+        if result in (TIE_ANSWER, UNPARSED) or options == SIDES:
+            return result
+        chosen = by_place.index(result)
         return options[chosen if by_place is SHOWN else chosen ^ at]
 
     def _meaning(
         self, chunk: Chunk, row: int, cell: str, name: str, *, among: Sequence[str], key: str = "answers"
     ) -> str:
-        found = self.score.meaning_of(cell, among=among, key=key)
-        if found is None:
+        result = self.score.meaning_of(cell, among=among, key=key)
+        if result is None:
             raise ScoreImportError(
                 f"{chunk.where(row)}: {name} is {cell!r}, expected one of {', '.join(among)}; say what else stands for "
                 f"which: scores.{self.name}.{key} = {{{among[0]} = {cell!r}, …}}"
             )
-        return found
+        return result
 
     def _shares(self, answers: Sequence[str | None]) -> tuple[float | None, float | None]:
         asking = self.asking
         if asking.options == JUDGED:
             shares = [None if answer == UNPARSED else float(answer == JUDGED[0]) for answer in answers]
             return shares[0], shares[1] if asking is SIDES_JUDGED else None
-        asked = [(answer, asking.options[k]) for answer, k in zip(answers, asking.correct, strict=True) if answer]
-        if all(answer == UNPARSED for answer, _ in asked):
+        requested = [(answer, asking.options[k]) for answer, k in zip(answers, asking.correct, strict=True) if answer]
+        if all(answer == UNPARSED for answer, _ in requested):
             return None, None
-        ties = sum(answer == TIE_ANSWER for answer, _ in asked) / 2
-        right = sum(answer == correct for answer, correct in asked) + ties
-        wrong = sum(answer not in (correct, TIE_ANSWER, UNPARSED) for answer, correct in asked) + ties
-        return right / len(asked), wrong / len(asked)
+        ties = sum(answer == TIE_ANSWER for answer, _ in requested) / 2
+        right = sum(answer == correct for answer, correct in requested) + ties
+        wrong = sum(answer not in (correct, TIE_ANSWER, UNPARSED) for answer, correct in requested) + ties
+        return right / len(requested), wrong / len(requested)
 
 
 def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking:
@@ -238,13 +238,13 @@ def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking
         ways = " or ".join(" and ".join(score.name + column for column in a.columns) for a in reversed(ASKINGS))
         raise ScoreImportError(f"{where}: {score.name} needs {ways}; map them to columns")
     asking = fitting[0]
-    said = score.answers.keys() - {TIE_ANSWER, UNPARSED}
+    text = score.answers.keys() - {TIE_ANSWER, UNPARSED}
     expected = ({*JUDGED},) if asking.options == JUDGED else ({*SIDES},) if asking is NO_ORDER else ({*SIDES}, {*SHOWN})
-    if said and said not in expected:
-        ways = " or ".join(" and ".join(sorted(one)) for one in expected)
-        remedy = f"; map {score.name}:shown_first to the column that says it" if said == {*SHOWN} else ""
+    if text and text not in expected:
+        ways = " or ".join(" and ".join(sorted(entry)) for entry in expected)
+        remedy = f"; map {score.name}:shown_first to the column that says it" if text == {*SHOWN} else ""
         raise ScoreImportError(
-            f"{where}: scores.{score.name}.answers says what stands for {', '.join(sorted(said))}; a file with "
+            f"{where}: scores.{score.name}.answers says what stands for {', '.join(sorted(text))}; a file with "
             f"{' and '.join(score.name + column for column in asking.columns)} needs it for {ways}{remedy}"
         )
     return asking

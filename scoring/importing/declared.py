@@ -59,9 +59,9 @@ class DeclaredScore:
         >>> [score.meaning_of(cell, among=("good", "bad", "unparsed")) for cell in ("1.0", "Unparsed", "B")]
         ['good', 'unparsed', None]
         """
-        said = _plain(cell)
+        text = _plain(cell)
         table = getattr(self, key)
-        return next((name for name in among if said in map(_plain, table.get(name, (name,)))), None)
+        return next((name for name in among if text in map(_plain, table.get(name, (name,)))), None)
 
 
 def _plain(cell: str) -> str:
@@ -144,15 +144,15 @@ def _scale(kind: Kind, said: object, of: str) -> tuple[float, float] | None:
 
 def _meanings(key: str, table: Mapping[str, Any], of: str) -> dict[str, tuple[str, ...]]:
     """Return what stands for what: texts or numbers, one or several a meaning, none for two."""
-    said, kind = table.get(key, {}), table["kind"]
+    text, kind = table.get(key, {}), table["kind"]
     expected = () if kind not in ("decision", "rating") else (UNPARSED,) if kind == "rating" else _MEANINGS[key]
-    if not isinstance(said, Mapping) or (extra := sorted(said.keys() - set(expected))):
-        found = extra if isinstance(said, Mapping) else said
-        raise ScoreImportError(f"{of}.{key} has {found!r}; of a {kind} expected {', '.join(expected) or 'nothing'}")
+    if not isinstance(text, Mapping) or (extra := sorted(text.keys() - set(expected))):
+        result = extra if isinstance(text, Mapping) else text
+        raise ScoreImportError(f"{of}.{key} has {result!r}; of a {kind} expected {', '.join(expected) or 'nothing'}")
     meanings = {
-        name: tuple(map(str, cells if isinstance(cells, list | tuple) else [cells])) for name, cells in said.items()
+        name: tuple(map(str, cells if isinstance(cells, list | tuple) else [cells])) for name, cells in text.items()
     }
-    cells = [cell for found in meanings.values() for cell in {_plain(cell) for cell in found}]
+    cells = [cell for meaning in meanings.values() for cell in {_plain(cell) for cell in meaning}]
     if twice := sorted({cell for cell in cells if cells.count(cell) > 1}):
         raise ScoreImportError(f"{of}.{key}: {twice[0]!r} stands for two things; expected each once")
     return meanings

@@ -95,9 +95,11 @@ def import_logs(
     how = dataclasses.replace(how, corpus=corpus or how.corpus, language=language or how.language)
     if how.reader == TABLE:
         tables = [
-            one
+            import_score
             for path in files
-            for one in import_scores(path, profile=how, items=items, corpus=corpus, model=model, language=language)
+            for import_score in import_scores(
+                path, profile=how, items=items, corpus=corpus, model=model, language=language
+            )
         ]
         return Imports(tables=_distinct(tables), left_out=[], stated=[])
     try:
@@ -117,34 +119,34 @@ def import_logs(
             raise ScoreImportError(f"model={model!r} is for one model, and the logs have {', '.join(by_model)}")
         by_model = {model: logs}
     if not any(log.rows for log in logs):
-        reasons = "; ".join(str(one) for log in logs for one in log.left_out[:1])
+        reasons = "; ".join(str(member) for log in logs for member in log.left_out[:1])
         raise ScoreImportError(f"{', '.join(map(str, files))}: no pair to import{f': {reasons}' if reasons else ''}")
     join = None if items is None else TextJoin(items)
-    left_out = [one for log in logs for one in log.left_out]
+    left_out = [entry for log in logs for entry in log.left_out]
     tables = []
-    for name, own in by_model.items():
-        table, more = _table(name, own, how, items, join)
+    for name, own_values in by_model.items():
+        table, more = _table(name, own_values, how, items, join)
         tables += [] if table is None else [table]
         left_out += more
     return Imports(
         tables=_distinct(tables),
         left_out=left_out,
-        stated=[one for log in logs for one in log.stated],
-        ratings=_ratings(tables, [one for log in logs for one in log.judgments]),
+        stated=[value for log in logs for value in log.stated],
+        ratings=_ratings(tables, [judgment for log in logs for judgment in log.judgments]),
         draws=_draws(tables, by_model),
     )
 
 
 def _draws(tables: Sequence[Scored], by_model: Mapping[str, Sequence[Log]]) -> dict[str, pd.DataFrame]:
     """Return model -> its sampled answers as ratings: raters by number, the model as the one who rates."""
-    found = {}
+    results = {}
     for table in tables:
-        drawn = [one for log in by_model[table.model] for one in log.draws]
+        drawn = [draw for log in by_model[table.model] for draw in log.draws]
         for frame in _ratings([table], drawn).values():
             number = {name: nth for nth, name in enumerate(dict.fromkeys(frame["rater"]))}
             rater = frame["rater"].map(number).astype("int32")
-            found[table.model] = frame.assign(rater=rater, model=table.model, method="sampled")
-    return found
+            results[table.model] = frame.assign(rater=rater, model=table.model, method="sampled")
+    return results
 
 
 def _ratings(tables: Sequence[Scored], judgments: Sequence[Judgment]) -> dict[str, pd.DataFrame]:
@@ -157,12 +159,18 @@ def _ratings(tables: Sequence[Scored], judgments: Sequence[Judgment]) -> dict[st
         for item_id, *texts in zip(*(rows[name][:] for name in rows.column_names), strict=True):
             for side, text in zip(SIDES, texts, strict=True):
                 places.setdefault(text, {})[table.corpus, item_id, side] = None
-    found: dict[str, list[dict[str, Any]]] = {}
-    for one in judgments:
-        for corpus, item_id, side in places.get(one.text, ()):
-            row = {"item_id": item_id, "side": side, "rater": one.rater, "value": one.value, "scale": one.scale}
-            found.setdefault(corpus, []).append(row)
-    return {corpus: pd.DataFrame(rows) for corpus, rows in found.items()}
+    results: dict[str, list[dict[str, Any]]] = {}
+    for judgment in judgments:
+        for corpus, item_id, side in places.get(judgment.text, ()):
+            row = {
+                "item_id": item_id,
+                "side": side,
+                "rater": judgment.rater,
+                "value": judgment.value,
+                "scale": judgment.scale,
+            }
+            results.setdefault(corpus, []).append(row)
+    return {corpus: pd.DataFrame(rows) for corpus, rows in results.items()}
 
 
 def reader_of(name: str) -> Reader:
@@ -196,8 +204,8 @@ def _table(
     }
     kept = [score for score in how.scores if score.name not in declared]
     names = frozenset(cell for row in rows for cell, value in row.cells.items() if value is not None)
-    here = [score for score in kept if any(one.startswith(score.name) for one in names)]
-    how = dataclasses.replace(how, scores=(*here, *declared.values()), model=name)
+    current = [score for score in kept if any(entry.startswith(score.name) for entry in names)]
+    how = dataclasses.replace(how, scores=(*current, *declared.values()), model=name)
     methods = imported_methods(how, names, sorted(names), str(rows[0].file))
     table = ModelTable(name, methods, how, items)
     for group in by_file(rows):
@@ -235,8 +243,8 @@ def _origin(logs: Sequence[Log], join: Mapping[str, Any]) -> dict[str, Any]:
         "tool": {"name": logs[0].tool, "version": ", ".join(dict.fromkeys(log.version for log in logs))},
         "settings": _merged([log.settings for log in logs]),
         "join": dict(join),
-        "stated": [dataclasses.asdict(one) for log in logs for one in log.stated],
-        "left_out": [dataclasses.asdict(one) for log in logs for one in log.left_out],
+        "stated": [dataclasses.asdict(entry) for log in logs for entry in log.stated],
+        "left_out": [dataclasses.asdict(member) for log in logs for member in log.left_out],
     }
 
 
@@ -246,14 +254,14 @@ def _merged(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     >>> _merged([{"seed": 0, "task": "a"}, {"seed": 0, "task": "b"}])
     {'seed': 0, 'task': ['a', 'b']}
     """
-    found: dict[str, Any] = {}
-    for key in dict.fromkeys(key for one in settings for key in one):
+    results: dict[str, Any] = {}
+    for key in dict.fromkeys(key for setting in settings for key in setting):
         values: list[Any] = []
-        for one in settings:
-            if one.get(key) not in values:
-                values.append(one.get(key))
-        found[key] = values[0] if len(values) == 1 else values
-    return found
+        for entry in settings:
+            if entry.get(key) not in values:
+                values.append(entry.get(key))
+        results[key] = values[0] if len(values) == 1 else values
+    return results
 
 
 def _with_facts(signature: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -262,7 +270,7 @@ def _with_facts(signature: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[
 
 def _distinct(tables: list[Scored]) -> list[Scored]:
     slugs = [(table.corpus, table.model_slug) for table in tables]
-    if twice := [table.model for table, one in zip(tables, slugs, strict=True) if slugs.count(one) > 1]:
+    if twice := [table.model for table, entry in zip(tables, slugs, strict=True) if slugs.count(entry) > 1]:
         raise ScoreImportError(f"models {', '.join(dict.fromkeys(twice))} have the same file name; rename one of them")
     return tables
 

@@ -95,35 +95,35 @@ class OwnItems:
     def _columns(self, chunk: Chunk) -> dict[str, Cells]:
         """Return the schema's columns for some rows."""
         how, n = self._how, len(chunk)
-        found: dict[str, Any] = {name: chunk.column(name) for name in ITEM_NAMES}
-        found["task"] = [task or how.task for task in found["task"]]
-        if unknown := {*found["task"]} - {*TASKS}:
-            self._item(chunk, next(row for row, task in enumerate(found["task"]) if task in unknown))  # raises
-        sides = zip(found["target_good"], found["target_bad"], found["task"], strict=True)
+        results: dict[str, Any] = {name: chunk.column(name) for name in ITEM_NAMES}
+        results["task"] = [task or how.task for task in results["task"]]
+        if unknown := {*results["task"]} - {*TASKS}:
+            self._item(chunk, next(row for row, task in enumerate(results["task"]) if task in unknown))  # raises
+        sides = zip(results["target_good"], results["target_bad"], results["task"], strict=True)
         for row, (good, bad, task) in enumerate(sides):
             one_sided = bad is None and task in ONE_SIDED_TASKS
             if not (good or "").strip() or not (one_sided or (bad or "").strip()):
                 self._item(chunk, row)  # raises, and says what is missing
-        found["subset"] = [subset or "all" for subset in found["subset"]]
-        found["language"] = self._languages(chunk)
-        context = found["context_good"] = [text or "" for text in found["context_good"]]
-        found["context_bad"] = [
+        results["subset"] = [subset or "all" for subset in results["subset"]]
+        results["language"] = self._languages(chunk)
+        context = results["context_good"] = [text or "" for text in results["context_good"]]
+        results["context_bad"] = [
             before if text is None and bad is not None else text
-            for text, before, bad in zip(found["context_bad"], context, found["target_bad"], strict=True)
+            for text, before, bad in zip(results["context_bad"], context, results["target_bad"], strict=True)
         ]
         for name, read in _NUMBERS_IN.items():
-            cells = found[name]
+            cells = results[name]
             if any(cell is not None for cell in cells):
-                found[name] = [read(cell, chunk.where(row), name) for row, cell in enumerate(cells)]
+                results[name] = [read(cell, chunk.where(row), name) for row, cell in enumerate(cells)]
         for name in ("human_good", "human_bad"):
-            for row, (value, scale) in enumerate(zip(found[name], found["human_scale"], strict=True)):
+            for row, (value, scale) in enumerate(zip(results[name], results["human_scale"], strict=True)):
                 check_on_scale(value, scale, chunk.where(row), name)
-        rated = zip(found["human_scale"], found["human_good"], found["human_bad"], strict=True)
-        found["human_scale"] = [
+        rated = zip(results["human_scale"], results["human_good"], results["human_bad"], strict=True)
+        results["human_scale"] = [
             "unstated" if scale is None and (good, bad) != (None, None) else scale for scale, good, bad in rated
         ]
-        found["item_id"] = self._ids_of(found)
-        return found | {"corpus": [how.corpus] * n}
+        results["item_id"] = self._ids_of(results)
+        return results | {"corpus": [how.corpus] * n}
 
     def _ids_of(self, columns: Mapping[str, Any]) -> Cells:
         """Return ids: the file's, else by subset, paradigm and pair id, else by the texts."""

@@ -84,10 +84,10 @@ def same_texts(cells: Mapping[str, str | None], item: Mapping[str, str | None]) 
 def _same_side(cells: Mapping[str, str | None], item: Mapping[str, str | None], side: str) -> bool:
     """Return whether the text of one side, with its context where the row has one, is the item's."""
     context, target = f"context_{side}", f"target_{side}"
-    mine, theirs = ([normalised(one.get(name) or "") for name in (context, target)] for one in (cells, item))
+    selected, theirs = ([normalised(entry.get(name) or "") for name in (context, target)] for entry in (cells, item))
     if cells.get(context) is not None:
-        return mine == theirs
-    return mine[1] in (theirs[1], normalised(" ".join(theirs)))
+        return selected == theirs
+    return selected[1] in (theirs[1], normalised(" ".join(theirs)))
 
 
 def question_name(task: str) -> str:
@@ -142,7 +142,7 @@ class TextJoin:
         return Joined(
             rows=[*whole.values()],
             n_changed=sum(part.n_changed for part in parts),
-            left_out=[one for part in parts for one in part.left_out],
+            left_out=[entry for part in parts for entry in part.left_out],
             n_items=len(self._items),
         )
 
@@ -176,28 +176,28 @@ class TextJoin:
                 doubts.add(row.file, f"its better side is the worse one of {self._corpus}", _shown(row))
             else:
                 refusals.add(row.file, f"no item of {self._corpus} has these texts", _shown(row))
-        found: dict[int, LogRow] = {}
+        results: dict[int, LogRow] = {}
         for candidates, group in groups.items():
-            self._assign(candidates, group, found, doubts)
+            self._assign(candidates, group, results, doubts)
         self._refuse(doubts)
-        in_order = sorted(found.items(), key=lambda one: (str(one[1].file), one[1].line))
+        in_order = sorted(results.items(), key=lambda entry: (str(entry[1].file), entry[1].line))
         joined = [self._with_id(row, place) for place, row in in_order]
-        n_changed = sum(not self._is_exact(row, place) for place, row in found.items())
+        n_changed = sum(not self._is_exact(row, place) for place, row in results.items())
         return Joined(rows=joined, n_changed=n_changed, left_out=refusals.left_out(), n_items=len(self._items))
 
     def _places(self, cells: Mapping[str, str | None]) -> list[int]:
         """Return the items with a row's texts, as few as what else the row says leaves."""
         if cells.get("context_good") is not None:
-            found = self._by_parts.get(_parts(cells), [])
+            result = self._by_parts.get(_parts(cells), [])
         else:
-            found = self._by_targets.get(_targets(cells)) or self._by_whole.get(_whole(cells), [])
+            result = self._by_targets.get(_targets(cells)) or self._by_whole.get(_whole(cells), [])
         for name, ours in (("paradigm", ("paradigm", "subset")), ("subset", ("subset", "paradigm"))):
-            said = cells.get(name)
-            if len(found) > 1 and said:
-                found = [place for place in found if said in (self._items[place][one] for one in ours)] or found
-        if len(found) > 1 and (said := cells.get("pair_id")):
-            found = [place for place in found if self._items[place]["pair_id"] == said] or found
-        return found
+            text = cells.get(name)
+            if len(result) > 1 and text:
+                result = [place for place in result if text in (self._items[place][our] for our in ours)] or result
+        if len(result) > 1 and (text := cells.get("pair_id")):
+            result = [place for place in result if self._items[place]["pair_id"] == text] or result
+        return result
 
     def _reversed(self, cells: Mapping[str, str | None]) -> bool:
         turned = {name: cells.get(_other(name)) for name in (*_CONTEXTS, *_TARGETS)}
@@ -221,7 +221,7 @@ class TextJoin:
 
     def _refuse(self, doubts: Refusals) -> None:
         if left := doubts.left_out():
-            n = sum(one.n for one in left)
+            n = sum(entry.n for entry in left)
             raise ScoreImportError(
                 f"{n:,} row(s) whose item is in doubt: {'; '.join(map(str, left[:MOST_EXAMPLES]))}. Nothing was "
                 "imported; give the part of the corpus that was scored, or one log at a time"

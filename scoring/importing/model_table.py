@@ -61,8 +61,8 @@ class ModelTable:
     def n_by_flag(self, method: Imported) -> dict[str, int]:
         """Return how many items have each flag, and of how many the file has nothing."""
         flags = self.flags(method)
-        found = {row["values"]: row["counts"] for row in pc.value_counts(pc.list_flatten(flags)).to_pylist()}
-        return found | ({NOT_IMPORTED: flags.null_count} if flags.null_count else {})
+        results = {row["values"]: row["counts"] for row in pc.value_counts(pc.list_flatten(flags)).to_pylist()}
+        return results | ({NOT_IMPORTED: flags.null_count} if flags.null_count else {})
 
     def has_numbers(self, method: Imported) -> bool:
         """Return whether the file has a number or an answer of the method."""
@@ -127,7 +127,7 @@ class _TheirItems:
     def add(self, chunk: Chunk, model: str) -> BoolArray:
         """Add some rows; return which of their items have a worse side."""
         places = []
-        given = {name: chunk.cells[name] for name in SENTENCES if name in chunk.cells}
+        provided = {name: chunk.cells[name] for name in SENTENCES if name in chunk.cells}
         for row, item_id in enumerate(chunk.column("item_id")):
             where = chunk.where(row)
             if item_id is None:
@@ -138,9 +138,9 @@ class _TheirItems:
                 raise ScoreImportError(f"{where}: {error}, … ({len(self._known)} items of {self._items['corpus'][0]})")
             if place in self._seen:
                 raise ScoreImportError(f"{where}: {item_id} of {model} stands in {self._seen[place]} too")
-            cells = {name: column[row] for name, column in given.items()}
-            item = {name: column[place].as_py() for name, column in self._texts.items()} if given else {}
-            if given and not same_texts(cells, item):
+            cells = {name: column[row] for name, column in provided.items()}
+            item = {name: column[place].as_py() for name, column in self._texts.items()} if provided else {}
+            if provided and not same_texts(cells, item):
                 raise ScoreImportError(
                     f"{where}: {item_id} of {self._items['corpus'][0]} is {item['target_good']!r}, and the row has "
                     f"{cells.get('target_good')!r}, {cells.get('target_bad')!r}; correct the ids, or leave the texts "
@@ -149,8 +149,8 @@ class _TheirItems:
             self._seen[place] = where
             places.append(place)
         self._places += places
-        found: BoolArray = self._is_two_sided[places]
-        return found
+        result: BoolArray = self._is_two_sided[places]
+        return result
 
     def found(self) -> tuple[np.ndarray, datasets.Dataset, dict[str, Any]]:
         """Return the rows in the items' order, the items, and the facts of their corpus."""

@@ -71,8 +71,8 @@ class ImportProfile:
     @property
     def sides(self) -> dict[str, ImportedSides]:
         """Methods with a number a side: `direct`, and the scores declared."""
-        found = {score.name: ImportedSides(score=score) for score in self.scores if score.kind != "decision"}
-        return {DIRECT: ImportedSides(score=DIRECT_LOGPROB)} | found
+        results = {score.name: ImportedSides(score=score) for score in self.scores if score.kind != "decision"}
+        return {DIRECT: ImportedSides(score=DIRECT_LOGPROB)} | results
 
     @property
     def answers(self) -> dict[str, ImportedAnswers]:
@@ -128,14 +128,14 @@ def _profile(table: Mapping[str, Any], path: Path) -> ImportProfile:
     cites = table.get("cites", [])
     if not isinstance(cites, list) or not references().keys() >= set(map(str, cites)):
         raise ScoreImportError(f"{path}: cites is {cites!r}; expected a list of keys of {', '.join(references())}")
-    own: tuple[Prompt, ...] = ()
+    own_values: tuple[Prompt, ...] = ()
     if file := table.get("prompts"):
         beside = path.parent / str(file)
         if not beside.is_file():
             raise ScoreImportError(f"{path}: no file {beside} of prompts")
-        own = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside))
+        own_values = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside))
     profile = with_scores_declared(
-        ImportProfile(**texts, cites=tuple(cites), prompts=own), table.get("scores", {}), where=str(path)
+        ImportProfile(**texts, cites=tuple(cites), prompts=own_values), table.get("scores", {}), where=str(path)
     )
     return with_columns_mapped(profile, table.get("columns", {}), where=str(path))
 
@@ -151,7 +151,7 @@ def with_scores_declared(
     if not isinstance(scores, Mapping):
         raise ScoreImportError(f"{where}: scores is {scores!r}, expected a table for each score")
     taken = (*ITEM_NAMES, "model", *LONG_NAMES, *profile.answers)
-    more = {name: declared_score(name, said, where=where, taken=taken) for name, said in scores.items()}
+    more = {name: declared_score(name, text, where=where, taken=taken) for name, text in scores.items()}
     kept = [score for score in profile.scores if score.name not in more]
     return replace(profile, scores=(*kept, *more.values()))
 
@@ -185,7 +185,7 @@ def check_name(profile: ImportProfile, name: str, where: str) -> None:
         return
     near = numbers.get(name.split(":", maxsplit=1)[0], ()) if ":" in name else ()
     prompted = [f"{prompt}:…" for prompt in profile.answers]
-    others = [one for method, names in numbers.items() if method not in profile.answers for one in names]
+    others = [entry for method, names in numbers.items() if method not in profile.answers for entry in names]
     error = unknown_name("name", name, near or [*plain, *others, *prompted])
     raise ScoreImportError(f"{where}: {error}; a score of another kind is to be declared (scores)")
 
@@ -226,11 +226,11 @@ def imported_methods(
 
 def completed(profile: ImportProfile, header: Iterable[str]) -> ImportProfile:
     """Return the profile with every free column mapped whose name in the file is ours or a common synonym."""
-    names = set(header) - {column for found in profile.columns.values() for column in found}
+    names = set(header) - {column for result in profile.columns.values() for column in result}
     lowered = {name.lower(): name for name in sorted(names)}
     scores = [name for names in profile.numbers.values() for name in names]
-    found = {name: (name,) for name in ("model", *scores, *LONG_NAMES) if name in names}
+    results = {name: (name,) for name in ("model", *scores, *LONG_NAMES) if name in names}
     for name in ITEM_NAMES:
         if alike := [lowered[c.lower()] for c in (name, *SYNONYMS.get(name, ())) if c.lower() in lowered]:
-            found[name] = (alike[0],)
-    return replace(profile, columns={**found, **profile.columns})
+            results[name] = (alike[0],)
+    return replace(profile, columns={**results, **profile.columns})

@@ -66,7 +66,7 @@ def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
         raise ScoreImportError(f"profile {name!r} names no published files; give the files to import")
     text = (resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines())
-    return tuple(Pinned(name=own, sha256=digest, path=path) for own, digest, path in rows)
+    return tuple(Pinned(name=own_values, sha256=digest, path=path) for own_values, digest, path in rows)
 
 
 def published_files(
@@ -88,11 +88,11 @@ def published_files(
     """
     profile = load_profile(name)
     pins = pins_of(name, profile)
-    own = profile.folder or name
-    for folder in _folders(own, data_dir):
+    own_values = profile.folder or name
+    for folder in _folders(own_values, data_dir):
         if len(pins) == 1 and (folder / pins[0].name).is_file():
             return PublishedFiles(paths=(folder / pins[0].name,), n_pinned=1, others=_others(pins, folder))
-        if len(pins) > 1 and folder.name == own and folder.is_dir():
+        if len(pins) > 1 and folder.name == own_values and folder.is_dir():
             return PublishedFiles(paths=(folder,), n_pinned=len(pins), others=_others(pins, folder))
     return PublishedFiles(paths=_downloaded(name, profile, pins, progress), n_pinned=len(pins))
 
@@ -109,7 +109,7 @@ def _folders(name: str, data_dir: str | Path | None) -> Sequence[Path]:
 def _others(pins: Iterable[Pinned], folder: Path) -> tuple[str, ...]:
     """Return the pinned files that a folder does not have as published, be it packed (`.gz`, or one `.tar.xz`)."""
     packed = dict(_packed(folder))
-    return tuple(one.name for one in pins if one.sha256 not in (_digest(folder / one.name), packed.get(one.name)))
+    return tuple(pin.name for pin in pins if pin.sha256 not in (_digest(folder / pin.name), packed.get(pin.name)))
 
 
 def _digest(path: Path) -> str:

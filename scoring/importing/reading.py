@@ -89,8 +89,8 @@ def _slices(n: int) -> Iterator[range]:
 def _chunk(path: Path, lines: Sequence[Line], columns: Mapping[str, tuple[str, ...]]) -> Chunk:
     rows = [row for _, row in lines]
     cells = {
-        name: [_text(row.get(found[0])) for row in rows] if len(found) == 1 else [_first(row, found) for row in rows]
-        for name, found in columns.items()
+        name: [_text(row.get(result[0])) for row in rows] if len(result) == 1 else [_first(row, result) for row in rows]
+        for name, result in columns.items()
     }
     return Chunk(path=path, lines=[number for number, _ in lines], cells=cells)
 
@@ -113,22 +113,22 @@ _ABSENT = "\0absent"
 def _long(table: Table, how: ImportProfile, known: frozenset[str]) -> Chunk:
     """Return wide rows from a file with one number a row: those of one model and item are put together."""
     path = table.path
-    kept = {name: found for name, found in how.columns.items() if name in (*ITEM_NAMES, "model", "score", "value")}
+    kept = {name: result for name, result in how.columns.items() if name in (*ITEM_NAMES, "model", "score", "value")}
     _check_columns(table, how, kept)
     if "score" not in kept or not {"item_id", "pair_id"} & kept.keys():
         raise ScoreImportError(f"{path}: a long file (with 'value') needs columns for score and for item_id or pair_id")
-    names = {cell: name for name, found in how.columns.items() if name not in kept for cell in found}
+    names = {cell: name for name, results in how.columns.items() if name not in kept for cell in results}
     items: dict[str, list[str | None]] = {name: [] for name in kept if name not in ("score", "value")}
     places: dict[tuple[str | None, ...], int] = {}
     lines: list[int] = []
     numbers: dict[str, list[str | None]] = {}
     for number, line in table.rows():
-        said = ":".join(str(line.get(column)) for column in kept["score"])
-        name = names.get(said, said)
+        text = ":".join(str(line.get(column)) for column in kept["score"])
+        name = names.get(text, text)
         if name not in known:
             raise ScoreImportError(
-                f"{path}, row {number}: score is {said!r}, which is no number of a method; name it: "
-                f"columns={{'direct_good': {said!r}}} or {{'prompt:presentation:option': {said!r}}}"
+                f"{path}, row {number}: score is {text!r}, which is no number of a method; name it: "
+                f"columns={{'direct_good': {text!r}}} or {{'prompt:presentation:option': {text!r}}}"
             )
         key = tuple(_first(line, kept.get(column, ())) for column in ("model", "subset", "item_id", "pair_id"))
         place = places.setdefault(key, len(lines))
@@ -139,9 +139,9 @@ def _long(table: Table, how: ImportProfile, known: frozenset[str]) -> Chunk:
         given = numbers.setdefault(name, [])
         given.extend([_ABSENT] * (place + 1 - len(given)))
         if given[place] != _ABSENT:
-            raise ScoreImportError(f"{path}, row {number}: {said} of this item stands in an earlier row too")
+            raise ScoreImportError(f"{path}, row {number}: {text} of this item stands in an earlier row too")
         given[place] = _first(line, kept["value"])
-    whole = {name: [*given, *[None] * (len(lines) - len(given))] for name, given in numbers.items()}
+    whole = {name: [*provided, *[None] * (len(lines) - len(provided))] for name, provided in numbers.items()}
     filled = {name: [None if cell == _ABSENT else cell for cell in given] for name, given in whole.items()}
     return Chunk(path=path, lines=lines, cells=items | filled)
 
@@ -149,7 +149,7 @@ def _long(table: Table, how: ImportProfile, known: frozenset[str]) -> Chunk:
 def _check_columns(table: Table, how: ImportProfile, columns: Mapping[str, tuple[str, ...]]) -> None:
     path, header = table.path, table.columns
     if missing := [
-        f"{column!r} for {name}" for name, found in columns.items() for column in found if column not in header
+        f"{column!r} for {name}" for name, result in columns.items() for column in result if column not in header
     ]:
         raise ScoreImportError(f"{path}: no column {', '.join(missing)}; found {', '.join(header)}")
     if not how.model and "model" not in columns:

@@ -104,13 +104,13 @@ def import_scores(
 def check_numbers(path: Path, how: ImportProfile, methods: Sequence[Imported], tables: Sequence[ModelTable]) -> None:
     """Refuse a method or a model without numbers, and scores so small that statistics take them for ties."""
     for method in methods:
-        looked = ", ".join(repr(column) for name in method.numbers for column in how.columns.get(name, (name,)))
+        checked = ", ".join(repr(column) for name in method.numbers for column in how.columns.get(name, (name,)))
         if not any(table.has_numbers(method) for table in tables):
             n_half = sum(sum(table.n_by_flag(method).values()) for table in tables)
             n_empty = sum(table.n_by_flag(method).get(NOT_IMPORTED, 0) for table in tables)
             raise ScoreImportError(
                 f"{path}: no scores of {method.name} in any row ({n_empty} empty, {n_half - n_empty} half empty); "
-                f"looked for them in {looked}: map the columns that hold them, or leave these out of the file"
+                f"looked for them in {checked}: map the columns that hold them, or leave these out of the file"
             )
         differences = np.concatenate([table.differences(method) for table in tables])
         n_small, n_differing = int(((differences > 0) & (differences <= TIE)).sum()), int((differences > 0).sum())

@@ -118,10 +118,12 @@ class ImportedSides:
             )
         if score.scale is not None:
             low, high = score.scale
-            what = f"ratings of each side from {low:g} to {high:g} {score.unit}{better}{turned}"
+            description = f"ratings of each side from {low:g} to {high:g} {score.unit}{better}{turned}"
         else:
-            what = f"scores of each side{better}{turned}{f', in {score.unit}' if score.unit else ', unit not stated'}"
-        return f"{label}{what}; difference = good - bad; no log-probabilities"
+            description = (
+                f"scores of each side{better}{turned}{f', in {score.unit}' if score.unit else ', unit not stated'}"
+            )
+        return f"{label}{description}; difference = good - bad; no log-probabilities"
 
     def part(self, chunk: Chunk, two_sided: BoolArray) -> Mapping[str, Any]:
         """Return scores, difference and flags of some rows; null where a number that is needed is missing."""
@@ -138,7 +140,7 @@ class ImportedSides:
         n_unparsed = unparsed[0].astype(np.int32) + unparsed[1]
         good, bad = np.where(whole, good, np.nan), np.where(whole, bad, np.nan)
         columns = ScoreColumns(self.name)
-        found = {
+        results = {
             columns.good: nullable(good),
             columns.bad: nullable(bad),
             columns.delta: nullable(good - bad),
@@ -147,8 +149,8 @@ class ImportedSides:
             ),
         }
         if score.kind != "rating":
-            return found
-        return found | {columns.unparsed: nullable(np.where(whole, n_unparsed, np.nan))}
+            return results
+        return results | {columns.unparsed: nullable(np.where(whole, n_unparsed, np.nan))}
 
     def _is_unparsed(self, cell: str) -> bool:
         return self.score.meaning_of(cell, among=(UNPARSED,)) is not None

@@ -42,8 +42,8 @@ class Direct(OfSides):
     def columns(self) -> dict[str, ColumnKind]:
         """Scores in nats, numbers of tokens, flags, and where asked the tokens' log-probabilities."""
         c = ScoreColumns(DIRECT)
-        own = [of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES]
-        return side_columns(DIRECT) | (c.kinds(*own) if self.per_token else {})
+        own_values = [of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES]
+        return side_columns(DIRECT) | (c.kinds(*own_values) if self.per_token else {})
 
     def applies_to(self, _row: Row) -> bool:
         """Every item can be scored directly."""
@@ -52,25 +52,25 @@ class Direct(OfSides):
     def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
         """Return one request a side."""
         sides = SIDES[:1] if row["task"] in ONE_SIDED_TASKS and row["target_bad"] is None else SIDES
-        found = []
+        results = []
         for side in sides:
             context, target = row[f"context_{side}"], row[f"target_{side}"]
             join = separator(row["language"]) if context else ""
             where = f"{row['item_id']} ({side})"
-            found.append(Request(context=context, target=join + target, where=where, ranks=self.per_token))
-        return found
+            results.append(Request(context=context, target=join + target, where=where, ranks=self.per_token))
+        return results
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
         """Return sums, difference, token counts and flags."""
-        found = side_values(DIRECT, [answer.total_nats for answer in answers], answers)
+        result = side_values(DIRECT, [answer.total_nats for answer in answers], answers)
         if not self.per_token:
-            return found
+            return result
         c = ScoreColumns(DIRECT)
-        found |= dict.fromkeys([of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES])
+        result |= dict.fromkeys([of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES])
         for side, answer in zip(SIDES, answers, strict=False):
-            found[c.tokens(side)] = answer.tokens_nats
-            found[c.ranks(side)] = None if answer.ranks is None else answer.ranks.tolist()
+            result[c.tokens(side)] = answer.tokens_nats
+            result[c.ranks(side)] = None if answer.ranks is None else answer.ranks.tolist()
             if answer.tokens_nats is not None and (offsets := answer.request.offsets) is not None:
                 n_join = len(separator(row["language"]) if row[f"context_{side}"] else "")
-                found[c.offsets(side)] = [max(0, place - n_join) for place in offsets]
-        return found
+                result[c.offsets(side)] = [max(0, place - n_join) for place in offsets]
+        return result

@@ -57,14 +57,14 @@ def documents_of_files(
         CorpusFileNotFoundError: a file is not there.
         CorpusError: (when read) a row without the column, a broken file, or text that is not UTF-8.
     """
-    found = [Path(path) for path in paths]
-    if missing := [str(path) for path in found if not path.is_file()]:
+    results = [Path(path) for path in paths]
+    if missing := [str(path) for path in results if not path.is_file()]:
         raise CorpusFileNotFoundError(f"no file {', '.join(missing)}; expected text, .jsonl or .parquet files")
-    texts = (text for path in found for text in _texts(path, column, plain_text))
-    described: dict[str, Any] = {"kind": "files", "files": [path.name for path in found], "n_documents": n_documents}
-    if any(path.suffix in (".jsonl", ".parquet") for path in found):
+    texts = (text for path in results for text in _texts(path, column, plain_text))
+    described: dict[str, Any] = {"kind": "files", "files": [path.name for path in results], "n_documents": n_documents}
+    if any(path.suffix in (".jsonl", ".parquet") for path in results):
         described["column"] = column
-    if any(path.suffix not in (".jsonl", ".parquet") for path in found):
+    if any(path.suffix not in (".jsonl", ".parquet") for path in results):
         described["document"] = plain_text
     return Documents(texts=islice(texts, n_documents), source=described)
 

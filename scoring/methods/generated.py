@@ -74,17 +74,17 @@ class Generated(Prompted):
     @property
     def definition(self) -> dict[str, Any]:
         """Paper, hash and layout, which says that the answers are written, and how many are drawn."""
-        found = super().definition
-        found |= {"layout": found["layout"] | {"readout": "generation"}}
+        result = super().definition
+        result |= {"layout": result["layout"] | {"readout": "generation"}}
         if self.sampled is None:
-            return found
-        layout, drawn = found["layout"], self.sampled
+            return result
+        layout, drawn = result["layout"], self.sampled
         layout |= {"samples": drawn.n}
         if self.prompt.label:
             heat = f", T = {drawn.temperature:g}" if drawn.temperature != 1 else ""
             layout |= {"label": f"{self._label()}, {drawn.n} samples{heat}"}
         how = asdict(drawn)
-        return found | {"sha256": sha256_of_text(found["sha256"], repr(how)), "sampled": how, "layout": layout}
+        return result | {"sha256": sha256_of_text(result["sha256"], repr(how)), "sampled": how, "layout": layout}
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
@@ -126,16 +126,16 @@ class Generated(Prompted):
         flags = dict.fromkeys(flag for text in texts for flag in text.flags)
         if n_unparsed:
             flags[UNPARSED] = None
-        given = [None if answer is None else options[answer] for answer in answers]
+        provided = [None if answer is None else options[answer] for answer in answers]
         n = self.sampled.n if self.sampled else 1
         shown = [p for p in self._shown(row) for _ in range(n)]
-        good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(shown, given)
+        good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(shown, provided)
         of_presentation = zip(answers, (t.text for t in texts), strict=True)
         both = [
             next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row) for _ in range(n)
         ]
         c = ScoreColumns(self.name)
-        numbers = iter([self._value(p, option) for p, option in zip(shown, given, strict=True)])
+        numbers = iter([self._value(p, option) for p, option in zip(shown, provided, strict=True)])
         drawn = [next(numbers) if is_asked else np.nan for is_asked in self.asked_of(row) for _ in range(n)]
         return {
             **({c.draws: drawn} if self.sampled else {}),
@@ -207,7 +207,7 @@ def first_answer(text: str, pattern: str, options: Sequence[str]) -> str | None:
     ('3', 'Yes')
     """
     known = {option.strip().casefold(): option for option in options}
-    matches = (found[0].strip().casefold() for found in re.finditer(pattern, text))
+    matches = (result[0].strip().casefold() for result in re.finditer(pattern, text))
     return next((known[match] for match in matches if match in known), None)
 
 
@@ -233,8 +233,8 @@ def generated_records(
     """
     from pairbank.scoring.models.generation import write
 
-    asked = [method.asks(row, scorer) if method.applies_to(row) else [] for row in rows]
-    prompts = [ask for asks in asked for ask in asks]
+    requested = [method.asks(row, scorer) if method.applies_to(row) else [] for row in rows]
+    prompts = [ask for asks in requested for ask in asks]
     if not prompts:
         return [None] * len(rows)
     n_done = 0
@@ -249,5 +249,5 @@ def generated_records(
     texts = iter([_flagged(text, ask) for text, ask in zip(written, prompts, strict=True)])
     return [
         method.written([next(texts) for _ in asks], row) if asks else None
-        for row, asks in zip(rows, asked, strict=True)
+        for row, asks in zip(rows, requested, strict=True)
     ]

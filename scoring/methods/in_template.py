@@ -41,9 +41,9 @@ class InTemplate(OfSides):
     @property
     def definition(self) -> dict[str, Any]:
         """Paper, works to cite, formula, templates, hash and (empty) layout."""
-        one = len(self.templates) == 1
-        formula = "log P(sentence | template)" + ("" if one else f", mean over {len(self.templates)} templates")
-        label = f"In-template LP {self.name.rpartition('_')[2]}" if one else "In-template LP (mean)"
+        entry = len(self.templates) == 1
+        formula = "log P(sentence | template)" + ("" if entry else f", mean over {len(self.templates)} templates")
+        label = f"In-template LP {self.name.rpartition('_')[2]}" if entry else "In-template LP (mean)"
         return {
             "paper": "Ide et al. 2025 (NAACL), in-template LP; templates of their released code",
             "cites": ["ide2025make"],
@@ -76,7 +76,7 @@ class InTemplate(OfSides):
         """Return both sides' mean scores, their difference, token counts and flags."""
         n = len(self.templates)
         sides = [answers[start : start + n] for start in range(0, len(answers), n)]
-        scores = [float(np.mean([one.total_nats for one in side])) for side in sides]
+        scores = [float(np.mean([entry.total_nats for entry in side])) for side in sides]
         values, flags = side_values(self.name, scores, [side[0] for side in sides]), ScoreColumns(self.name).flags
         return values | {flags: list(dict.fromkeys([*flags_of(answers), *values[flags]]))}
 

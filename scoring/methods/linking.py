@@ -130,7 +130,7 @@ def bound(
             "`pairbank unigrams FILE --model MODEL --out unigrams.parquet`, then give unigrams='unigrams.parquet' "
             "(--unigrams unigrams.parquet)"
         )
-    found = unigrams_for(vocabulary, unigrams, wanted_by=f"{method.name} with {scorer.info.name}")
-    tables = tuple(table for table in found if languages is None or any(map(table.covers, languages)))
+    result = unigrams_for(vocabulary, unigrams, wanted_by=f"{method.name} with {scorer.info.name}")
+    tables = tuple(table for table in result if languages is None or any(map(table.covers, languages)))
     nats = tuple(table.logprobs_nats(np.arange(len(table.counts))) for table in tables)
     return replace(method, unigrams=tables, unigram_nats=nats)

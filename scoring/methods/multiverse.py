@@ -35,14 +35,14 @@ def multiverse_methods(items: datasets.Dataset, *, with_unigrams: bool = False, 
     kinds = dict.fromkeys((task, language) for task, language, bad in sides if bad is not None)
     if not kinds:
         raise ScoringError("no item has two sides, so that nothing can be compared; a multiverse is of pairs")
-    found = [DIRECT]
-    found += [name for name, one in LINKING_FUNCTIONS.items() if one.needs != "unigrams" or with_unigrams]
-    found += [PMI] * any(items["context_good"])
+    results = [DIRECT]
+    results += [name for name, entry in LINKING_FUNCTIONS.items() if entry.needs != "unigrams" or with_unigrams]
+    results += [PMI] * any(items["context_good"])
     if asked:
-        found += [
+        results += [
             prompt.id
             for prompt in prompts().values()
             if prompt.readout == "options" and prompt.kind != "prediction" and not prompt.id.endswith(AS_PRINTED)
             and any(prompt.applies_to(task=task, language=language) for task, language in kinds)
         ]  # fmt: skip
-    return found
+    return results

@@ -51,9 +51,9 @@ def methods_markdown(known: Mapping[str, Prompt] | None = None) -> str:
     Args:
         known: the prompts, by id; None = those that ship with pairbank.
     """
-    found = prompts() if known is None else known
-    sections = [*map(_family_section, FAMILIES), *map(_prompt_section, found.values())]
-    return "\n\n".join([INTRODUCTION, "\n".join(_heads()), _overview(found), *sections]) + "\n"
+    result = prompts() if known is None else known
+    sections = [*map(_family_section, FAMILIES), *map(_prompt_section, result.values())]
+    return "\n\n".join([INTRODUCTION, "\n".join(_heads()), _overview(result), *sections]) + "\n"
 
 
 def _heads() -> Iterator[str]:
@@ -132,17 +132,17 @@ def delta_in_words(prompt: Prompt) -> str:
         return "none: one side only; `m_good` is the log-probability of the word"
     written = prompt.readout == "generation"
     if prompt.kind == "rating":
-        what = "mean rating written" if written else "expected rating (P renormalised over the options)"
-        return f"{what} for the better side − that for the worse one, in points of the scale"
+        description = "mean rating written" if written else "expected rating (P renormalised over the options)"
+        return f"{description} for the better side − that for the worse one, in points of the scale"
     if written:
         return "share of presentations whose written answer picks the better side − share that pick the worse one"
     terms = [_term(p, prompt.option_labels) for p in prompt.presentations]
     if prompt.is_fixed_order:
-        found = "`, or `".join(_signed(sign, term, first=True) for sign, term in terms)
+        result = "`, or `".join(_signed(sign, term, first=True) for sign, term in terms)
     else:
-        found = " ".join(_signed(sign, term, first=not place) for place, (sign, term) in enumerate(terms))
+        result = " ".join(_signed(sign, term, first=not place) for place, (sign, term) in enumerate(terms))
     each = "; each log P divided by its number of tokens" if prompt.normalise == "tokens" else ""
-    return f"`{found}`{each}"
+    return f"`{result}`{each}"
 
 
 def _term(p: Presentation, options: Sequence[str]) -> tuple[str, str]:

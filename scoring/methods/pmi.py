@@ -49,21 +49,21 @@ class Pmi(OfSides):
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
         """Return, a side, what `direct` asks, and the target alone."""
-        found = []
+        results = []
         for request in Direct().requests(row, scorer):
             texts = dict.fromkeys([request.target, request.target.lstrip(" ")])
             alone = [Request(context="", target=text, where=f"{request.where}, target alone") for text in texts]
             encoded = scorer.encode([request, *alone])
             wanted = encoded[0].ids[encoded[0].start :]
             same = [a for a, e in zip(alone, encoded[1:], strict=True) if e.ids[e.start :] == wanted]
-            found += [request, (same or alone)[0]]
-        return found
+            results += [request, (same or alone)[0]]
+        return results
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
         """Return both sides' scores, their difference, token counts and flags."""
-        given, alone = answers[::2], answers[1::2]
-        pairs = list(zip(given, alone, strict=True))
-        values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], given)
+        provided, alone = answers[::2], answers[1::2]
+        pairs = list(zip(provided, alone, strict=True))
+        values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], provided)
         differ = any(g.request.ids[g.request.start :] != a.request.ids[a.request.start :] for g, a in pairs)
         column = ScoreColumns(self.name).flags
         flags = [*values[column], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]

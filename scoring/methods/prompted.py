@@ -130,8 +130,8 @@ class Prompted:
 
     def unasked(self, row: Row) -> dict[str, Any]:
         """Return nulls, and of an item of the right kind the flags that say what it lacks."""
-        found: dict[str, Any] = dict.fromkeys(self.columns)
-        return found | ({ScoreColumns(self.name).flags: self.missing(row)} if self.applies_to(row) else {})
+        results: dict[str, Any] = dict.fromkeys(self.columns)
+        return results | ({ScoreColumns(self.name).flags: self.missing(row)} if self.applies_to(row) else {})
 
     def missing(self, row: Row) -> list[str]:
         """Return the flags that say why an item of the right kind is not asked; none where it is."""
@@ -195,10 +195,10 @@ class Prompted:
         """
         prompt, flags = self.prompt, flags_of(answers)
         n_options = len(prompt.options)
-        own = any(slots_of(option) for option in prompt.options)
+        own_values = any(slots_of(option) for option in prompt.options)
         for first in range(0, len(answers), n_options):
             if len({a.request.ids for a in answers[first : first + n_options]}) < n_options:
-                if own:
+                if own_values:
                     flags = list(dict.fromkeys([*flags, IDENTICAL_TOKENS]))
                     continue
                 options = prompt.written_options(row["language"])
@@ -206,10 +206,10 @@ class Prompted:
                     f"{row['item_id']}: options {options} of {self.name} have the same tokens with this tokenizer; use "
                     "a prompt whose options it tells apart"
                 )
-        asked = self.asked_of(row)
-        logprobs = np.full((len(asked), n_options), np.nan)
-        logprobs[asked] = np.array([self._option_nats(a) for a in answers]).reshape(-1, n_options)
-        return self.readout(logprobs.ravel().tolist(), flags, asked=asked)
+        requested = self.asked_of(row)
+        logprobs = np.full((len(requested), n_options), np.nan)
+        logprobs[requested] = np.array([self._option_nats(a) for a in answers]).reshape(-1, n_options)
+        return self.readout(logprobs.ravel().tolist(), flags, asked=requested)
 
     def _option_nats(self, answer: Answered) -> float:
         n_tokens = answer.request.n_scored if self.prompt.normalise == "tokens" else 1
@@ -228,27 +228,27 @@ class Prompted:
         prompt, c = self.prompt, ScoreColumns(self.name)
         logprobs = np.array(logprobs_nats, dtype=np.float64).reshape(-1, len(prompt.options))
         keep = [True] * len(logprobs) if asked is None else list(asked)
-        found: dict[str, Any] = dict.fromkeys(self.columns)
-        found |= {c.logprobs: logprobs.ravel().tolist(), c.flags: list(flags)}
+        results: dict[str, Any] = dict.fromkeys(self.columns)
+        results |= {c.logprobs: logprobs.ravel().tolist(), c.flags: list(flags)}
         shown = [p for p, is_asked in zip(prompt.presentations, keep, strict=True) if is_asked]
         if prompt.kind == "prediction":
-            return found | {c.good: float(logprobs[0, 0])}
+            return results | {c.good: float(logprobs[0, 0])}
         if prompt.kind == "rating":
-            return found | self._ratings(logprobs[keep], shown)
+            return results | self._ratings(logprobs[keep], shown)
         good = float((logprobs[keep] * np.array([p.good for p in shown])).sum())
         bad = float((logprobs[keep] * np.array([p.bad for p in shown])).sum())
         chose_first = [_chose(x, prompt.options.index(p.first)) for x, p in zip(logprobs[keep], shown, strict=True)]
         both = {} if of_one_side(prompt, shown) else {c.bad: bad, c.delta: good - bad}
-        return found | {c.good: good, **both, c.first_choice: float(np.mean(chose_first))}
+        return results | {c.good: good, **both, c.first_choice: float(np.mean(chose_first))}
 
     def _ratings(self, logprobs: FloatArray, shown: Sequence[Presentation]) -> dict[str, Any]:
         scale = np.array([float(option) for option in self.prompt.options])
         expected, best = expected_ratings(logprobs, scale), most_probable_ratings(logprobs, scale)
-        c, found = ScoreColumns(self.name), dict[str, Any]()
+        c, result = ScoreColumns(self.name), dict[str, Any]()
         for side in SIDES[:1] if of_one_side(self.prompt, shown) else SIDES:
             rows = [p.side == side for p in shown]
-            found |= {c.of(side): float(expected[rows].mean()), c.argmax(side): float(best[rows].mean())}
-        return found if c.bad not in found else found | {c.delta: found[c.good] - found[c.bad]}
+            result |= {c.of(side): float(expected[rows].mean()), c.argmax(side): float(best[rows].mean())}
+        return result if c.bad not in result else result | {c.delta: result[c.good] - result[c.bad]}
 
 
 def of_one_side(prompt: Prompt, shown: Sequence[Presentation]) -> bool:
@@ -277,8 +277,8 @@ def expected_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
     [4.0, 3.0]
     """
     weights = np.exp(logprobs - logprobs.max(axis=1, keepdims=True))
-    found: FloatArray = weights @ scale / weights.sum(axis=1)
-    return found
+    result: FloatArray = weights @ scale / weights.sum(axis=1)
+    return result
 
 
 def most_probable_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
@@ -288,8 +288,10 @@ def most_probable_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray
     [5.0, 3.0]
     """
     top = logprobs >= logprobs.max(axis=1, keepdims=True) - TIE
-    found: FloatArray = np.where(np.isnan(logprobs).any(axis=1), np.nan, (top @ scale) / np.maximum(top.sum(axis=1), 1))
-    return found
+    result: FloatArray = np.where(
+        np.isnan(logprobs).any(axis=1), np.nan, (top @ scale) / np.maximum(top.sum(axis=1), 1)
+    )
+    return result
 
 
 def _chose(option_logprobs: FloatArray, option: int) -> float:

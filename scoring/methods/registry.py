@@ -79,27 +79,28 @@ def method_named(name: str, *, per_token: bool = False, options: MethodOptions |
     options = options or MethodOptions(per_token=per_token)
     if name in FAMILIES:
         return FAMILIES[name](options)
-    asked = MethodName.parsed(name)
-    prompt = options.prompts.get(asked.id)
+    requested = MethodName.parsed(name)
+    prompt = options.prompts.get(requested.id)
     if prompt is None:
         raise unknown_name("method", name, [*FAMILIES, *options.prompts])
     if prompt.readout == "generation":
-        return _generated(prompt, asked, options.seed)
-    if asked.n_samples:
-        free = f"{asked.id}_free"
+        return _generated(prompt, requested, options.seed)
+    if requested.n_samples:
+        free = f"{requested.id}_free"
         instead = f"use {free}" if free in options.prompts else "use one that lets the model write (`pairbank methods`)"
         raise ScoringError(
-            f"method {name!r}: answers are drawn where the model writes them, and {asked.id} reads the probabilities "
+            f"method {name!r}: answers are drawn where the model writes them, and {requested.id} reads the "
+            f"probabilities "
             f"of its options; {instead}"
         )
-    shots = Shots(n_shots=asked.n_shots, seed=options.seed, pool=options.pool) if asked.n_shots else None
+    shots = Shots(n_shots=requested.n_shots, seed=options.seed, pool=options.pool) if requested.n_shots else None
     if shots and (prompt.kind not in ("forced_choice", "judgment") or prompt.is_fixed_order):
         raise ScoringError(
             f"method {name!r}: only forced choices in both orders and judgments can have examples, and {prompt.id} "
             f"is a {prompt.kind}{' in one fixed order' if prompt.is_fixed_order else ''}; leave "
-            f"@{asked.n_shots}shot away"
+            f"@{requested.n_shots}shot away"
         )
-    return Prompted(prompt, in_chat=asked.in_chat, shots=shots)
+    return Prompted(prompt, in_chat=requested.in_chat, shots=shots)
 
 
 def cites_of(name: str) -> tuple[str, ...]:
@@ -108,10 +109,10 @@ def cites_of(name: str) -> tuple[str, ...]:
     >>> cites_of("meta_question_simple@2shot"), cites_of("mine")
     (('song2025introspect',), ())
     """
-    found = MethodName.parsed(name).id
-    if found in FAMILIES:
-        return tuple(FAMILIES[found](MethodOptions()).definition["cites"])
-    prompt = prompts().get(found)
+    result = MethodName.parsed(name).id
+    if result in FAMILIES:
+        return tuple(FAMILIES[result](MethodOptions()).definition["cites"])
+    prompt = prompts().get(result)
     return () if prompt is None else prompt.cites
 
 
@@ -139,8 +140,8 @@ def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) 
     names = [*FAMILIES, *(prompts() if known is None else known)]
     places = {name: place for place, name in enumerate(names)}
     parts = {name: MethodName.parsed(name) for name in methods}
-    for name, asked in sorted(parts.items()):
-        if asked.id not in places or (asked.id in FAMILIES and name != asked.id):
+    for name, requested in sorted(parts.items()):
+        if requested.id not in places or (requested.id in FAMILIES and name != requested.id):
             raise unknown_name("method", name, names)
-    how = {name: (one.in_chat, one.n_shots, one.n_samples, one.temperature) for name, one in parts.items()}
+    how = {name: (entry.in_chat, entry.n_shots, entry.n_samples, entry.temperature) for name, entry in parts.items()}
     return sorted(parts, key=lambda name: (places[parts[name].id], *how[name]))

@@ -75,7 +75,7 @@ class Unigrams:
         >>> table.covers("zh-Hant"), table.covers("en"), dataclasses.replace(table, languages=()).covers("en")
         (True, False, True)
         """
-        known = {one.partition("-")[0] for one in self.languages}
+        known = {entry.partition("-")[0] for entry in self.languages}
         return not known or language.partition("-")[0] in known
 
     @property

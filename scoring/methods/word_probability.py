@@ -71,10 +71,10 @@ class WordProbability(OfSides):
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
         """Return, a side, what `direct` asks, and the edges before and after the target."""
-        found: list[Request] = []
+        results: list[Request] = []
         for request in Direct().requests(row, scorer):
-            found += [request, *(_at_edge(request, edge) for edge in EDGES)]
-        return found
+            results += [request, *(_at_edge(request, edge) for edge in EDGES)]
+        return results
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
         """Return corrected scores, their difference, token counts, flags, and the edges."""

@@ -82,7 +82,7 @@ def batch_problem(scorer: Batched) -> str | None:
     except REFUSALS as error:
         return f"its forward pass fails on a padded batch ({type(error).__name__}: {error})"
     sums = allowed < LOW_PRECISION_TOLERANCE_NATS  # roundings of a low precision add up
-    moved = max(_worst_nats(found, alone, sums=sums) for found in companies)
+    moved = max(_worst_nats(company, alone, sums=sums) for company in companies)
     if moved <= allowed:
         return None
     again = _worst_nats(_alone(scorer, requests), alone, sums=sums)
@@ -109,8 +109,8 @@ def drop_random_attention(model: PreTrainedModel, name: str) -> bool:
     Sparse attention draws its blocks at random, and transformers drops it for good at the first short text: the score
     of a long text would depend on what was scored before it.
     """
-    found: list[Any] = [part for part in model.modules() if getattr(part, "attention_type", None) == SPARSE]
-    chosen = [part for part in found if hasattr(part, "set_attention_type")]
+    results: list[Any] = [part for part in model.modules() if getattr(part, "attention_type", None) == SPARSE]
+    chosen = [part for part in results if hasattr(part, "set_attention_type")]
     for part in chosen:
         part.set_attention_type(FULL)
     if chosen:
@@ -125,11 +125,11 @@ def tell_of_one_at_a_time(name: str, problem: str) -> None:
 
 def _fitting(scorer: Batched) -> list[EncodedRequest]:
     """Return the texts that the model takes: not longer than its context, and of characters that it has tokens for."""
-    longest, found = scorer.info.max_length, []
+    longest, result = scorer.info.max_length, []
     for context, target in TEXTS:
         with contextlib.suppress(ScoringError):
-            found += scorer.encode([Request(context=context, target=target, where="self-check")])
-    return [one for one in found if longest is None or len(one.ids) - 1 <= longest]
+            result += scorer.encode([Request(context=context, target=target, where="self-check")])
+    return [entry for entry in result if longest is None or len(entry.ids) - 1 <= longest]
 
 
 def _alone(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatArray]:
@@ -156,13 +156,13 @@ def _in_other_company(scorer: Batched, requests: Sequence[EncodedRequest]) -> li
     """Return what `_scored` does, the requests in two parts and turned round."""
     places = [*range(len(requests))[::-1]]
     parts = [part for part in (places[::2], places[1::2]) if part]
-    found = [dict(zip(part, _scored(scorer, [requests[i] for i in part]), strict=True)) for part in parts]
-    made = {place: values for part in found for place, values in part.items()}
-    return [made[place] for place in range(len(requests))]
+    results = [dict(zip(part, _scored(scorer, [requests[i] for i in part]), strict=True)) for part in parts]
+    created = {place: values for part in results for place, values in part.items()}
+    return [created[place] for place in range(len(requests))]
 
 
-def _worst_nats(one: Sequence[FloatArray], other: Sequence[FloatArray], *, sums: bool) -> float:
+def _worst_nats(entry: Sequence[FloatArray], other: Sequence[FloatArray], *, sums: bool) -> float:
     """Return by how much a token differs at most, or (`sums`) a whole text."""
-    differences = [a - b for a, b in zip(one, other, strict=True)]
+    differences = [a - b for a, b in zip(entry, other, strict=True)]
     tokens = max((float(np.abs(d).max(initial=0)) for d in differences), default=0.0)
     return max(tokens, *(abs(float(d.sum())) for d in differences), 0.0) if sums else tokens

@@ -163,10 +163,10 @@ class CausalScorer:
 
         When memory runs out, NaN is also what was to come.
         """
-        found = self._results(requests, share, lambda _n: None)
+        results = self._results(requests, share, lambda _n: None)
         return [
             np.full(request.n_values, np.nan) if result is None else result
-            for request, result in zip(requests, found, strict=True)
+            for request, result in zip(requests, results, strict=True)
         ]
 
     def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray | None]:
@@ -206,9 +206,9 @@ class CausalScorer:
         size = 1 if self.one_at_a_time else self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
         all_jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
         jobs = (job for number, job in enumerate(all_jobs) if share.has(number))
-        for made in side_by_side(operator.call, jobs, n=self._n_lanes):
-            self.stats.n_computed_tokens += made.n_tokens
-            yield made.owners, made.values
+        for created in side_by_side(operator.call, jobs, n=self._n_lanes):
+            self.stats.n_computed_tokens += created.n_tokens
+            yield created.owners, created.values
 
     def _pass_tokens(self, n_tokens: int) -> int:
         """Return how many tokens a forward pass takes: fewer where the last ones would leave other lanes idle."""
@@ -241,10 +241,10 @@ class CausalScorer:
             longest = len(requests[order[-1]].ids) - 1
             n = max(1, size // max(1, longest))
             batch, order = order[-n:], order[:-n]
-            own = [requests[i] for i in batch]
-            forward = partial(padded_rows, self.model, own, hidden=self.head is not None)
+            own_values = [requests[i] for i in batch]
+            forward = partial(padded_rows, self.model, own_values, hidden=self.head is not None)
             index = np.array(batch, dtype=np.int64)
-            ranks = any(request.ranks for request in own)
+            ranks = any(request.ranks for request in own_values)
             yield partial(self._pass, forward, index=index, n_tokens=longest * len(batch), ranks=ranks)
 
     def _pass(

@@ -107,16 +107,16 @@ def _demo(gguf_file: str | None, tell: Tell | None) -> Checkpoint:
 
 def _local(folder: Path, gguf_file: str | None, *, name: str, tell: Tell | None) -> Checkpoint:
     if gguf_file and not (folder / gguf_file).is_file():
-        found = sorted(path.name for path in folder.glob("*.gguf"))
-        raise ModelLoadError(f"no file {gguf_file!r} in {folder}; its GGUF files are {found}")
+        results = sorted(path.name for path in folder.glob("*.gguf"))
+        raise ModelLoadError(f"no file {gguf_file!r} in {folder}; its GGUF files are {results}")
     place, only = _weights_of(folder, gguf_file)
-    own, base = fingerprint(place, only=only, tell=tell), _base_of(place)
+    own_values, base = fingerprint(place, only=only, tell=tell), _base_of(place)
     return Checkpoint(
         path=str(folder),
         model_id=name,
         name=name,
         stamps=_all_stamps(place, only),
-        revision=own if base is None else sha256_of_text(own, fingerprint(base, tell=tell))[:16],
+        revision=own_values if base is None else sha256_of_text(own_values, fingerprint(base, tell=tell))[:16],
         quantisation=_gguf_quantisation(gguf_file) if gguf_file else "",
         gguf_file=gguf_file or "",
     )
@@ -154,12 +154,12 @@ def _weights_of(folder: Path, gguf_file: str | None) -> tuple[Path, str | None]:
 
 def _only_gguf(folder: Path) -> str | None:
     """Return the GGUF file of a folder that has no other model in it."""
-    found = sorted(path.name for path in folder.glob("*.gguf"))
-    if (folder / "config.json").is_file() or not found:
+    results = sorted(path.name for path in folder.glob("*.gguf"))
+    if (folder / "config.json").is_file() or not results:
         return None
-    if len(found) > 1:
-        raise ModelLoadError(f"{folder} holds {len(found)} GGUF files; choose one with gguf_file=: {found}")
-    return found[0]
+    if len(results) > 1:
+        raise ModelLoadError(f"{folder} holds {len(results)} GGUF files; choose one with gguf_file=: {results}")
+    return results[0]
 
 
 def _gguf_quantisation(file_name: str) -> str:
@@ -168,8 +168,8 @@ def _gguf_quantisation(file_name: str) -> str:
     >>> _gguf_quantisation("SmolLM2-135M-Instruct.Q4_1.gguf"), _gguf_quantisation("model.gguf")
     ('Q4_1 (GGUF, dequantised)', 'GGUF, dequantised')
     """
-    found = GGUF_TYPE.findall(file_name.removesuffix(".gguf"))
-    return f"{found[-1]} (GGUF, dequantised)" if found else "GGUF, dequantised"
+    result = GGUF_TYPE.findall(file_name.removesuffix(".gguf"))
+    return f"{result[-1]} (GGUF, dequantised)" if result else "GGUF, dequantised"
 
 
 @functools.cache

@@ -86,13 +86,13 @@ class FakeScorer:
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return one token a character."""
-        found = []
+        results = []
         for request in requests:
             text = request.context + request.target
             offsets = [(i, i + 1) for i in range(len(text))]
-            one = encoded([ord(c) for c in text], offsets, request, bos_id=BOS)
-            found.append(replace(one, ranks=request.ranks))
-        return found
+            entry = encoded([ord(c) for c in text], offsets, request, bos_id=BOS)
+            results.append(replace(entry, ranks=request.ranks))
+        return results
 
     def token_logprobs(
         self, requests: Sequence[EncodedRequest], *, progress: Progress
@@ -118,14 +118,14 @@ class FakeScorer:
         progress: Progress,
     ) -> list[Continuation]:
         """Return an answer with a digit from 1 to 5, or now and then none, by a hash of name, prompt and draw."""
-        found = []
+        results = []
         for ask in prompts:
             drawn = f" {ask.draw.temperature} {ask.draw.seed}" if ask.draw else ""
             digest = hashlib.sha256(f"{self.name} writes {ask.text}{drawn}".encode()).digest()
             text = (" {}", " {}.", "The answer is {}", "I cannot say.")[digest[0] % 4].format(digest[1] % 5 + 1)
-            found.append(Continuation(text=text[:max_new_tokens], n_tokens=min(len(text), max_new_tokens)))
-        progress(len(found))
-        return found
+            results.append(Continuation(text=text[:max_new_tokens], n_tokens=min(len(text), max_new_tokens)))
+        progress(len(results))
+        return results
 
     def _logprob(self, ids: Sequence[int]) -> float:
         digest = hashlib.sha256(f"{self.name} {ids}".encode()).digest()

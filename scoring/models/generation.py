@@ -97,7 +97,7 @@ def write(
             f"{model.info.name} ({model.info.backend}) cannot write; expected a causal model or an encoder-decoder: "
             "ask for a method that reads probabilities"
         )
-    tell = progress or (lambda _n: None)
+    notify = progress or (lambda _n: None)
     if any(ask.draw is not None for ask in prompts) and not isinstance(model, Sampler):
         raise ScoringError(
             f"{model.info.name} ({model.info.backend}) answers greedily alone; leave the samples away (--samples, "
@@ -107,7 +107,7 @@ def write(
     for ask in prompts:
         first.setdefault((ask.text, ask.chat, ask.draw), ask)
     distinct = list(first.values())
-    written = model.write(distinct, max_new_tokens=max_new_tokens, over_length=over_length, progress=tell)
+    written = model.write(distinct, max_new_tokens=max_new_tokens, over_length=over_length, progress=notify)
     by_prompt = dict(zip(first, written, strict=True))
     return [by_prompt[ask.text, ask.chat, ask.draw] for ask in prompts]
 
@@ -127,7 +127,7 @@ def greedy(
         ScoringError: a prompt that is too long or has no token, NaN from the model.
     """
     over = too_long(model.info, prompts, inputs, max_new_tokens, over_length)
-    found = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
+    results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
     progress(sum(over))
     budget_tokens = BATCH_TOKENS_CPU if input_device(model.model).type == "cpu" else BATCH_TOKENS_ACCELERATOR
     with scoring_mode(model.model), _plain_settings(model, max_new_tokens) as settings:
@@ -143,9 +143,9 @@ def greedy(
                 ),
             ):
                 for i, text in zip(batch, texts, strict=True):
-                    found[i] = text
+                    results[i] = text
                 progress(len(batch))
-    return found
+    return results
 
 
 def too_long(
@@ -254,20 +254,20 @@ def _batch(
     else:
         padded_inputs = padded(inputs, pad_id=settings.pad_token_id, device=input_device(network))
     watch = _Watch(draws)
-    made = _generated(network, padded_inputs, settings, watch)
+    created = _generated(network, padded_inputs, settings, watch)
     if watch.is_broken:
         raise ScoringError(
             f"model {model.info.name!r} gave a logit that is NaN; load it with dtype='float32', or check its weights"
         )
-    new = made[:, padded_inputs[0].shape[1] :] if model.goes_on else made[:, 1:]
+    new = created[:, padded_inputs[0].shape[1] :] if model.goes_on else created[:, 1:]
     least_nats = torch.stack(watch.leads_nats, dim=1).cpu().numpy()
     ends = set(settings.eos_token_id or [])
-    found = []
+    results = []
     for tokens, leads in zip(new.tolist(), least_nats, strict=True):
         n = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
         flags = (NEAR_TIE,) if leads[: n + 1].min() < NEAR_TIE_NATS else ()
-        found.append(Continuation(text=_decoded(model, tokens[:n]), n_tokens=n, flags=flags))
-    return found
+        results.append(Continuation(text=_decoded(model, tokens[:n]), n_tokens=n, flags=flags))
+    return results
 
 
 def _decoded(model: Decoder, tokens: list[int]) -> str:
@@ -275,7 +275,9 @@ def _decoded(model: Decoder, tokens: list[int]) -> str:
     tokenizer = model.tokenizer
     added = tokenizer.added_tokens_decoder
     blocks = "".join(mark for block in BLOCKS for mark in block)
-    marks = {token: one.content for token, one in added.items() if one.special and one.content.strip() in blocks}
+    marks = {
+        token: entry.content for token, entry in added.items() if entry.special and entry.content.strip() in blocks
+    }
     texts, since = [], 0
     for place, token in enumerate([*tokens, None]):
         if token is None or token in marks:
@@ -307,11 +309,11 @@ class _Watch:
 
     def _noisy(self, scores: torch.Tensor) -> torch.Tensor:
         """Return the scores, of drawn answers divided by the temperature and with their noise."""
-        made, step = scores.float().clone(), len(self.leads_nats)
+        created, step = scores.float().clone(), len(self.leads_nats)
         for row, draw in self.draws.items():
-            noise = torch.from_numpy(draw.noise(step, made.shape[1]))
-            made[row] = (made[row].cpu().double() / draw.temperature + noise).to(made)
-        return made
+            noise = torch.from_numpy(draw.noise(step, created.shape[1]))
+            created[row] = (created[row].cpu().double() / draw.temperature + noise).to(created)
+        return created
 
 
 def _generated(
@@ -323,7 +325,7 @@ def _generated(
     from transformers import LogitsProcessorList
 
     try:
-        made: torch.Tensor = network.generate(
+        created: torch.Tensor = network.generate(
             input_ids=inputs[0],
             attention_mask=inputs[1],
             generation_config=settings,
@@ -334,7 +336,7 @@ def _generated(
             f"transformers cannot write with {type(network).__name__} ({type(error).__name__}: "
             f"{' '.join(str(error).split())[:200]}); ask for a method that reads probabilities"
         ) from error
-    return made
+    return created
 
 
 def _padded_left(

@@ -63,12 +63,12 @@ class HiddenStates:
         Returns:
             Shape (n, hidden), float32.
         """
-        found = np.empty((len(texts), self.n_hidden), dtype=np.float32)
+        result = np.empty((len(texts), self.n_hidden), dtype=np.float32)
         shard, row = np.divmod(self.place[texts], SHARD_TEXTS)
         for number in np.unique(shard):
-            here = shard == number
-            found[here] = np.load(self.shards[number], mmap_mode="r")[layer][row[here]]
-        return found
+            current = shard == number
+            result[current] = np.load(self.shards[number], mmap_mode="r")[layer][row[current]]
+        return result
 
 
 def last_token_states(
@@ -175,14 +175,14 @@ def _damage(path: Path) -> str | None:
         states: States = np.load(path, mmap_mode="r")
         with path.open("rb") as handle:
             handle.seek(-SEAL_BYTES, os.SEEK_END)
-            found = handle.read()
+            result = handle.read()
     except PermissionError as error:
         raise ScoringError(
             f"stored states {path} cannot be read ({error.strerror}); check who may read them"
         ) from error
     except (ValueError, OSError, EOFError) as error:
         return " ".join(str(error).split())[:200]
-    return None if found == _seal(states) else "its states are not those that were written"
+    return None if result == _seal(states) else "its states are not those that were written"
 
 
 def _stored_as(precision: Precision, states: npt.NDArray[np.float32], name: str) -> States:
@@ -201,12 +201,13 @@ def _computed(texts: Sequence[str], where: Sequence[str], model: StateReader) ->
     """Return the states, shape (layers, texts, hidden), float32."""
     inputs = model.text_inputs(texts)
     longest = model.info.max_length
-    for made, place in zip(inputs, where, strict=True):
-        if made.last < 0:
+    for created, place in zip(inputs, where, strict=True):
+        if created.last < 0:
             raise ScoringError(f"{place}: the text has no token; expected at least one")
-        if longest is not None and made.last + 1 > longest:
+        if longest is not None and created.last + 1 > longest:
             raise ScoringError(
-                f"{place}: {made.last + 1} tokens, but {model.info.name} takes {longest}; shorten the item, or use a "
+                f"{place}: {created.last + 1} tokens, but {model.info.name} takes {longest}; shorten the item, or "
+                f"use a "
                 "model with a longer context"
             )
     return model.last_states(inputs)

@@ -82,8 +82,8 @@ def last_states(
 def _apart(inputs: Sequence[TextInput], window: float) -> list[list[int]]:
     """Return the places of texts that may share a pass: those within the window, and those beyond it."""
     parts: dict[bool, list[int]] = defaultdict(list)
-    for i, made in enumerate(inputs):
-        parts[len(made.ids) > window].append(i)
+    for i, created in enumerate(inputs):
+        parts[len(created.ids) > window].append(i)
     return [*parts.values()]
 
 
@@ -98,7 +98,7 @@ def _at(layers: Sequence[torch.Tensor], last: Sequence[int]) -> Float32Array:
 def _in_order(done: Sequence[tuple[list[int], Float32Array]]) -> Float32Array:
     """Return the states of all batches, each text's in its place."""
     n_layers, _, n_hidden = done[0][1].shape
-    found = np.empty((n_layers, sum(len(rows) for rows, _ in done), n_hidden), dtype=np.float32)
+    result = np.empty((n_layers, sum(len(rows) for rows, _ in done), n_hidden), dtype=np.float32)
     for rows, states in done:
-        found[:, rows] = states
-    return found
+        result[:, rows] = states
+    return result

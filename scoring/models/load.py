@@ -102,19 +102,19 @@ def from_backend(name: str, options: LoadOptions) -> Scorer | None:
     """
     if ADDRESS.match(name):
         return cast("Backend", import_module(SERVER).load)(name, options)
-    asked = BACKEND_NAME.fullmatch(name)
-    if asked is None or Path(name).exists():
+    requested = BACKEND_NAME.fullmatch(name)
+    if requested is None or Path(name).exists():
         return None
-    if asked["name"] in BACKENDS:
-        return cast("Backend", import_module(BACKENDS[asked["name"]]).load)(asked["rest"], options)
+    if requested["name"] in BACKENDS:
+        return cast("Backend", import_module(BACKENDS[requested["name"]]).load)(requested["rest"], options)
     offered = plugins("backends", taken=BACKENDS)
-    if asked["name"] not in offered:
-        raise unknown_name("back end", asked["name"], [*BACKENDS, *offered], whose=whose("backends"))
-    plugin = offered[asked["name"]]
+    if requested["name"] not in offered:
+        raise unknown_name("back end", requested["name"], [*BACKENDS, *offered], whose=whose("backends"))
+    plugin = offered[requested["name"]]
     backend = plugin.load()
     if not callable(backend):
         raise plugin.problem(f"which is {backend!r:.80}; expected a function of (rest, options) that makes a scorer")
-    scorer = backend(asked["rest"], options)
+    scorer = backend(requested["rest"], options)
     if not isinstance(scorer, Scorer):
         raise plugin.problem(f"which gives {scorer!r:.80}; expected an object with the methods of pairbank's Scorer")
     return scorer
@@ -160,15 +160,15 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
     reference = reference_of(DEMO if model is None else model)
-    asked, chosen = reference.id, completed(with_reference(options, reference))
+    requested, chosen = reference.id, completed(with_reference(options, reference))
     if model is None and chosen["name"] is not None:
         raise ModelLoadError(
             f"name={chosen['name']!r} only names a model; say which, as the first argument: load_model('demo', name=…)"
         )
-    if (scorer := from_backend(str(asked), chosen)) is not None:
+    if (scorer := from_backend(str(requested), chosen)) is not None:
         return scorer
-    refuse_server_options(chosen, where=str(asked))
-    checkpoint = located(asked, gguf_file=chosen["gguf_file"], tell=progress)
+    refuse_server_options(chosen, where=str(requested))
+    checkpoint = located(requested, gguf_file=chosen["gguf_file"], tell=progress)
     if checkpoint.is_folder:
         check_folder(Path(checkpoint.path))
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
@@ -205,8 +205,8 @@ def remembered(
         return None
     with contextlib.suppress(ModelLoadError, TypeError):  # `load_model` says what is wrong
         reference = reference_of(model)
-        asked = reference.id
-        if ADDRESS.match(asked) or (BACKEND_NAME.fullmatch(asked) and not Path(asked).exists()):
+        requested = reference.id
+        if ADDRESS.match(requested) or (BACKEND_NAME.fullmatch(requested) and not Path(requested).exists()):
             return None
         chosen = completed(with_reference(options, reference))
         checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], tell=progress)
@@ -229,8 +229,8 @@ def _remembered_at(checkpoint: Checkpoint, chosen: LoadOptions, *, anywhere: boo
 def _kept(path: Path | None) -> dict[str, Any] | None:
     """Return what was found of a model at an earlier time, or None."""
     with contextlib.suppress(OSError, ValueError):
-        found = None if path is None else json.loads(path.read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) else None
+        result = None if path is None else json.loads(path.read_text(encoding="utf-8"))
+        return result if isinstance(result, dict) else None
     return None
 
 
@@ -426,13 +426,13 @@ def _kind(wanted: Literal["auto"] | Kind, checkpoint: Checkpoint, loader: dict[s
         return wanted
     with loading(checkpoint.path, local=bool(checkpoint.revision)):
         config = AutoConfig.from_pretrained(checkpoint.path, **loader)
-        found = kind_of(config)
-    if found is None:
+        result = kind_of(config)
+    if result is None:
         raise ModelLoadError(
             f"cannot tell what kind of model {checkpoint.path!r} is (model_type {config.model_type!r}, architectures "
             f"{config.architectures}); expected a language model: say which with kind='causal', 'masked' or 'seq2seq'"
         )
-    return found
+    return result
 
 
 def kind_of(config: PretrainedConfig) -> Kind | None:
@@ -511,8 +511,8 @@ def _random(
         options["attn_implementation"] = placement["attn_implementation"]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made = model_class.from_config(config, **options)
-    return cast("PreTrainedModel", made.to(placement["dtype"]))
+        created = model_class.from_config(config, **options)
+    return cast("PreTrainedModel", created.to(placement["dtype"]))
 
 
 def _max_length(config: PretrainedConfig, wanted: int | None, name: str) -> int | None:

@@ -248,8 +248,8 @@ def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str
     Raises:
         ModelLoadError: such an option.
     """
-    given, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
-    for name, value in given.items():
+    provided, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
+    for name, value in provided.items():
         if name not in honoured and value != usual[name]:
             raise ModelLoadError(
                 f"{where} takes no {name}={value!r}; it honours {', '.join(honoured) or 'no option'}. "
@@ -271,11 +271,11 @@ def refuse_server_options(options: LoadOptions, *, where: str) -> None:
     Raises:
         ModelLoadError: such an option.
     """
-    given, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
+    provided, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
     for name in SERVER_OPTIONS:
-        if name in given and given[name] != usual[name]:
+        if name in provided and provided[name] != usual[name]:
             raise ModelLoadError(
-                f"{name}={given[name]!r} is for models behind a server, and {where} is no address (http://…)"
+                f"{name}={provided[name]!r} is for models behind a server, and {where} is no address (http://…)"
             )
 
 
@@ -285,23 +285,23 @@ def completed(options: LoadOptions) -> LoadOptions:
     Raises:
         ModelLoadError: an option that does not exist, or a number that is none.
     """
-    given = cast("Mapping[str, Any]", options)
-    if unknown := sorted(given.keys() - DEFAULTS.keys()):
+    provided = cast("Mapping[str, Any]", options)
+    if unknown := sorted(provided.keys() - DEFAULTS.keys()):
         near = difflib.get_close_matches(unknown[0], DEFAULTS)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ModelLoadError(f"load_model has no option {unknown[0]!r}; {hint}known: {', '.join(DEFAULTS)}")
-    name = given.get("name")
+    name = provided.get("name")
     if name is not None and not (name.strip() and name.isprintable()):
         raise ModelLoadError(f"name={name!r} is none; expected a few printable characters")
-    if given.get("thinking", "auto") not in ("auto", "off", "on"):
-        raise ModelLoadError(f"thinking {given['thinking']!r} is unknown; expected auto, off or on")
-    if given.get("thinking_tokens", 1) < 1:
-        raise ModelLoadError(f"thinking_tokens {given['thinking_tokens']} is out of range; expected at least 1")
-    batch_tokens = given.get("batch_tokens")
+    if provided.get("thinking", "auto") not in ("auto", "off", "on"):
+        raise ModelLoadError(f"thinking {provided['thinking']!r} is unknown; expected auto, off or on")
+    if provided.get("thinking_tokens", 1) < 1:
+        raise ModelLoadError(f"thinking_tokens {provided['thinking_tokens']} is out of range; expected at least 1")
+    batch_tokens = provided.get("batch_tokens")
     if batch_tokens is not None and batch_tokens < 1:
         raise ModelLoadError(f"batch_tokens {batch_tokens} is out of range; expected at least 1")
-    if random_seed(given.get("weights", TRAINED)) is not None and (
-        lost := [name for name in ("quantisation", "device_map", "gguf_file") if given.get(name) is not None]
+    if random_seed(provided.get("weights", TRAINED)) is not None and (
+        lost := [name for name in ("quantisation", "device_map", "gguf_file") if provided.get(name) is not None]
     ):
         raise ModelLoadError(f"{lost[0]} does not go with random weights, which are drawn in float32; leave it out")
     return {**DEFAULTS, **options}

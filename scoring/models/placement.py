@@ -90,7 +90,7 @@ def device_name(model: PreTrainedModel) -> str:
     import torch
 
     devices = {parameter.device for parameter in model.parameters()}
-    return ", ".join(sorted({torch.cuda.get_device_name(one) for one in devices if one.type == "cuda"}))
+    return ", ".join(sorted({torch.cuda.get_device_name(entry) for entry in devices if entry.type == "cuda"}))
 
 
 def dtype_for(dtype: str, device: str) -> torch.dtype | str:
@@ -101,16 +101,16 @@ def dtype_for(dtype: str, device: str) -> torch.dtype | str:
         if device.startswith("cuda") and torch.cuda.is_bf16_supported():
             return torch.bfloat16
         return torch.float32 if device == "cpu" else "auto"
-    found = getattr(torch, dtype, None)
-    if not isinstance(found, torch.dtype) or not found.is_floating_point:
+    result = getattr(torch, dtype, None)
+    if not isinstance(result, torch.dtype) or not result.is_floating_point:
         raise ModelLoadError(f"dtype {dtype!r} is not a floating-point torch dtype; try 'float32' or 'bfloat16'")
-    return found
+    return result
 
 
 def stated_quantisation(config: PretrainedConfig) -> str:
     """Return how a checkpoint says that it is quantised; "" = not."""
-    found = getattr(config, "quantization_config", None)
-    if found is None:
+    result = getattr(config, "quantization_config", None)
+    if result is None:
         return ""
-    table = found if isinstance(found, dict) else found.to_dict()
+    table = result if isinstance(result, dict) else result.to_dict()
     return str(table.get("quant_method", "quantised"))

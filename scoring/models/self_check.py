@@ -79,7 +79,7 @@ def causal_length(scorer: CausalScorer) -> int | None:
     ids = (*first.ids, *(words * (n_tokens // len(words) + 1)))[:n_tokens]
     texts = [EncodedRequest(ids=ids + words[:more], start=first.start) for more in (0, 1, len(words))]
     alone, *longer = [_scored(scorer, [text], batching="padded")[0] for text in texts]
-    ahead = max(_worst_nats([alone], [one[: len(alone)]]) for one in longer)
+    ahead = max(_worst_nats([alone], [entry[: len(alone)]]) for entry in longer)
     if ahead <= _allowed_nats(scorer):
         return None
     logger.warning(
@@ -97,13 +97,13 @@ def trunk_problem(scorer: CausalScorer) -> str | None:
 
     Sentences are asked for as a start and its continuations, in packs so small that each start becomes a trunk.
     """
-    asked = [
+    requested = [
         Request(context=text[:at], target=text[at:], where="self-check")
         for text in SELF_CHECK[:2]
         for at in range(len("The keys to the"), len(text))
         if text[at] == " "
     ]
-    requests = scorer.encode(asked)
+    requests = scorer.encode(requested)
     plain = _scored(scorer, requests, batching="packed")
     size, scorer.batch_tokens, scorer.trunk_worth_tokens = scorer.batch_tokens, TRUNK_CHECK_TOKENS, 1
     try:
@@ -183,8 +183,8 @@ def _scored(
         scorer.batching = chosen
 
 
-def _worst_nats(one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
-    return max(float(np.abs(a - b).max(initial=0)) for a, b in zip(one, other, strict=True))
+def _worst_nats(entry: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
+    return max(float(np.abs(a - b).max(initial=0)) for a, b in zip(entry, other, strict=True))
 
 
 def _allowed_nats(scorer: CausalScorer) -> float:

@@ -105,13 +105,13 @@ class Seq2SeqScorer:
         self._start_id = decoder_start_id(model, info.name)
         self.info = replace(info, seq2seq_mode=self.mode)
         if self.mode == "sentinel":
-            found = sentinel_ids(tokenizer)
-            if found is None:
+            result = sentinel_ids(tokenizer)
+            if result is None:
                 raise ModelLoadError(
                     f"{info.name}: the tokenizer has no single token for {GAP} and {AFTER}; load the model with "
                     "seq2seq_mode='conditional'"
                 )
-            self._gap_id, self._after_id = found
+            self._gap_id, self._after_id = result
         else:
             self._decoder_prefix = decoder_prefix(model, tokenizer, self._start_id)
         pad_id = tokenizer.pad_token_id
@@ -227,8 +227,8 @@ class Seq2SeqScorer:
         n_before = len(self._decoder_prefix)
         labels = (*self._decoder_prefix, *ids)
         part = Part(encoder_ids=encoder_ids, labels=labels, scored=tuple(range(n_before, len(labels))))
-        made = self._request(request, read=[*encoder_ids, *self._decoder_prefix], scored=ids, parts=[part])
-        return made if context else replace(made, flags=(*made.flags, BLANK_CONTEXT))
+        created = self._request(request, read=[*encoder_ids, *self._decoder_prefix], scored=ids, parts=[part])
+        return created if context else replace(created, flags=(*created.flags, BLANK_CONTEXT))
 
     def _own_text(self, encoding: BatchEncoding, request: Request, *, allowed: Sequence[int] = ()) -> tuple[int, ...]:
         """Return the tokens of a text, once it is sure that the item brought no special tokens along."""
@@ -278,19 +278,19 @@ class Seq2SeqScorer:
         self, requests: Sequence[EncodedRequest], answers: Answers
     ) -> dict[tuple[int, ...], dict[tuple[int, ...], _Row]]:
         """Return, for every distinct encoder input, every distinct decoder input with all that is read from it."""
-        found: dict[tuple[int, ...], dict[tuple[int, ...], _Row]] = {}
+        results: dict[tuple[int, ...], dict[tuple[int, ...], _Row]] = {}
         for number, request in enumerate(requests):
             if not isinstance(request, Seq2SeqRequest):
                 raise ScoringError(f"{self.info.name}: got a request that this scorer's encode did not make")
             n_read = 0
             for part in request.parts:
                 decoder_ids = (self._start_id, *part.labels[:-1])
-                rows = found.setdefault(part.encoder_ids, {})
+                rows = results.setdefault(part.encoder_ids, {})
                 row = rows.setdefault(decoder_ids, _Row(decoder_ids=decoder_ids, reads=[]))
                 for position in part.scored:
                     row.reads.append((position, part.labels[position], answers.slot(number, n_read)))
                     n_read += 1
-        return found
+        return results
 
     def _batch(
         self, inputs: Sequence[tuple[int, ...]], rows_of: Sequence[dict[tuple[int, ...], _Row]]

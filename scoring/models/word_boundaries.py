@@ -123,8 +123,8 @@ class WordEdgeScorer:
         """Return each request's tokens; those of an edge end with the number of the token set that is read there."""
         encoded = self._scorer.encode(requests)
         return [
-            self._edge(request, one) if isinstance(request, EdgeRequest) else one
-            for request, one in zip(requests, encoded, strict=True)
+            self._edge(request, entry) if isinstance(request, EdgeRequest) else entry
+            for request, entry in zip(requests, encoded, strict=True)
         ]
 
     def _edge(self, request: EdgeRequest, encoded: EncodedRequest) -> EncodedRequest:
@@ -149,9 +149,9 @@ class WordEdgeScorer:
         """
         tokens, edges = _apart(requests)
         of_tokens = self._scorer.token_logprobs(tokens, progress=progress)
-        found = self._together(requests, of_tokens, self._edge_logprobs(edges, WHOLE))
+        result = self._together(requests, of_tokens, self._edge_logprobs(edges, WHOLE))
         progress(len(edges))
-        return found
+        return result
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
         """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
@@ -176,7 +176,7 @@ class WordEdgeScorer:
         """Return log B of each edge. Sequences of one length go together, so that there is nothing to pad."""
         model, numbers = self._scorer.model, itertools.count()
         edges = list({edge.ids: edge for edge in asked if edge.ids[-1] in self._sets}.values())
-        found = {edge.ids: np.full(1, FIXED_NATS[edge.ids[-1]]) for edge in asked if edge.ids[-1] in FIXED_NATS}
+        results = {edge.ids: np.full(1, FIXED_NATS[edge.ids[-1]]) for edge in asked if edge.ids[-1] in FIXED_NATS}
         in_order = sorted(edges, key=lambda edge: (len(edge.ids), edge.ids))
         with scoring_mode(model):
             for _, alike in itertools.groupby(in_order, key=lambda edge: len(edge.ids)):
@@ -190,8 +190,8 @@ class WordEdgeScorer:
                     share=share,
                     numbers=numbers,
                 ):
-                    found |= batch
-        return found
+                    results |= batch
+        return results
 
     def _one_pass(self, edges: list[EncodedRequest]) -> dict[tuple[int, ...], FloatArray]:
         last = self._last_logits([edge.ids[:-1] for edge in edges])
@@ -199,8 +199,10 @@ class WordEdgeScorer:
         values = np.full(len(edges), np.nan)
         for number, tokens in self._sets.items():
             rows = np.flatnonzero(numbers == number)
-            own = last[torch.from_numpy(rows).to(last.device)].float()
-            mass = own[:, torch.from_numpy(tokens).to(own.device)].logsumexp(-1) - own.logsumexp(-1)
+            own_values = last[torch.from_numpy(rows).to(last.device)].float()
+            mass = own_values[:, torch.from_numpy(tokens).to(own_values.device)].logsumexp(-1) - own_values.logsumexp(
+                -1
+            )
             values[rows] = mass.cpu().numpy()
         if not np.isfinite(values).all():
             raise ScoringError(
@@ -221,7 +223,7 @@ class WordEdgeScorer:
 
 def _apart(requests: Sequence[EncodedRequest]) -> tuple[list[EncodedRequest], list[EncodedRequest]]:
     """Return the requests of tokens, and those of edges."""
-    return [one for one in requests if one.ids[-1] >= 0], [one for one in requests if one.ids[-1] < 0]
+    return [entry for entry in requests if entry.ids[-1] >= 0], [request for request in requests if request.ids[-1] < 0]
 
 
 def _n_inputs(edge: EncodedRequest) -> int:

@@ -54,7 +54,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     >>> fill("{first} {good}", {"first": "{bad}"})
     '{bad} {good}'
     """
-    return _SLOT.sub(lambda found: values.get(found[1], found[0]), template)
+    return _SLOT.sub(lambda result: values.get(result[1], result[0]), template)
 
 
 def slot_values(row: Mapping[str, Any]) -> dict[str, str]:
@@ -219,12 +219,12 @@ class Needs:
 @functools.cache
 def needs(prompt: Prompt, language: str, *, of_pair: bool = True) -> Needs:
     """Return what a prompt takes from an item in a language: from a pair, or from a single sentence."""
-    asked = [p for p in prompt.presentations if of_pair or not p.shows_worse]
-    shown = [text for p in asked for text in (p.template, p.stem)]
+    requested = [p for p in prompt.presentations if of_pair or not p.shows_worse]
+    shown = [text for p in requested for text in (p.template, p.stem)]
     texts = [*(in_language(text, language) for text in shown), *prompt.written_options(language)]
     return Needs(
         slots=frozenset(slot for text in texts for slot in slots_of(text)),
-        columns=frozenset(column for p in asked for column in p.when),
+        columns=frozenset(column for p in requested for column in p.when),
     )
 
 

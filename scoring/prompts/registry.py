@@ -23,10 +23,10 @@ from pairbank.scoring.prompts.toml import parse_prompts
 @functools.cache
 def prompts() -> Mapping[str, Prompt]:
     """Return the prompts that ship with pairbank, by id."""
-    found: dict[str, Prompt] = {}
+    results: dict[str, Prompt] = {}
     for file in prompt_files():
-        _add(found, parse_prompts(file.read_text(encoding="utf-8"), Path(file.name)), file.name)
-    return found
+        _add(results, parse_prompts(file.read_text(encoding="utf-8"), Path(file.name)), file.name)
+    return results
 
 
 def prompt_files() -> list[Traversable]:
@@ -48,15 +48,15 @@ def prompts_of(files: Sequence[str | Path], *, asked: Collection[str] | None = N
         PromptError: a file that is not there, breaks the rules, or uses an id that is taken.
         PluginError: a package that offers a file of prompts which cannot be had.
     """
-    found = dict(prompts())
-    own = {file: _read(file, str(file)) for file in map(Path, files)}
-    at_hand = {*found, *(prompt.id for file in own.values() for prompt in file)}
+    results = dict(prompts())
+    own_values = {file: _read(file, str(file)) for file in map(Path, files)}
+    at_hand = {*results, *(prompt.id for file in own_values.values() for prompt in file)}
     if asked is None or not at_hand.issuperset(asked):
         for plugin, theirs in packaged_prompts():
-            _add(found, theirs, f"{plugin.package}, pairbank.prompts {plugin.name!r}")
-    for file, mine in own.items():
-        _add(found, mine, str(file))
-    return found
+            _add(results, theirs, f"{plugin.package}, pairbank.prompts {plugin.name!r}")
+    for file, selected in own_values.items():
+        _add(results, selected, str(file))
+    return results
 
 
 def files_not_known(files: Sequence[str | Path], given: Sequence[str | Path] = ()) -> tuple[Path, ...]:
@@ -66,15 +66,15 @@ def files_not_known(files: Sequence[str | Path], given: Sequence[str | Path] = (
         PromptError: a file that breaks the rules, or whose id means another prompt of pairbank's.
     """
     known = {prompt.id: prompt for file in map(Path, given) for prompt in _read(file, str(file))}
-    found = []
+    results = []
     for file in map(Path, files):
         for prompt in _read(file, str(file)):
             ours = prompts().get(prompt.id)
             if ours is not None and ours.sha256 != prompt.sha256:
                 raise PromptError(f"{file}: prompt {prompt.id!r} differs from this version of pairbank's")
             if ours is None and prompt.id not in known:
-                found.append(file)
-    return tuple(dict.fromkeys(found))
+                results.append(file)
+    return tuple(dict.fromkeys(results))
 
 
 def packaged_prompts() -> Iterator[tuple[Plugin, list[Prompt]]]:

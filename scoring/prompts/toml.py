@@ -57,7 +57,7 @@ def check_types(entry: Mapping[str, Any], where: str) -> None:
 def _checked_type(key: str, value: object) -> tuple[bool, str]:
     """Return whether a value has the type of its key, and which type that is."""
     if key in LISTS_BY_LANGUAGE:
-        is_table = isinstance(value, dict) and all(_is_list(one, str) for one in value.values())
+        is_table = isinstance(value, dict) and all(_is_list(entry, str) for entry in value.values())
         return is_table, "a table: language = list of texts"
     if key in TABLES:
         return _is_texts(value), "a table of texts"
@@ -77,7 +77,7 @@ def _checked_type(key: str, value: object) -> tuple[bool, str]:
 
 def _is_answers(key: str, value: object) -> bool:
     """Return whether it is the answers' meanings in several languages: language = list of texts."""
-    return key == "answers" and isinstance(value, dict) and all(_is_list(one, str) for one in value.values())
+    return key == "answers" and isinstance(value, dict) and all(_is_list(entry, str) for entry in value.values())
 
 
 def _is_list(value: object, member: type | tuple[type, ...]) -> bool:
@@ -146,8 +146,8 @@ def _check_sides(prompt: Prompt, where: str) -> None:
 def _check_options(prompt: Prompt, where: str) -> None:
     least = 1 if prompt.kind == "prediction" else 2
     if len(prompt.options) < least or len(set(prompt.options)) < len(prompt.options):
-        what = "one option" if least == 1 else "two different options"
-        raise PromptError(f"{where}: options are {list(prompt.options)}, expected at least {what}")
+        description = "one option" if least == 1 else "two different options"
+        raise PromptError(f"{where}: options are {list(prompt.options)}, expected at least {description}")
     if bad := [slot for option in prompt.options for slot in slots_of(option) if slot not in SLOTS]:
         raise PromptError(f"{where}: an option has the slot {bad[0]!r}, expected one of {', '.join(SLOTS)}")
     for language, options in prompt.options_in.items():
@@ -226,8 +226,8 @@ def is_symmetric(prompt: Prompt) -> bool:
         return True
     if prompt.is_fixed_order:
         return False
-    asked = Counter(_asked(p, prompt, swapped=False) for p in prompt.presentations)
-    return asked == Counter(_asked(p, prompt, swapped=True) for p in prompt.presentations)
+    requested = Counter(_asked(p, prompt, swapped=False) for p in prompt.presentations)
+    return requested == Counter(_asked(p, prompt, swapped=True) for p in prompt.presentations)
 
 
 def _asked(p: Presentation, prompt: Prompt, *, swapped: bool) -> str:
@@ -275,30 +275,30 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
         raise PromptError(f"{path}: top-level keys are {sorted(table)}, expected [[prompts]], and perhaps cites")
     shared = {key: value for key, value in table.items() if key == "cites"}
     check_types(shared, str(path))
-    found = [_prompt(shared | entry, path) for entry in table["prompts"]]
-    ids = [prompt.id for prompt in found]
+    results = [_prompt(shared | entry, path) for entry in table["prompts"]]
+    ids = [prompt.id for prompt in results]
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise PromptError(f"{path}: prompt id {twice[0]!r} stands twice; choose another")
-    return found
+    return results
 
 
 def prompt_entry(prompt: Prompt) -> dict[str, Any]:
     """Return a prompt as plain JSON values; what is as usual is left out. `prompt_from_entry` reads it."""
-    found: dict[str, Any] = {}
-    for one in fields(Prompt):
-        value = getattr(prompt, one.name)
-        usual = one.default_factory() if one.default_factory is not MISSING else one.default
-        if one.name != "presentations" and value != usual:
-            found[one.name] = _plain(value)
-    found["presentations"] = [
+    results: dict[str, Any] = {}
+    for field in fields(Prompt):
+        value = getattr(prompt, field.name)
+        usual = field.default_factory() if field.default_factory is not MISSING else field.default
+        if field.name != "presentations" and value != usual:
+            results[field.name] = _plain(value)
+    results["presentations"] = [
         {
-            one.name: _plain(value)
-            for one in fields(Presentation)
-            if (value := getattr(shown, one.name)) or one.name == "stem"
+            entry.name: _plain(value)
+            for entry in fields(Presentation)
+            if (value := getattr(shown, entry.name)) or entry.name == "stem"
         }
         for shown in prompt.presentations
     ]
-    return found
+    return results
 
 
 def prompt_from_entry(entry: Mapping[str, Any], where: str) -> Prompt:
@@ -322,14 +322,14 @@ def prompt_toml(prompt: Prompt) -> str:
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a value of TOML
     """Return tuples as lists, also those of a table."""
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+        return {key: _plain(member) for key, member in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, tuple | list) else value
 
 
 def _toml(value: Any) -> str:  # noqa: ANN401 - a value of TOML
     """Return a value as TOML writes it."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_toml(key)} = {_toml(one)}' for key, one in value.items())} }}" if value else "{}"
+        return f"{{ {', '.join(f'{_toml(key)} = {_toml(entry)}' for key, entry in value.items())} }}" if value else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):  # JSON's escapes are TOML's, which also escapes DEL
@@ -350,7 +350,7 @@ def _prompt(entry: Mapping[str, Any], path: Path) -> Prompt:
             f"{where}: no {missing[0]}; a prompt needs {', '.join(needed)} (a design gives kind and presentations)"
         )
     values: dict[str, Any] = {key: _frozen(value) for key, value in full.items() if key in _keys(Prompt)}
-    shown = [_presentation(one, full, where) for one in full["presentations"]]
+    shown = [_presentation(member, full, where) for member in full["presentations"]]
     if "design" in entry and values["tasks"] == (SENTENCE,):
         shown = [p for p in shown if not p.shows_worse] or shown
     prompt = Prompt(**values | {"presentations": tuple(shown)})
@@ -386,18 +386,20 @@ def _designed(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise PromptError(f"{where}: compare is {compare!r}, expected one of {', '.join(COMPARED)}")
     named = dict(zip(("better", "worse"), COMPARED[compare], strict=True))
     answers = full.get("answers", [])
-    for found in answers.values() if isinstance(answers, dict) else [answers]:
-        if len(found) not in (0, 2):
-            raise PromptError(f"{where}: answers are {found}, expected the meanings of the two options")
+    for result in answers.values() if isinstance(answers, dict) else [answers]:
+        if len(result) not in (0, 2):
+            raise PromptError(f"{where}: answers are {result}, expected the meanings of the two options")
     if not isinstance(answers, dict):  # those of a language are filled in with its template
         named |= {f"answer_{i}": answer for i, answer in enumerate(answers, 1)}
-    full["presentations"] = [_named(one, named, full.get("options", ()), where) for one in design["presentations"]]
+    full["presentations"] = [
+        _named(member, named, full.get("options", ()), where) for member in design["presentations"]
+    ]
     return full
 
 
-def _named(one: Mapping[str, Any], named: Mapping[str, str], options: Sequence[str], where: str) -> dict[str, Any]:
+def _named(entry: Mapping[str, Any], named: Mapping[str, str], options: Sequence[str], where: str) -> dict[str, Any]:
     """Return a design's presentation for this prompt: options in place of numbers, texts in place of {better}."""
-    full = dict(one)
+    full = dict(entry)
     for key in ("correct", "first"):
         if key in full:
             if full[key] >= len(options):
@@ -407,22 +409,22 @@ def _named(one: Mapping[str, Any], named: Mapping[str, str], options: Sequence[s
     return full
 
 
-def _presentation(one: Mapping[str, Any], prompt: Mapping[str, Any], where: str) -> Presentation:
-    where = f"{where}, presentation {one.get('name')!r}"
+def _presentation(entry: Mapping[str, Any], prompt: Mapping[str, Any], where: str) -> Presentation:
+    where = f"{where}, presentation {entry.get('name')!r}"
     allowed = {*_keys(Presentation), *PRESENTATION_KEYS}
-    if extra := sorted(one.keys() - allowed):
+    if extra := sorted(entry.keys() - allowed):
         raise PromptError(f"{where}: unknown key(s) {extra}; known: {', '.join(sorted(allowed))}")
-    check_types(one, where)
-    if "name" not in one:
+    check_types(entry, where)
+    if "name" not in entry:
         raise PromptError(f'{where}: no name; give each presentation one, as in name = "good_first"')
-    values: dict[str, Any] = {key: _frozen(value) for key, value in one.items() if key != "slots"}
-    slots = one.get("slots", {})
+    values: dict[str, Any] = {key: _frozen(value) for key, value in entry.items() if key != "slots"}
+    slots = entry.get("slots", {})
     for key in ("template", "stem"):
-        text = one.get(key, prompt.get(key, ""))
+        text = entry.get(key, prompt.get(key, ""))
         texts = text if isinstance(text, dict) else {ANY: text}
         answers = _answers(prompt, texts, where)
         values[key] = {lang: fill(fill(text, slots), answers.get(lang, {})) for lang, text in texts.items()}
-    values["source"] = (*prompt.get("source", ()), *one.get("source", ()))
+    values["source"] = (*prompt.get("source", ()), *entry.get("source", ()))
     if prompt.get("options"):
         values.setdefault("first", prompt["options"][0])
     return Presentation(**values)
@@ -435,4 +437,4 @@ def _answers(prompt: Mapping[str, Any], texts: Mapping[str, str], where: str) ->
         return {}
     if ANY not in texts and (odd := answers.keys() ^ texts.keys()):
         raise PromptError(f"{where}: answers and templates differ in {sorted(odd)}; give both for each language")
-    return {lang: {f"answer_{i}": one for i, one in enumerate(found, 1)} for lang, found in answers.items()}
+    return {lang: {f"answer_{i}": entry for i, entry in enumerate(result, 1)} for lang, result in answers.items()}

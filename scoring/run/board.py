@@ -86,7 +86,7 @@ class Board:
         """Return how much of the first job a worker gets."""
         if self._n_workers == 1 or not job.is_divisible:
             return N_PLACES
-        work = sum(one.work for one in self._waiting) - job.work * self._first_place / N_PLACES
+        work = sum(entry.work for entry in self._waiting) - job.work * self._first_place / N_PLACES
         fair = work / (2 * self._n_workers)
         return max(LEAST_PLACES, math.ceil(N_PLACES * fair / job.work))
 

@@ -67,11 +67,11 @@ class Worker:
         from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
 
         try:
-            found = vocabulary_of(self._model)
+            result = vocabulary_of(self._model)
         except ScoringError:
             return None
         return VocabularyFacts(
-            n_tokens=found.n_tokens, n_ids=found.n_ids, fingerprint=found.fingerprint, name=found.name
+            n_tokens=result.n_tokens, n_ids=result.n_ids, fingerprint=result.fingerprint, name=result.name
         )
 
     def cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
@@ -105,8 +105,8 @@ class Worker:
         elif values_nats is None:
             tables = run.computed(job.rows, chosen)
         else:
-            made = self._asked_by(run, job, chosen, ticket).tables_of(values_nats)
-            tables = {method.name: table for method, table in zip(chosen, made, strict=True)}
+            created = self._asked_by(run, job, chosen, ticket).tables_of(values_nats)
+            tables = {method.name: table for method, table in zip(chosen, created, strict=True)}
         return Done(
             tables=tables,
             values_nats=of_share,

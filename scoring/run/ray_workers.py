@@ -128,7 +128,7 @@ def _see_that_somebody_listens(address: str) -> None:
 def has_room(ray: Any, needs: Needs) -> bool:  # noqa: ANN401 - the package
     """Return whether any node is large enough for a worker, were it free."""
     alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    return any(one.get("CPU", 0) >= needs.n_cpus and one.get("GPU", 0) >= needs.n_gpus for one in alive)
+    return any(entry.get("CPU", 0) >= needs.n_cpus and entry.get("GPU", 0) >= needs.n_gpus for entry in alive)
 
 
 logger = logging.getLogger(__name__)
@@ -213,8 +213,8 @@ class RayModel:
         try:
             self._workers = [maker.remote(model, options or LoadOptions(), n_threads_each) for _ in range(n_workers)]
             self.info = self._begun(needs)
-            told: VocabularyFacts | None = self._asked("vocabulary")
-            self.vocabulary = None if told is None else replace(told, cut=self._cut)
+            reported: VocabularyFacts | None = self._asked("vocabulary")
+            self.vocabulary = None if reported is None else replace(reported, cut=self._cut)
         except self._died as error:
             self.close()
             raise ModelLoadError(f"a worker died while it loaded {model!r} ({error}); try fewer workers") from error
@@ -224,41 +224,43 @@ class RayModel:
 
     def _begun(self, needs: Needs) -> ModelInfo:
         """Wait for workers, all if they come soon; return what those that are there say of the model."""
-        asked = {worker.facts.remote(): worker for worker in self._workers}
-        began = said = time.monotonic()
-        while not self._ray.wait([*asked], timeout=1.0)[0]:
+        requested = {worker.facts.remote(): worker for worker in self._workers}
+        began = text = time.monotonic()
+        while not self._ray.wait([*requested], timeout=1.0)[0]:
             now, is_room = time.monotonic(), has_room(self._ray, needs)
             if not is_room and now - began >= SILENT_S:
                 raise ModelLoadError(f"no node has had resources for a worker ({needs}) for {SILENT_S:g} s; start one")
-            if now - said >= SAID_S:
-                said, why = now, "it loads, or others have the nodes" if is_room else "no node is large enough"
+            if now - text >= SAID_S:
+                text, why = now, "it loads, or others have the nodes" if is_room else "no node is large enough"
                 logger.warning("no worker (%s) has begun: %s", needs, why)
-        ready, late = self._ray.wait([*asked], num_returns=len(asked), timeout=LATE_S)
+        ready, late = self._ray.wait([*requested], num_returns=len(requested), timeout=LATE_S)
         problems: list[PairbankError] = []
-        while not (facts := self._taken_in(ready, asked, problems)):
+        while not (facts := self._taken_in(ready, requested, problems)):
             if not late:
                 raise problems[0]
             ready, late = self._ray.wait(late, num_returns=1)
         for problem in problems:
             logger.warning(_LEFT_OUT, problem)
-        self._waking |= {answer: asked[answer] for answer in late}
+        self._waking |= {answer: requested[answer] for answer in late}
         if late:
-            logger.warning("%d of %d workers have begun; the others join when they are there", len(facts), len(asked))
+            logger.warning(
+                "%d of %d workers have begun; the others join when they are there", len(facts), len(requested)
+            )
         return _agreed(facts)
 
     def _taken_in(self, answers: Sequence[Any], asked: Mapping[Any, Any], problems: list[PairbankError]) -> list[Facts]:
         """Take workers in that have begun; return what they say. One that could not load the model is let go."""
-        found: list[Facts] = []
+        results: list[Facts] = []
         for answer in answers:
             try:
-                found.append(self._got(answer))
+                results.append(self._got(answer))
             except PairbankError as error:
                 problems.append(error)
                 self._ray.kill(asked[answer])
             else:
-                self._introduce(asked[answer], found[-1])
+                self._introduce(asked[answer], results[-1])
                 self._free.append(asked[answer])
-        return found
+        return results
 
     def __enter__(self) -> Self:
         return self
@@ -381,8 +383,8 @@ class RayModel:
                 self._away.append(self._free.popleft())
 
     def _cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        found: list[Sequence[int]] = self._asked("cut", texts)
-        return found
+        results: list[Sequence[int]] = self._asked("cut", texts)
+        return results
 
     def _note(self, task: Task, worker: Any, done: Done) -> None:  # noqa: ANN401 - Ray's
         share = Share(stop=0) if task.values_nats is not None else task.share
@@ -390,10 +392,10 @@ class RayModel:
         self.ledger.append(entry)
         self.stats.n_sequence_tokens += done.n_sequence_tokens
         self.stats.n_computed_tokens += done.n_computed_tokens
-        own = self.stats.workers[self._workers.index(worker) + 1]
-        own.n_units += share.n_places / N_PLACES
-        own.n_computed_tokens += done.n_computed_tokens
-        own.seconds += done.seconds
+        own_values = self.stats.workers[self._workers.index(worker) + 1]
+        own_values.n_units += share.n_places / N_PLACES
+        own_values.n_computed_tokens += done.n_computed_tokens
+        own_values.seconds += done.seconds
 
     def _got(self, what: Any) -> Any:  # noqa: ANN401 - what a worker gave
         """Return what workers give, or raise what one of them raised, as it was there."""
@@ -405,29 +407,29 @@ class RayModel:
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return what a worker renders."""
         named = {"system": system, "user": user, "stem": stem, "examples": examples}
-        found: str = self._asked("call", "render_prompt", (), named)
-        return found
+        result: str = self._asked("call", "render_prompt", (), named)
+        return result
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return a worker's tokens."""
-        found: list[EncodedRequest] = self._asked("call", "encode", (requests,), {})
-        return found
+        results: list[EncodedRequest] = self._asked("call", "encode", (requests,), {})
+        return results
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         """Return what a worker computes; `score` shares units out instead."""
         named = {"progress": _silent}
-        found: list[FloatArray] = self._asked("call", "token_logprobs", (requests,), named)
-        progress(len(found))
-        return found
+        results: list[FloatArray] = self._asked("call", "token_logprobs", (requests,), named)
+        progress(len(results))
+        return results
 
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
         """Return what a worker writes."""
         named = {"max_new_tokens": max_new_tokens, "over_length": over_length, "progress": _silent}
-        found: list[Continuation] = self._asked("call", "write", (prompts,), named)
-        progress(len(found))
-        return found
+        results: list[Continuation] = self._asked("call", "write", (prompts,), named)
+        progress(len(results))
+        return results
 
     def with_word_edges(self) -> Scorer:
         """Return the model itself: each worker sees to the edges of words."""

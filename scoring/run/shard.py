@@ -135,17 +135,17 @@ class Run:
         """Yield each method's columns: first those that read probabilities, in one plan, then those that write."""
         written = [m for m in methods if isinstance(m, WritingMethod)]
         n_read = len(methods) - len(written)
-        asked = self.asked(rows, methods[:n_read])
-        logprobs = self._logprobs(asked.requests, lambda share: tell(share * n_read / len(methods)))
-        yield from self._noted(asked).tables(logprobs)
+        requested = self.asked(rows, methods[:n_read])
+        logprobs = self._logprobs(requested.requests, lambda share: tell(share * n_read / len(methods)))
+        yield from self._noted(requested).tables(logprobs)
         for n_before, method in enumerate(written, start=n_read):
 
             def told(share: float, n_before: int = n_before) -> None:
                 tell((n_before + share) / len(methods))
 
             records = generated_records(method, rows, self.writer, over_length=self.over_length, tell=told)
-            found = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
-            yield pa.Table.from_pylist(found, schema=schema_of(method))
+            results = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
+            yield pa.Table.from_pylist(results, schema=schema_of(method))
 
     def _noted(self, asked: Asked) -> Asked:
         """Return what was asked, with the flags that the answers brought."""

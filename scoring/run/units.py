@@ -39,15 +39,15 @@ def efforts(
     """
     places = range(0, n_items, max(1, -(-n_items // MOST_LOOKED_AT)))
     by_methods: dict[tuple[str, ...], dict[int, float]] = {}
-    found = []
+    results = []
     for unit in units:
         key = tuple(method.name for method in unit.methods)
         if key not in by_methods:
             by_methods[key] = {place: _of_item(item(place), unit.methods, reader) for place in places}
         costs = by_methods[key]
-        own = [cost for place, cost in costs.items() if unit.start <= place < unit.stop] or list(costs.values())
-        found.append(max(_LEAST, unit.n_items * sum(own) / len(own)))
-    return found
+        own_values = [cost for place, cost in costs.items() if unit.start <= place < unit.stop] or list(costs.values())
+        results.append(max(_LEAST, unit.n_items * sum(own_values) / len(own_values)))
+    return results
 
 
 def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) -> float:
@@ -66,7 +66,7 @@ def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) 
 
 
 def _of_causal(encoded: Sequence[EncodedRequest]) -> int:
-    return n_beginnings([one.ids for one in encoded])
+    return n_beginnings([entry.ids for entry in encoded])
 
 
 def n_beginnings(sequences: Sequence[tuple[int, ...]]) -> int:
@@ -84,9 +84,9 @@ def _n_shared(a: tuple[int, ...], b: tuple[int, ...]) -> int:
     return next(differing, min(len(a), len(b)))
 
 
-def _of_masked(one: EncodedRequest) -> int:
+def _of_masked(entry: EncodedRequest) -> int:
     """Each token that is scored is a sequence of its own."""
-    return len(one.ids) * one.n_scored
+    return len(entry.ids) * entry.n_scored
 
 
 T = TypeVar("T")
@@ -110,14 +110,14 @@ class Unit:
 
 def units_of(n_items: int, methods: Sequence[Method]) -> list[Unit]:
     """Return the units of a run: prompts share instructions, so methods of one shard size go together."""
-    found: list[Unit] = []
+    results: list[Unit] = []
     for size in sorted({method.shard_items for method in methods}, reverse=True):
         together = tuple(method for method in methods if method.shard_items == size)
         for start in range(0, n_items, size):
-            found.append(
-                Unit(number=len(found), start=start, stop=min(start + size, n_items), methods=together),
+            results.append(
+                Unit(number=len(results), start=start, stop=min(start + size, n_items), methods=together),
             )
-    return found
+    return results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ def part_named(text: str) -> Part:
     Raises:
         ScoringError: something else.
     """
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip())
-    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+    result = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip())
+    if result is None or not 1 <= int(result[1]) <= int(result[2]):
         raise ScoringError(f"part {text!r}; expected I/N with I from 1 to N, as in 2/8")
-    return Part(number=int(found[1]), of=int(found[2]))
+    return Part(number=int(result[1]), of=int(result[2]))

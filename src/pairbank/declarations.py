@@ -86,18 +86,18 @@ def _faults(cls: type, table: Mapping[str, Any], problem: ValidationError, where
     by_key: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
     for fault in problem.errors():
         by_key.setdefault(_place(fault, table), []).append(fault)
-    return "; ".join(f"{where}: {_message(cls, list(place), found)}" for place, found in by_key.items())
+    return "; ".join(f"{where}: {_message(cls, list(place), result)}" for place, result in by_key.items())
 
 
 def _place(fault: ErrorDetails, table: Any) -> tuple[int | str, ...]:  # noqa: ANN401 - what TOML gave
     """Return the keys that lead to a fault: pydantic puts the name of the type it tried behind them."""
     place: list[int | str] = []
-    here = table
+    current = table
     for step in fault["loc"]:
-        is_listed = isinstance(here, list | tuple) and isinstance(step, int)
-        if not (is_listed or (isinstance(here, Mapping) and step in here)):
+        is_listed = isinstance(current, list | tuple) and isinstance(step, int)
+        if not (is_listed or (isinstance(current, Mapping) and step in current)):
             return (*place, step) if fault["type"] in (_MISSING, *_UNKNOWN) else tuple(place)
-        here = here[step]
+        current = current[step]
         place.append(step)
     return tuple(place)
 
@@ -112,17 +112,17 @@ def _message(cls: type, place: list[int | str], faults: list[ErrorDetails]) -> s
         return f"unknown key {key!r}{hint} Known keys: {', '.join(known)}"
     if fault["type"] == _MISSING:
         return f"{key} is missing"
-    texts = [_EXPECTED.get(one["type"]) or (one.get("ctx") or {}).get("expected") for one in faults]
+    texts = [_EXPECTED.get(entry["type"]) or (entry.get("ctx") or {}).get("expected") for entry in faults]
     expected = " or ".join(dict.fromkeys(text for text in texts if text))
-    told = str(fault["msg"]).removeprefix("Value error, ")
+    reported = str(fault["msg"]).removeprefix("Value error, ")
     if fault["type"] == "greater_than_equal":
         at_least = fault["ctx"]["ge"]
         expected = f"{at_least:g} or a larger number"
     if not key:
-        return told
+        return reported
     if expected == "a table" and isinstance(place[-1], int):
         expected = f"a table: [[{'.'.join(str(step) for step in place[:-1])}]]"
-    return f"{key} is {fault['input']!r:.80}{f'; expected {expected}' if expected else f': {told}'}"
+    return f"{key} is {fault['input']!r:.80}{f'; expected {expected}' if expected else f': {reported}'}"
 
 
 def _keys(model: type, place: list[int | str]) -> list[str]:
@@ -140,11 +140,11 @@ def _annotations(model: type) -> dict[str, Any]:
     if issubclass(model, BaseModel):
         return {name: field.annotation for name, field in model.model_fields.items()}
     hints = get_type_hints(model)
-    return {one.name: hints[one.name] for one in fields(model)} if is_dataclass(model) else {}
+    return {entry.name: hints[entry.name] for entry in fields(model)} if is_dataclass(model) else {}
 
 
 def _models(annotation: Any) -> list[type]:  # noqa: ANN401 - any annotation
     """Return the models that an annotation names, itself or within `tuple[…]`, `dict[…]` or a union."""
     if isinstance(annotation, type) and (is_dataclass(annotation) or issubclass(annotation, BaseModel)):
         return [annotation]
-    return [model for one in get_args(annotation) for model in _models(one)]
+    return [model for get_arg in get_args(annotation) for model in _models(get_arg)]

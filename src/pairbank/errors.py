@@ -71,5 +71,5 @@ def unknown_name(
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"; did you mean {' or '.join(repr(x) for x in near)}?" if near else "."
     packages = whose or {}
-    shown = [f"{one} (of {packages[one]})" if one in packages else one for one in names]
+    shown = [f"{entry} (of {packages[entry]})" if entry in packages else entry for entry in names]
     return UnknownNameError(f"no {kind} {name!r}{hint} Known: {', '.join(shown) or 'none'}")

@@ -115,8 +115,8 @@ def refuse_other_than_a_file(path: Path) -> None:
         OutputError: says what stands there.
     """
     if path.exists() and not path.is_file():
-        what = "a folder" if path.is_dir() else "a device or pipe"
-        raise OutputError(f"{path}: is {what}, expected a regular file or nothing; give another path")
+        description = "a folder" if path.is_dir() else "a device or pipe"
+        raise OutputError(f"{path}: is {description}, expected a regular file or nothing; give another path")
 
 
 PART = ".part"
@@ -144,7 +144,7 @@ def remove_leftovers(path: Path) -> None:
     """Remove the temporary files and folders beside `path` of writers that were killed on this machine."""
     ours = re.compile(rf"{re.escape(_part_of(path) + _machine())}-(\d+)\..*{re.escape(PART)}", re.DOTALL)
     for name in os.listdir(path.parent):  # noqa: PTH208 - a store has many files, whose names are enough
-        if (found := ours.fullmatch(name)) and not is_running(int(found[1])):
+        if (result := ours.fullmatch(name)) and not is_running(int(result[1])):
             left = path.with_name(name)
             if left.is_dir():
                 shutil.rmtree(left, ignore_errors=True)

@@ -63,14 +63,14 @@ def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Plugin]:
         Plugin(name=point.name, package=point.dist.name if point.dist else "a nameless package", door=door, point=point)
         for point in entry_points(group=f"pairbank.{door}")
     ]
-    found: dict[str, Plugin] = {}
+    results: dict[str, Plugin] = {}
     for plugin in sorted(offered, key=lambda plugin: (plugin.name, plugin.package)):
         if plugin.name in taken:
             raise plugin.problem("a name that pairbank itself has")
-        if plugin.name in found:
-            raise plugin.problem(f"a name that {found[plugin.name].package} has taken")
-        found[plugin.name] = plugin
-    return found
+        if plugin.name in results:
+            raise plugin.problem(f"a name that {results[plugin.name].package} has taken")
+        results[plugin.name] = plugin
+    return results
 
 
 def whose(door: Door) -> dict[str, str]:

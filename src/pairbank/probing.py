@@ -187,22 +187,22 @@ def probe(
             f"seed is {seed}, n_folds {n_folds}, folds {folds!r}; expected a seed of 0 or more, 2 folds or more, and "
             "grouped or plain"
         )
-    tell = progress or (lambda _what, _done, _total: None)
+    notify = progress or (lambda _what, _done, _total: None)
     columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
     frame, texts, where = _pairs_frame(items, columns)
     if cut_stop:
         texts = [text[:-1] if text.endswith(tuple(FINAL_MARKS)) else text for text in texts]
-    found = list(_groups(frame, columns))
+    results = list(_groups(frame, columns))
     n_read, n_texts = 0, len(set(texts))
-    cost = _cost(texts, found, model, n_folds=n_folds, precision=precision)
+    cost = _cost(texts, results, model, n_folds=n_folds, precision=precision)
     task = f"hidden states ({cost})"
     logger.info("probes of %s by %s: %s", items["corpus"][0], model.info.name, cost)
-    tell(task, 0, n_texts)
+    notify(task, 0, n_texts)
 
     def told(n: int) -> None:
         nonlocal n_read
         n_read += n
-        tell(task, n_read, n_texts)
+        notify(task, n_read, n_texts)
 
     states = last_token_states(texts, model, where=where, precision=precision, progress=told)
     place = SummaryRow(
@@ -214,14 +214,14 @@ def probe(
     )
     by_layer: list[dict[str, Any]] = []
     by_group: list[dict[str, Any]] = []
-    for index, pairs in enumerate(found):
-        here = replace(place, group=pairs.group)
-        scores = _group_scores(pairs, states, here.rng(seed), n_folds, folds, standardise=standardise)
-        by_layer += layer_rows(scores, here, n_layers=states.n_layers, n_pairs=len(pairs.good))
-        by_group += summary_rows(scores, here, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
-        tell("probes", index + 1, len(found))
+    for index, pairs in enumerate(results):
+        current = replace(place, group=pairs.group)
+        scores = _group_scores(pairs, states, current.rng(seed), n_folds, folds, standardise=standardise)
+        by_layer += layer_rows(scores, current, n_layers=states.n_layers, n_pairs=len(pairs.good))
+        by_group += summary_rows(scores, current, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
+        notify("probes", index + 1, len(results))
     summary = pd.DataFrame(by_group, columns=list(DTYPES)).astype(DTYPES)
-    if len(found) > 1:
+    if len(results) > 1:
         means = pd.DataFrame(mean_rows(summary, place), columns=list(DTYPES)).astype(DTYPES)
         summary = pd.concat([means, summary], ignore_index=True)
     return Probed(

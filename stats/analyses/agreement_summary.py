@@ -199,15 +199,15 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
             continue
         if scores.predicts.any():  # words have one side: r of log-probabilities, and no choice (their footnote 7)
             used = direct.predicts & scores.predicts
-            found: dict[str, Estimate] = {
+            results: dict[str, Estimate] = {
                 "pearson": pearson(direct.word_nats[used], scores.word_nats[used], clusters=read.paradigms[used])
             }
         else:
             used = direct.applies & scores.applies & read.is_choice
             x, y = direct.delta_nats[used], scores.delta_nats[used]
             of = read.paradigms[used]
-            found = {"pearson": pearson(x, y, clusters=of), "kappa": cohens_kappa(x, y, clusters=of)}
-        for metric, estimate in found.items():
+            results = {"pearson": pearson(x, y, clusters=of), "kappa": cohens_kappa(x, y, clusters=of)}
+        for metric, estimate in results.items():
             yield {
                 "model": table.model,
                 "corpus": table.corpus,
@@ -226,29 +226,29 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
 
 def _answer(cells: pd.DataFrame) -> str:
     """Return the mean and range of r and kappa over models, methods and corpora."""
-    said = []
+    texts = []
     for metric, name in (("pearson", "Pearson's r with `direct`"), ("kappa", "Cohen's kappa with `direct`")):
         known = cells[(cells["metric"] == metric) & cells["value"].notna()]
         if known.empty:
             continue
         if len(known) == 1:
-            said.append(f"{name} is {with_interval(known.iloc[0])} ({n_items(known['n'])}).")
+            texts.append(f"{name} is {with_interval(known.iloc[0])} ({n_items(known['n'])}).")
             continue
         size = ", ".join(_counted(known[key].nunique(), key) for key in ("model", "method", "corpus"))
-        said.append(
+        texts.append(
             f"{name} averages {number(known['value'].mean())} and ranges from {span(known['value'])} ({size}, "
             f"{n_items(known['n'])}{_away_from_zero(known)})."
         )
-    return html_as_text("\n\n".join(said)) or "No correlation is defined for these tables."
+    return html_as_text("\n\n".join(texts)) or "No correlation is defined for these tables."
 
 
 def _away_from_zero(known: pd.DataFrame) -> str:
     """Say in how many cells the interval excludes 0, beside what chance alone would give."""
-    told = known[known["low"].notna()]
-    if len(told) < 2:
+    reported = known[known["low"].notna()]
+    if len(reported) < 2:
         return ""
-    away = int(((told["low"] > 0) | (told["high"] < 0)).sum())
-    return f"; {away} of {len(told)} intervals exclude 0, {number(len(told) / 20, digits=1)} expected by chance"
+    away = int(((reported["low"] > 0) | (reported["high"] < 0)).sum())
+    return f"; {away} of {len(reported)} intervals exclude 0, {number(len(reported) / 20, digits=1)} expected by chance"
 
 
 def _counted(n: int, what: str) -> str:

@@ -81,7 +81,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, give
             f"none of {sorted({t.corpus for t in tables})} has {_LEAST} items with ratings, or with `direct` and a "
             "prompted method by two models"
         )
-    made = {
+    created = {
         "answers_given_other_models": long_table(answers, _BAYES),
         "people_given_length": long_table(people, _BAYES),
         "within_models": long_table(within),
@@ -90,9 +90,9 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, give
     return Section(
         id="associations",
         title="Correlations given the rest, and what predicts ratings",
-        text=_text(made),
+        text=_text(created),
         definitions=DEFINITIONS,
-        tables={name: table for name, table in made.items() if len(table)},
+        tables={name: table for name, table in created.items() if len(table)},
         references=(
             "Vallat 2018, JOSS 3:1026: pingouin",
             "Devlin, Gnanadesikan & Kettenring 1975, Biometrika 62:531-545: influence on r",
@@ -109,24 +109,29 @@ def _prompted(table: ScoredTable) -> list[str]:
 
 def _aligned(table: ScoredTable, values: FloatArray, like: ScoredTable) -> FloatArray:
     """Return one number an item of `like`; NaN where the table lacks it."""
-    found = pd.Series(values, index=table.item_ids).reindex(like.item_ids)
-    return np.array(found, dtype=np.float64)
+    result = pd.Series(values, index=table.item_ids).reindex(like.item_ids)
+    return np.array(result, dtype=np.float64)
 
 
 def _given_others(table: ScoredTable, read: Sequence[ScoredTable], place: SummaryRow) -> Iterator[dict[str, Any]]:
     others = [x for x in read if x.corpus == table.corpus and x.model != table.model]
     columns = [_aligned(x, x.delta(DIRECT), table) for x in others]
     columns = [x for x in columns if not np.isnan(x).all()]
-    own = table.delta(DIRECT)
-    if not columns or np.isnan(own).all():
+    own_values = table.delta(DIRECT)
+    if not columns or np.isnan(own_values).all():
         return
     rest = np.column_stack(columns)
     for method in _prompted(table):
-        here = replace(
+        current = replace(
             place, model=table.model, corpus=table.corpus, method=method, versus=DIRECT, metric="partial_pearson"
         )
         yield from _partial_row(
-            own, table.delta(method), rest, here, f"direct of {len(columns)} other models", paradigms=table.paradigms
+            own_values,
+            table.delta(method),
+            rest,
+            current,
+            f"direct of {len(columns)} other models",
+            paradigms=table.paradigms,
         )
 
 
@@ -139,14 +144,14 @@ def _given_length(table: ScoredTable, given: Sequence[str], place: SummaryRow) -
     if not known:
         return
     for layout in table.layouts:
-        here = replace(
+        current = replace(
             place, model=table.model, corpus=table.corpus, method=layout.method, versus=HUMAN, metric="partial_pearson"
         )
         yield from _partial_row(
             table.delta(layout.method),
             human,
             np.column_stack(list(known.values())),
-            here,
+            current,
             ", ".join(known),
             paradigms=table.paradigms,
         )
@@ -158,27 +163,29 @@ def _partial_row(
     applies = ~np.isnan(x + y)
     both = applies & ~np.isnan(rest).any(axis=1)
     if both.sum() >= _LEAST:
-        found = partial_correlation(x[both], y[both], rest[both], clusters=paradigms[both])
-        bf01 = bayes_factor_of_r(found.value, found.n - rest.shape[1])
-        yield place.row(found, n_rows=int(applies.sum())) | {"given": given, "bf01": bf01}
+        result = partial_correlation(x[both], y[both], rest[both], clusters=paradigms[both])
+        bf01 = bayes_factor_of_r(result.value, result.n - rest.shape[1])
+        yield place.row(result, n_rows=int(applies.sum())) | {"given": given, "bf01": bf01}
 
 
 def _within(corpus: str, read: Sequence[ScoredTable], place: SummaryRow) -> Iterator[dict[str, Any]]:
-    mine = [table for table in read if table.corpus == corpus]
-    for method in dict.fromkeys(name for table in mine for name in _prompted(table)):
+    selected = [table for table in read if table.corpus == corpus]
+    for method in dict.fromkeys(name for table in selected for name in _prompted(table)):
         parts = []
-        for table in mine:
+        for table in selected:
             frame = pd.DataFrame({"x": table.delta(DIRECT), "y": table.delta(method), "item": table.item_ids})
             frame["paradigm"] = table.frame["paradigm"].to_numpy() if "paradigm" in table.frame.columns else None
             parts.append(frame.assign(model=table.model).dropna(subset=["x", "y"]))
         rows = pd.concat(parts, ignore_index=True)
         if rows["model"].nunique() < 3:
             continue
-        found = within_correlation(
+        result = within_correlation(
             rows["x"], rows["y"], rows["model"], rows["item"], clusters=pd.factorize(rows["paradigm"])[0]
         )
-        here = replace(place, model="all models", corpus=corpus, method=method, versus=DIRECT, metric="pearson_within")
-        yield here.row(found, n_rows=int(rows["item"].nunique()))
+        current = replace(
+            place, model="all models", corpus=corpus, method=method, versus=DIRECT, metric="pearson_within"
+        )
+        yield current.row(result, n_rows=int(rows["item"].nunique()))
 
 
 def _length(table: ScoredTable) -> FloatArray:
@@ -192,13 +199,13 @@ def _mean(table: ScoredTable) -> FloatArray:
     columns = ScoreColumns(DIRECT)
     good, bad = (table.numbers(x) for x in (columns.good_n, columns.bad_n))
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = table.side(DIRECT, "good") / good - table.side(DIRECT, "bad") / bad
-    return np.where(np.isfinite(found), found, np.nan)
+        result = table.side(DIRECT, "good") / good - table.side(DIRECT, "bad") / bad
+    return np.where(np.isfinite(result), result, np.nan)
 
 
 def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
-    asked = {layout.method: table.delta(layout.method) for layout in table.layouts if layout.is_prompted}
-    columns = {DIRECT: table.delta(DIRECT), MEAN: _mean(table), LENGTH: _length(table)} | asked
+    requested = {layout.method: table.delta(layout.method) for layout in table.layouts if layout.is_prompted}
+    columns = {DIRECT: table.delta(DIRECT), MEAN: _mean(table), LENGTH: _length(table)} | requested
     human = table.human_delta
     rated = ~np.isnan(human)
     # a column that most rated items lack, or that is the same for all, says nothing
@@ -210,19 +217,19 @@ def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
     kept = {name: x[both] for name, x in used.items() if both.any() and np.ptp(x[both]) > 0}
     if both.sum() < _LEAST + len(kept) or not kept or not np.ptp(human[both]):
         return
-    made, r2 = relative_importance(human[both], kept)
+    created, r2 = relative_importance(human[both], kept)
     n = int(both.sum())
     p_all = p_of_all(r2, n=n, n_predictors=len(kept))
     p_paradigms = p_over_paradigms(human[both], kept, table.paradigms[both])
-    for one in made:
+    for entry in created:
         yield {
             "model": table.model,
             "corpus": table.corpus,
-            "predictor": one.name,
-            "slope": one.slope,
-            "p": one.p,
-            "importance": one.importance,
-            "share": one.importance / r2 if r2 else np.nan,
+            "predictor": entry.name,
+            "slope": entry.slope,
+            "p": entry.p,
+            "importance": entry.importance,
+            "share": entry.importance / r2 if r2 else np.nan,
             "r2": r2,
             "r2_adjusted": 1 - (1 - r2) * (n - 1) / (n - len(kept) - 1),
             "p_all": p_all,
@@ -234,18 +241,18 @@ def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
 def _text(made: dict[str, pd.DataFrame]) -> str:
     """Return the numbers in words; no verdict is made of them."""
     parts = []
-    for name, said in (
+    for name, text in (
         ("answers_given_other_models", "answers and the model's own `direct`, given the other models'"),
         ("people_given_length", "differences of models and of people, given length"),
         ("within_models", "answers and `direct` within models"),
     ):
         for corpus, part in wider(made[name]).groupby("corpus", sort=False):
             rows = [
-                f"`{method}` {number(mine['value'].mean())}"
-                + (f" ({span(mine['value'])})" if len(mine) > 1 else _interval(mine))
-                for method, mine in part[part["value"].notna()].groupby("method", sort=False)
+                f"`{method}` {number(selected['value'].mean())}"
+                + (f" ({span(selected['value'])})" if len(selected) > 1 else _interval(selected))
+                for method, selected in part[part["value"].notna()].groupby("method", sort=False)
             ]
-            parts.append(f"**{corpus}**, r of {said} ({part['n'].max():,} items): {'; '.join(rows) or 'undefined'}.")
+            parts.append(f"**{corpus}**, r of {text} ({part['n'].max():,} items): {'; '.join(rows) or 'undefined'}.")
     for (of_corpus, model), part in made["predictors_of_ratings"].groupby(["corpus", "model"], sort=False):
         parts.append(f"**{of_corpus}**, `{model}`: {_predicted_said(part)}")
     return "\n\n".join(parts)

@@ -101,7 +101,9 @@ class Section:
     @property
     def first_figure(self) -> Figure | None:
         """The figure of the first page, if there is one."""
-        return next((one for one in self.figures if not self.main_figure or one.name == self.main_figure), None)
+        return next(
+            (figure for figure in self.figures if not self.main_figure or figure.name == self.main_figure), None
+        )
 
 
 class Analysis(Protocol):

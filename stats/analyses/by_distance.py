@@ -34,7 +34,7 @@ def rows_by_bin(pairs: ScoredTable, x: FloatArray, y: FloatArray, place: Summary
     for column in DISTANCES:
         distance = pairs.numbers(column)
         known = ~np.isnan(distance)
-        for found in correlation_by_bin(x[known], y[known], distance[known]):
-            b = found.bin
-            here = replace(place, group_by=column, group=f"bin {b.number}")
-            yield here.row(found.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}
+        for result in correlation_by_bin(x[known], y[known], distance[known]):
+            b = result.bin
+            current = replace(place, group_by=column, group=f"bin {b.number}")
+            yield current.row(result.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}

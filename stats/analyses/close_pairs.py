@@ -36,8 +36,8 @@ def close_pairs(tables: Sequence[ScoredFrame], filtered: Sequence[str]) -> tuple
     >>> close_pairs([toy], ["toy"])[1]
     ['Of toy, the 4 of 5 pairs at most 3 edits apart are used (75th percentile).']
     """
-    found = [_close(table) if table.corpus in filtered else (table, "") for table in tables]
-    return [table for table, _ in found], list(dict.fromkeys(said for _, said in found if said))
+    results = [_close(table) if table.corpus in filtered else (table, "") for table in tables]
+    return [table for table, _ in results], list(dict.fromkeys(text for _, text in results if text))
 
 
 def _close(table: ScoredFrame) -> tuple[ScoredFrame, str]:
@@ -53,8 +53,8 @@ def _close(table: ScoredFrame) -> tuple[ScoredFrame, str]:
     limit = distance_filter(distance[rated if rated.any() else known]).limit
     close = known & (distance <= limit)
     differs = distance > 0  # identical sides are no choice
-    said = (
+    text = (
         f"Of {table.corpus}, the {(close & differs).sum():,} of {(known & differs).sum():,} pairs at most "
         f"{limit:g} edits apart are used (75th percentile)."
     )
-    return replace(table, frame=table.frame.iloc[np.flatnonzero(close)].reset_index(drop=True)), said
+    return replace(table, frame=table.frame.iloc[np.flatnonzero(close)].reset_index(drop=True)), text

@@ -63,15 +63,15 @@ def answer_said(table: pd.DataFrame, *, margin: float) -> str:
     if len(families) <= MOST_FAMILIES:
         return "\n\n".join(families)
     differ = table["p_mid_holm"] < SIGNIFICANCE
-    said = (
+    text = (
         f"{int(differ.sum()):,} of {len(table):,} comparisons of models and of methods on {table['corpus'].nunique()} "
         f"corpora differ on such items (McNemar's mid-p, Holm within each kind and corpus, {SIGNIFICANCE})."
     )
     if len(known := table[table["p_paradigms"].notna()]):
         beyond = int((known["p_paradigms_holm"] < SIGNIFICANCE).sum())
-        said += f" {beyond:,} of {len(known):,} differ beyond their paradigms (t test, Holm)."
+        text += f" {beyond:,} of {len(known):,} differ beyond their paradigms (t test, Holm)."
     tested = table[table["p_mid"].notna()]
-    return said + (_named(tested) if len(tested) else "")
+    return text + (_named(tested) if len(tested) else "")
 
 
 def text_said(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
@@ -84,21 +84,22 @@ def text_said(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
 def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:
     tested = part[part["p_mid"].notna()]
     by_holm = int((tested["p_mid_holm"] < SIGNIFICANCE).sum())
-    what = "two models by one method" if compared == MODELS else "two methods of one model"
-    said = (
-        f"**{corpus}, {what}**: {by_holm:,} of {len(part):,} comparisons differ on such items (McNemar's mid-p, Holm, "
+    description = "two models by one method" if compared == MODELS else "two methods of one model"
+    text = (
+        f"**{corpus}, {description}**: {by_holm:,} of {len(part):,} comparisons differ on such items (McNemar's "
+        f"mid-p, Holm, "
         f"{SIGNIFICANCE}){_beyond_said(part)}."
     )
     n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
-    said += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent within {margin:g} (Holm)."
+    text += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent within {margin:g} (Holm)."
     if tested.empty:
-        return said
-    said += _named(tested)
+        return text
+    text += _named(tested)
     if untested := len(part) - len(tested):
-        whose = "one has" if untested == 1 else f"{untested:,} have"
-        said += f" {whose[0].upper()}{whose[1:]} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
+        owners = "one has" if untested == 1 else f"{untested:,} have"
+        text += f" {owners[0].upper()}{owners[1:]} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
     detectable = tested["detectable"].dropna()
-    return said + (
+    return text + (
         f" Minimum detectable effect (median): {number(detectable.median(), digits=3)}." if len(detectable) else ""
     )
 
@@ -232,8 +233,8 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
     rows: list[dict[str, Any]] = []
     biased: list[dict[str, Any]] = []
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        own = [table for table in tables if table.corpus == corpus]
-        earned = _same_ids([result for table in own for result in _earned(table, biased)])
+        own_values = [table for table in tables if table.corpus == corpus]
+        earned = _same_ids([result for table in own_values for result in _earned(table, biased)])
         for compared in (MODELS, METHODS):
             rows += _family(corpus, compared, earned, margin=margin)
     left_out = pd.DataFrame(biased, columns=list(BIASED_TYPES)).astype(BIASED_TYPES)
@@ -244,16 +245,17 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
             if biased
             else "nothing to compare: one model and one method; score with another, or leave the section out"
         )
-    found = pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES)
+    results = pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES)
     return Section(
         id="comparisons",
         title="Differences between models and between methods",
-        text=text_said(found, margin=margin, apart=apart),
-        answer="\n\n".join(filter(None, (answer_said(found, margin=margin), apart))),
+        text=text_said(results, margin=margin, apart=apart),
+        answer="\n\n".join(filter(None, (answer_said(results, margin=margin), apart))),
         definitions=DEFINITIONS,
-        tables={"first": first_table(found), "comparisons": found} | ({"position_bias": left_out} if biased else {}),
+        tables={"first": first_table(results), "comparisons": results}
+        | ({"position_bias": left_out} if biased else {}),
         main_table="first",
-        figures=tuple(comparison_figures(found)),
+        figures=tuple(comparison_figures(results)),
         references=(
             "McNemar 1947, Psychometrika 12:153-157",
             "Fagerland, Lydersen & Laake 2013, BMC Medical Research Methodology 13:91",
@@ -276,18 +278,18 @@ def _earned(table: ScoredFrame, biased: list[dict[str, Any]]) -> Iterator[_Earne
         else np.full(len(item_ids), -1, dtype=np.int64)
     )
     for scores in pairs.methods:
-        found = credits_of(scores)
-        known = found.credit[~np.isnan(found.credit)]
+        result = credits_of(scores)
+        known = result.credit[~np.isnan(result.credit)]
         where = {"corpus": table.corpus, "model": table.model, "method": scores.layout.method}
-        if found.is_biased:
-            numbers = {"first_option": found.first_option, "accuracy": known.mean(), "n": known.size}
+        if result.is_biased:
+            numbers = {"first_option": result.first_option, "accuracy": known.mean(), "n": known.size}
             biased.append(where | numbers)
         elif known.size:
             yield _Earned(
                 model=table.model,
                 method=scores.layout.method,
                 item_ids=item_ids,
-                credit=found.credit,
+                credit=result.credit,
                 paradigm=paradigm,
             )
 
@@ -295,13 +297,13 @@ def _earned(table: ScoredFrame, biased: list[dict[str, Any]]) -> Iterator[_Earne
 def _same_ids(earned: Sequence[_Earned]) -> list[_Earned]:
     """Return the credits with one array of ids for equal ones: comparing thousands of pairs looks at objects only."""
     kinds: list[NDArray[np.object_]] = []
-    found = []
+    results = []
     for item in earned:
         known = next((ids for ids in kinds if ids is item.item_ids or np.array_equal(ids, item.item_ids)), None)
         if known is None:
             kinds.append(item.item_ids)
-        found.append(item if known is None else replace(item, item_ids=known))
-    return found
+        results.append(item if known is None else replace(item, item_ids=known))
+    return results
 
 
 def _family(corpus: str, compared: str, earned: Sequence[_Earned], *, margin: float) -> list[dict[str, Any]]:
@@ -335,8 +337,8 @@ def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:
         nothing = {"p_equivalent": np.nan}
         return _cells(no_comparison("they share no scored items")) | nothing | {"n_paradigms": 0, "p_paradigms": np.nan}
     compared = compare_credits(x[both], y[both], clusters=paradigm[both])
-    found = _cells(compared) | {"p_equivalent": no_difference(x[both], y[both], margin=margin)}
-    return found | _beyond(x[both] - y[both], paradigm[both])
+    result = _cells(compared) | {"p_equivalent": no_difference(x[both], y[both], margin=margin)}
+    return result | _beyond(x[both] - y[both], paradigm[both])
 
 
 def _beyond(gain: FloatArray, paradigm: IntArray) -> dict[str, Any]:
@@ -406,11 +408,11 @@ def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
             )
             continue
         first = DIRECT if DIRECT in set(part["within"]) else part["within"].iloc[0]
-        mine = part[part["within"] == first]
-        turned = mine.assign(a=mine["b"], b=mine["a"], difference=-mine["difference"])
-        matrix = pd.concat([mine, turned]).pivot_table(index="a", columns="b", values="difference", sort=False)
-        names = list(dict.fromkeys([*mine["a"], *mine["b"]]))[:MOST_CELLS]
-        widest = max(0.05, float(np.ceil(mine["difference"].abs().max() * 20) / 20))
+        selected = part[part["within"] == first]
+        turned = selected.assign(a=selected["b"], b=selected["a"], difference=-selected["difference"])
+        matrix = pd.concat([selected, turned]).pivot_table(index="a", columns="b", values="difference", sort=False)
+        names = list(dict.fromkeys([*selected["a"], *selected["b"]]))[:MOST_CELLS]
+        widest = max(0.05, float(np.ceil(selected["difference"].abs().max() * 20) / 20))
         yield Figure(
             name=file_name("comparisons", corpus, compared),
             caption=f"{note}, row - column, within `{first}`.",

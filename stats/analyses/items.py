@@ -103,10 +103,12 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         tables={
             "overview": lines,
             "known_errors": known,
-            "suspects": _joined([one.items[one.items["suspect"]].drop(columns="suspect") for one in fitted]),
-            "groups": _joined([_by_group(one) for one in fitted]),
-            "items": _joined([one.items for one in fitted]),
-            "models": _joined([one.models for one in fitted]),
+            "suspects": _joined(
+                [element.items[element.items["suspect"]].drop(columns="suspect") for element in fitted]
+            ),
+            "groups": _joined([_by_group(entry) for entry in fitted]),
+            "items": _joined([member.items for member in fitted]),
+            "models": _joined([value.models for value in fitted]),
         },
         main_table="overview" if fitted else "known_errors",
         figures=tuple(_figure(one) for one in fitted),
@@ -131,20 +133,20 @@ def with_and_without(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
 
 def known_error_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     """Return what known faulty items change, a sentence per corpus that has some."""
-    found = with_and_without(tables)
-    return tuple(_known_said(part) for _, part in found.groupby("corpus", sort=False)) if len(found) else ()
+    result = with_and_without(tables)
+    return tuple(_known_said(part) for _, part in result.groupby("corpus", sort=False)) if len(result) else ()
 
 
 def _both_ways(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     read = read_table(table).choices
     is_faulty = flagged(read.frame, "flags", KNOWN_ERROR)
     for scores in read.methods:
-        found = credits_of(scores)
-        used = scores.applies & ~np.isnan(found.credit)
+        result = credits_of(scores)
+        used = scores.applies & ~np.isnan(result.credit)
         if not (used & is_faulty).any() or not (used & ~is_faulty).any():
             continue
-        how = CLUSTERED if found.pooled is not None and found.credit is found.pooled else WILSON
-        both = [_share(found.credit[rows], how) for rows in (used, used & ~is_faulty)]
+        how = CLUSTERED if result.pooled is not None and result.credit is result.pooled else WILSON
+        both = [_share(result.credit[rows], how) for rows in (used, used & ~is_faulty)]
         yield {
             "corpus": table.corpus,
             "model": table.model,
@@ -172,18 +174,18 @@ def _credits(
     for table in tables:
         read = read_table(table).choices
         for scores in read.methods:
-            found = credits_of(scores)
-            applies = scores.applies & ~np.isnan(found.credit)
+            result = credits_of(scores)
+            applies = scores.applies & ~np.isnan(result.credit)
             if not applies.any():
                 continue
-            if found.is_biased:
+            if result.is_biased:
                 biased.append({"model": table.model, "method": scores.layout.method})
                 continue
             ids = pd.Index(read.item_ids, dtype=object)[applies]
-            mine = credit.setdefault((table.corpus, scores.layout.method), {})
-            mine[table.model] = pd.Series(found.credit[applies], index=ids)
-        here = _facts(read)
-        facts[table.corpus] = here if table.corpus not in facts else facts[table.corpus].combine_first(here)
+            selected = credit.setdefault((table.corpus, scores.layout.method), {})
+            selected[table.model] = pd.Series(result.credit[applies], index=ids)
+        current = _facts(read)
+        facts[table.corpus] = current if table.corpus not in facts else facts[table.corpus].combine_first(current)
     return credit, facts, biased
 
 
@@ -251,15 +253,15 @@ def _line(items: pd.DataFrame, curves: ItemCurves, tested: NegativeTest) -> dict
     }
 
 
-def _by_group(one: _Fitted) -> pd.DataFrame:
+def _by_group(entry: _Fitted) -> pd.DataFrame:
     """Return the mean curve of each phenomenon and paradigm: a low one is the group's fault, not its items'."""
     parts = []
     for column in GROUPS:
-        for value, part in one.items.groupby(column, sort=True):
+        for value, part in entry.items.groupby(column, sort=True):
             parts.append(
                 {
-                    "corpus": one.corpus,
-                    "method": one.method,
+                    "corpus": entry.corpus,
+                    "method": entry.method,
                     "group_by": column,
                     "group": str(value),
                     "n": len(part),
@@ -278,17 +280,17 @@ def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _answer(fitted: Sequence[_Fitted], known: pd.DataFrame, reasons: Sequence[str]) -> str:
-    said = [_said(one) for one in fitted[:N_SAID]]
+    texts = [_said(entry) for entry in fitted[:N_SAID]]
     if not fitted:
-        said.append(f"Inconclusive: {reasons[0] if reasons else 'no method has scores of several models'}.")
-    said += [_known_said(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
-    return "\n\n".join(said)
+        texts.append(f"Inconclusive: {reasons[0] if reasons else 'no method has scores of several models'}.")
+    texts += [_known_said(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
+    return "\n\n".join(texts)
 
 
-def _said(one: _Fitted) -> str:
-    line, suspects = one.line, one.items[one.items["suspect"]]
+def _said(entry: _Fitted) -> str:
+    line, suspects = entry.line, entry.items[entry.items["suspect"]]
     people = ""
-    where = f"**{one.corpus}**, `{one.method}` ({plural(line['models'], 'model')}, {plural(line['items'], 'item')})"
+    where = f"**{entry.corpus}**, `{entry.method}` ({plural(line['models'], 'model')}, {plural(line['items'], 'item')})"
     power = f"a discrimination below {number(line['detectable'])} is detectable with 80% power"
     if suspects.empty:
         return f"{where}: no item is shown to discriminate negatively; {power}."
@@ -315,26 +317,30 @@ def _known_said(part: pd.DataFrame) -> str:
 
 
 def _text(fitted: Sequence[_Fitted], known: pd.DataFrame, reasons: Sequence[str], *, apart: str) -> str:
-    parts = [_said(one) for one in fitted]
+    parts = [_said(entry) for entry in fitted]
     parts += [
-        f"On {one.corpus} by `{one.method}`, the errors of related models correlate: for a discrimination, "
-        f"{plural(one.line['models'], 'model')} count as {one.line['independent_models']:,} independent ones. "
-        f"{percent(one.line['all_alike'] / one.line['items'])} of the items are answered alike by all models and tell "
+        f"On {member.corpus} by `{member.method}`, the errors of related models correlate: for a discrimination, "
+        f"{plural(member.line['models'], 'model')} count as {member.line['independent_models']:,} independent ones. "
+        f"{percent(member.line['all_alike'] / member.line['items'])} of the items are answered alike by all models "
+        f"and tell "
         "nothing about differences between them."
-        for one in fitted
+        for member in fitted
     ]
     parts += [f"Not fitted: {reason}." for reason in reasons]
     parts += [_known_said(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
     return "\n\n".join([*parts, apart] if apart else parts)
 
 
-def _figure(one: _Fitted) -> Figure:
-    points = one.items.assign(kind=np.where(one.items["suspect"], SUSPECT, OTHER)).sort_values("kind", kind="stable")
+def _figure(entry: _Fitted) -> Figure:
+    points = entry.items.assign(kind=np.where(entry.items["suspect"], SUSPECT, OTHER)).sort_values(
+        "kind", kind="stable"
+    )
     return Figure(
-        name=file_name("items", one.corpus, one.method),
+        name=file_name("items", entry.corpus, entry.method),
         caption=(
-            f"Difficulty and discrimination of the {plural(len(points), 'item')} of {one.corpus} by `{one.method}` "
-            f"over {plural(one.line['models'], 'model')} (posterior means of a two-parameter logistic model). Below the"
+            f"Difficulty and discrimination of the {plural(len(points), 'item')} of {entry.corpus} by `{entry.method}` "
+            f"over {plural(entry.line['models'], 'model')} (posterior means of a two-parameter logistic model). "
+            f"Below the"
             " line, better models fail more often. Suspects pass the corrected test."
         ),
         draw=partial(
@@ -344,7 +350,7 @@ def _figure(one: _Fitted) -> Figure:
             y="discrimination",
             x_label="difficulty (log odds of failure at mean ability)",
             y_label="discrimination (log odds per SD of ability)",
-            title=f"{one.corpus}\n{one.method}",
+            title=f"{entry.corpus}\n{entry.method}",
             series="kind",
             signs=True,
         ),

@@ -43,9 +43,9 @@ def aligned(phenomenon: str | None) -> str:
     """
     if phenomenon is None:
         return OTHER
-    said = " ".join(re.findall(r"\w+", phenomenon.lower().replace("_", " ")))
+    text = " ".join(re.findall(r"\w+", phenomenon.lower().replace("_", " ")))
     for shared, names in shared_names().items():
-        if said in names or any(name.endswith("*") and said.startswith(name[:-1]) for name in names):
+        if text in names or any(name.endswith("*") and text.startswith(name[:-1]) for name in names):
             return shared
     return OTHER
 
@@ -135,8 +135,8 @@ def figures(
             shown = part[part["language"].isin(some)]
             caption = f"Accuracy of {model} (`{DIRECT}`) by language and phenomenon ({n_said(shown['n'])} a cell)."
             place = ("language_view", model, DIRECT, nth)
-            look = {"caption": caption, "title": f"{model}, {DIRECT}"}
-            yield _map(place, shown, "phenomenon", tags=some, columns=columns, **look)
+            style = {"caption": caption, "title": f"{model}, {DIRECT}"}
+            yield _map(place, shown, "phenomenon", tags=some, columns=columns, **style)
 
 
 def language_pages(tags: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -166,10 +166,10 @@ def _of_models(whole: pd.DataFrame, order: Sequence[str], models: Sequence[str])
     fit = len(methods) * len(models) <= MOST_COLUMNS
     for block in [methods] if fit else [[method] for method in methods]:
         for page, some_models in pages(models, MOST_COLUMNS):
-            mine = whole[whole["method"].isin(block) & whole["model"].isin(some_models)]
-            known = set(mine["language"])
+            selected = whole[whole["method"].isin(block) & whole["model"].isin(some_models)]
+            known = set(selected["language"])
             for nth, some in language_pages([tag for tag in order if tag in known]):
-                part = mine[mine["language"].isin(some)]
+                part = selected[selected["language"].isin(some)]
                 part = part.assign(column=pd.Series(_pairs(part["method"], part["model"]), index=part.index))
                 columns = [(method, model) for method in block for model in some_models]
                 named = (MODELS, "" if fit else block[0], page if page > 1 else "", nth)
@@ -193,10 +193,10 @@ def _map(
 ) -> Figure:
     """Return a map of languages; columns that are pairs stand in blocks by their first."""
     known = set(part[column])
-    kept = [one for one in columns if one in known]
+    kept = [member for member in columns if member in known]
     values, n = (_matrix(part, column, cell, tags, kept) for cell in ("value", "n"))
-    blocks = [one[0] for one in kept if isinstance(one, tuple)]
-    labels = [one[1] if isinstance(one, tuple) else one for one in kept]
+    blocks = [value[0] for value in kept if isinstance(value, tuple)]
+    labels = [entry[1] if isinstance(entry, tuple) else entry for entry in kept]
     rows = [_row_label(tag) for tag in tags]
     draw = partial(
         grouped_map,
@@ -215,10 +215,10 @@ def _map(
 def _matrix(
     part: pd.DataFrame, column: str, cell: str, tags: Sequence[str], kept: Sequence[object]
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    found: dict[tuple[str, object], float] = dict(
+    results: dict[tuple[str, object], float] = dict(
         zip(zip(part["language"], part[column], strict=True), part[cell], strict=True)
     )
-    return np.array([[found.get((tag, one), np.nan) for one in kept] for tag in tags], dtype=np.float64)
+    return np.array([[results.get((tag, entry), np.nan) for entry in kept] for tag in tags], dtype=np.float64)
 
 
 def _row_label(tag: str) -> str:
@@ -240,9 +240,9 @@ def _of_groups(groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Figure]:
         shown = shown.sort_values("model", key=lambda names: names.map(list(models).index), kind="stable")
         rows = list(dict.fromkeys(_group_labels(ordered, by)))
         for page, some in pages(rows, MOST_LINES):
-            mine = shown[shown["row"].isin(some)]
-            mine = mine.assign(place=mine["row"].map(some.index)).sort_values("place", kind="stable")
-            what = "accuracy by log P, mean over languages"
+            selected = shown[shown["row"].isin(some)]
+            selected = selected.assign(place=selected["row"].map(some.index)).sort_values("place", kind="stable")
+            description = "accuracy by log P, mean over languages"
             yield Figure(
                 name=file_name("language_view", by, *([page] if page > 1 else [])),
                 caption=(
@@ -251,9 +251,9 @@ def _of_groups(groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Figure]:
                     + " Corpora differ in how hard they are, and with them languages."
                 ),
                 draw=(
-                    partial(intervals, mine, rows="row", series="model", x_label=what, chance=0.5)
+                    partial(intervals, selected, rows="row", series="model", x_label=description, chance=0.5)
                     if len(models) <= MOST_SERIES
-                    else partial(areas, mine.assign(corpus=mine["row"]), x_label=what)
+                    else partial(areas, selected.assign(corpus=selected["row"]), x_label=description)
                 ),
             )
 
@@ -280,7 +280,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
     Raises:
         BankError: If the tables have one language only.
     """
-    items = pd.concat([one for table in tables for one in _items(table)] or [pd.DataFrame(columns=["language"])])
+    items = pd.concat([item for table in tables for item in _items(table)] or [pd.DataFrame(columns=["language"])])
     if items["language"].nunique() < LEAST_LANGUAGES:
         raise BankError(
             f"{items['language'].nunique()} language(s) with scored choices; expected {LEAST_LANGUAGES} or more: run "
@@ -343,22 +343,22 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -
     rows: list[dict[str, Any]] = []
     n_models = items["model"].nunique()
     for tag in order:
-        mine, own = items[items["language"] == tag], whole[whole["language"] == tag]
+        selected, own_values = items[items["language"] == tag], whole[whole["language"] == tag]
         facts = language_facts().get(tag.partition("-")[0])
-        asked = own[own["method"] != DIRECT]
+        requested = own_values[own_values["method"] != DIRECT]
         rows.append(
             {
                 "language": tag,
                 "name": facts.name if facts else "",
                 "family": family(tag),
                 "resource class": resource(tag) if resource(tag) >= 0 else None,
-                "phenomena": mine["phenomenon"].nunique(),
-                "corpora": ", ".join(sorted(set(mine["corpus"]))),
-                "n": int(own["n"].max()),
-                "models": f"{mine['model'].nunique()} of {n_models}",
-                DIRECT: _range(own[own["method"] == DIRECT]),
-                "asked": _range(asked),
-                "prompts": asked["method"].nunique(),
+                "phenomena": selected["phenomenon"].nunique(),
+                "corpora": ", ".join(sorted(set(selected["corpus"]))),
+                "n": int(own_values["n"].max()),
+                "models": f"{selected['model'].nunique()} of {n_models}",
+                DIRECT: _range(own_values[own_values["method"] == DIRECT]),
+                "asked": _range(requested),
+                "prompts": requested["method"].nunique(),
             }
         )
     return pd.DataFrame(rows).astype({"resource class": "Int64"})
@@ -368,8 +368,8 @@ def _range(part: pd.DataFrame) -> str:
     if part.empty:
         return ""
     if len(part) == 1:
-        one = part.iloc[0]
-        return with_interval(one)
+        entry = part.iloc[0]
+        return with_interval(entry)
     return span(part["value"])
 
 
@@ -403,29 +403,29 @@ def _answer(whole: pd.DataFrame, languages: pd.DataFrame, asked_too: pd.DataFram
         languages: A line a language.
         asked_too: Accuracies by probability of the items that were asked about.
     """
-    direct, asked = (whole[(whole["method"] == DIRECT) == is_direct] for is_direct in (True, False))
+    direct, requested = (whole[(whole["method"] == DIRECT) == is_direct] for is_direct in (True, False))
     n_families = languages["family"].nunique()
-    said = f"{len(languages)} languages of {n_families} families and branches"
+    text = f"{len(languages)} languages of {n_families} families and branches"
     if len(direct):
-        said += f" ({n_items(direct['n'])} choices each): on average over languages {_means_said(direct)}"
-    first = f"{said}."
-    if asked.empty:
+        text += f" ({n_items(direct['n'])} choices each): on average over languages {_means_said(direct)}"
+    first = f"{text}."
+    if requested.empty:
         return f"{first}\n\nNo prompt was asked in any of them."
-    where = asked["language"].nunique()
-    second = f"Prompts exist for {where} of them; asked in these, {_means_said(asked)}"
+    where = requested["language"].nunique()
+    second = f"Prompts exist for {where} of them; asked in these, {_means_said(requested)}"
     same = f", where on the same items {_means_said(asked_too)}" if len(asked_too) else ""
     return f"{first}\n\n{second}{same}."
 
 
 def _means_said(part: pd.DataFrame) -> str:
     """Return the mean over languages of each method, with the range over models, and over languages."""
-    said = []
-    for method, own in part.groupby("method", sort=False):
-        means = own.groupby("model", sort=False)["value"].mean()
+    texts = []
+    for method, own_values in part.groupby("method", sort=False):
+        means = own_values.groupby("model", sort=False)["value"].mean()
         ends = f"{span(means)} ({len(means)} models)"
         over = ends if len(means) > 1 else number(means.iloc[0])
-        said.append(f"`{method}` is right in {over}")
-    return ", ".join(said)
+        texts.append(f"`{method}` is right in {over}")
+    return ", ".join(texts)
 
 
 def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str]:

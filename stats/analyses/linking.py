@@ -71,14 +71,14 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         raise BankError(
             f"no link can be fitted ({'; '.join(reasons[:3])}); score rated sentences by {DIRECT} and {SLOR}"
         )
-    found, ensembles = pd.DataFrame(rows), pd.DataFrame(votes)
-    said = [*([_answer(found)] if rows else []), *([_votes_said(ensembles)] if votes else [])]
-    fitted = {"links": _wide(found), "linking": found} if rows else {}
+    result, ensembles = pd.DataFrame(rows), pd.DataFrame(votes)
+    texts = [*([_answer(result)] if rows else []), *([_votes_said(ensembles)] if votes else [])]
+    fitted = {"links": _wide(result), "linking": result} if rows else {}
     return Section(
         id="linking",
         title="Which link between log-probability and ratings suits each model?",
-        text="\n\n".join([*said, *(f"- not fitted: {one}" for one in reasons)]),
-        answer="\n\n".join(said),
+        text="\n\n".join([*texts, *(f"- not fitted: {reason}" for reason in reasons)]),
+        answer="\n\n".join(texts),
         definitions=DEFINITIONS,
         tables=fitted | ({"ensembles": ensembles} if votes else {}),
         main_table=next(iter(fitted), "ensembles"),
@@ -105,19 +105,19 @@ def _fitted(table: ScoredTable) -> Fit | str:
         return "no rated sentence with unigram counts of its language"
     ratings, logprob, unigram, tokens = numbers[known].T
     groups = np.tile(_groups(table), 2)[known]
-    found = fitted_linking(
+    result = fitted_linking(
         RatedSentences(ratings=ratings, logprob_nats=logprob, unigram_nats=unigram, n_tokens=tokens, groups=groups)
     )
-    return found if isinstance(found, str) else Fit(found=found, n_groups=int(np.unique(groups).size))
+    return result if isinstance(result, str) else Fit(found=result, n_groups=int(np.unique(groups).size))
 
 
 def _rows(table: ScoredTable, fit: Fit) -> Iterator[dict[str, Any]]:
     """Yield the numbers of a fit."""
     for name, metric in ROWS.items():
-        one: Estimate = getattr(fit.found, name)
+        entry: Estimate = getattr(fit.found, name)
         yield {
-            "model": table.model, "corpus": table.corpus, "metric": metric, "value": one.value, "low": one.low,
-            "high": one.high, "n": one.n, "n_groups": fit.n_groups, "reason": one.reason,
+            "model": table.model, "corpus": table.corpus, "metric": metric, "value": entry.value, "low": entry.low,
+            "high": entry.high, "n": entry.n, "n_groups": fit.n_groups, "reason": entry.reason,
         }  # fmt: skip
 
 
@@ -136,14 +136,14 @@ def _answer(found: pd.DataFrame) -> str:
     gain = by["over_slor"]
     above, below = int((gain["low"] > 0).sum()), int((gain["high"] < 0).sum())
     over = ("model", "corpus")
-    said = (
+    text = (
         f"Held-out MORCELA scores go with people's ratings at r = {value_range(by['r'], over)}, SLOR at r = "
         f"{value_range(by['r_slor'], over)}. MORCELA is above SLOR in {above} and below in {below} of "
         f"{plural(len(gain), 'combination')} of model and corpus"
     )
     beta = by["beta"]["value"].dropna()
     weigh = f" (β from {number(beta.min())} to {number(beta.max())}; SLOR has 1)" if len(beta) > 1 else ""
-    return f"{said}{weigh}."
+    return f"{text}{weigh}."
 
 
 def _vote(table: ScoredTable) -> dict[str, Any] | None:
@@ -167,7 +167,7 @@ def _vote(table: ScoredTable) -> dict[str, Any] | None:
         "model": table.model, "corpus": table.corpus,
         "voters": f"{plural(n_templates, 'template')}, {plural(n_questions, 'question')}",
         "value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
-        "best single": max(float((1 + one[known]).mean() / 2) for one in choices),
+        "best single": max(float((1 + choice[known]).mean() / 2) for choice in choices),
     }  # fmt: skip
 
 
@@ -190,9 +190,9 @@ def _wide(found: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (model, corpus), part in found.groupby(["model", "corpus"], sort=False):
         row: dict[str, Any] = {"model": model, "corpus": corpus}
-        for one in part.to_dict("records"):
-            interval = "" if pd.isna(one["low"]) else f" [{number(one['low'])}, {number(one['high'])}]"
-            row[one["metric"]] = "" if pd.isna(one["value"]) else f"{number(one['value'])}{interval}"
+        for entry in part.to_dict("records"):
+            interval = "" if pd.isna(entry["low"]) else f" [{number(entry['low'])}, {number(entry['high'])}]"
+            row[entry["metric"]] = "" if pd.isna(entry["value"]) else f"{number(entry['value'])}{interval}"
         rows.append(row | {"n": int(part["n"].iloc[0])})
     return pd.DataFrame(rows)
 

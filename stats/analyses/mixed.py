@@ -96,24 +96,24 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
         references = _references(cells.by_outcome)
         fitted: dict[str, Fitted] = {}
         reasons: dict[str, str] = {}
-        for name, made in cells.by_outcome.items():
+        for name, created in cells.by_outcome.items():
             try:
-                fitted[name] = OUTCOMES[name](made, references=references)
+                fitted[name] = OUTCOMES[name](created, references=references)
             except BankError as error:
                 reasons[name] = str(error)
         if not fitted:
             refused.append(f"{corpus}: {'; '.join(dict.fromkeys(reasons.values()))}")
             continue
         refused += [f"{corpus}, {name}: {reason}" for name, reason in reasons.items()]
-        mine = [row for name, one in fitted.items() for row in _rows(name, one, cells)]
-        rows += mine
+        selected = [row for name, value in fitted.items() for row in _rows(name, value, cells)]
+        rows += selected
         variances += [
             {"corpus": corpus, "outcome": outcome, "part": name, "variance": x, "unit": cells.unit}
-            for outcome, one in fitted.items()
-            for name, x in one.variances
+            for outcome, entry in fitted.items()
+            for name, x in entry.variances
         ]
-        fits += [_fit_row(cells, name, one) for name, one in fitted.items()]
-        parts.append(_said(pd.DataFrame(mine), cells))
+        fits += [_fit_row(cells, name, member) for name, member in fitted.items()]
+        parts.append(_said(pd.DataFrame(selected), cells))
         drawn += [f"{cells.n_items:,} of {cells.n_all:,} items of {corpus}"] if cells.n_items < cells.n_all else []
     if not rows:
         raise BankError("; ".join(refused))
@@ -121,7 +121,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
     return Section(
         id="mixed",
         title="Effects of methods, models and phenomena beyond these items",
-        text="\n\n".join([*parts, *(f"Not computed: {said}." for said in refused)]),
+        text="\n\n".join([*parts, *(f"Not computed: {message}." for message in refused)]),
         draws=", ".join(drawn),
         definitions=DEFINITIONS,
         tables={"effects": effects, "fit": pd.DataFrame(fits).astype({"reason": "string"})}
@@ -156,15 +156,15 @@ def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: 
     kept = items
     if not by_paradigm and len(items) > max_items:
         kept = sorted(np.random.default_rng([seed, len(items)]).choice(items, size=max_items, replace=False))
-    made: dict[str, list[pd.DataFrame]] = {name: [] for name in OUTCOMES}
+    created: dict[str, list[pd.DataFrame]] = {name: [] for name in OUTCOMES}
     biased: list[dict[str, str]] = []
     for table in read:
         used = np.ones(len(table.frame), dtype=np.bool_)
         if not by_paradigm:
             used = pd.Series(table.item_ids).isin(kept).to_numpy(dtype=np.bool_)
         for name, cells in _of_table(table, used, biased, by_paradigm=by_paradigm):
-            made[name].append(cells)
-    joined = {name: pd.concat(found, ignore_index=True) if found else _NOTHING for name, found in made.items()}
+            created[name].append(cells)
+    joined = {name: pd.concat(result, ignore_index=True) if result else _NOTHING for name, result in created.items()}
     return _Cells(
         corpus=corpus,
         unit=PARADIGM if by_paradigm else "item",
@@ -190,12 +190,12 @@ def _of_table(
         known = delta[~np.isnan(delta)]
         if known.size < LEAST_UNITS or not np.ptp(known):
             continue
-        found = credits_of(scores)
+        result = credits_of(scores)
         outcomes = {"delta": delta / known.std(ddof=1)}
-        if found.is_biased:
+        if result.is_biased:
             biased.append({"model": table.model, "method": method})
         else:
-            outcomes["accuracy"] = found.credit[used]
+            outcomes["accuracy"] = result.credit[used]
         for name, values in outcomes.items():
             yield name, cells_of(values, units=units, method=method, model=table.model, phenomena=phenomena)
 
@@ -217,26 +217,26 @@ def _references(by_outcome: dict[str, pd.DataFrame]) -> dict[str, str]:
 def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for term in dict.fromkeys(x.term for x in fitted.effects):
-        mine = [x for x in fitted.effects if x.term == term]
-        for one, holm in zip(mine, corrected([x.p for x in mine]).holm, strict=True):
+        selected = [x for x in fitted.effects if x.term == term]
+        for entry, holm in zip(selected, corrected([x.p for x in selected]).holm, strict=True):
             rows.append(
                 {
                     "corpus": cells.corpus,
                     "outcome": outcome,
                     "term": term,
-                    "level": one.level,
-                    "versus": one.versus,
-                    "value": one.estimate.value,
-                    "low": one.estimate.low,
-                    "high": one.estimate.high,
-                    "df": one.degrees,
-                    "p": one.p,
+                    "level": entry.level,
+                    "versus": entry.versus,
+                    "value": entry.estimate.value,
+                    "low": entry.estimate.low,
+                    "high": entry.estimate.high,
+                    "df": entry.degrees,
+                    "p": entry.p,
                     "p_holm": holm,
-                    "n": one.estimate.n,
+                    "n": entry.estimate.n,
                     "n_items": cells.n_items,
                     "unit": cells.unit,
-                    "ci_method": one.estimate.method,
-                    "reason": one.estimate.reason,
+                    "ci_method": entry.estimate.method,
+                    "reason": entry.estimate.reason,
                 }
             )
     return rows
@@ -245,22 +245,23 @@ def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
 def _said(rows: pd.DataFrame, cells: _Cells) -> str:
     of = f", drawn from {cells.n_all:,}" if cells.n_items < cells.n_all else ""
     units = f"{rows['n'].max():,} {cells.unit}s" + (f" of {cells.n_items:,} items" if cells.unit == PARADIGM else of)
-    said = [f"**{cells.corpus}** ({units} as a sample)"]
+    texts = [f"**{cells.corpus}** ({units} as a sample)"]
     for outcome, part in rows.groupby("outcome", sort=False):
         if part["value"].isna().all():
-            said.append(f"{outcome}: {part['reason'].iloc[0]}")
+            texts.append(f"{outcome}: {part['reason'].iloc[0]}")
             continue
-        for term, mine in part.groupby("term", sort=False):
-            (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
-            differ = int((mine["p_holm"] < SIGNIFICANCE).sum())
+        for term, selected in part.groupby("term", sort=False):
+            (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
+            differ = int((selected["p_holm"] < SIGNIFICANCE).sum())
             versus = _versus(str(most["versus"]))
-            by = with_interval(most, sign=True, interval=len(mine) == 1)
-            said.append(
-                f"{outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: of {len(mine)} {_PLURAL[str(term)]}, "
+            by = with_interval(most, sign=True, interval=len(selected) == 1)
+            texts.append(
+                f"{outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: of {len(selected)} "
+                f"{_PLURAL[str(term)]}, "
                 f"{differ} differ from {versus} at {SIGNIFICANCE} (Holm); `{most['level']}` is furthest from it, "
                 f"by {by} {_UNITS[str(outcome)]}, Holm's {p_value(most['p_holm'])}"
             )
-    return ". ".join(said) + "." + (f" Accuracies: {cells.apart}" if cells.apart else "")
+    return ". ".join(texts) + "." + (f" Accuracies: {cells.apart}" if cells.apart else "")
 
 
 def _sample(term: str, cells: pd.DataFrame) -> str:

@@ -56,9 +56,11 @@ class ProbeScores:
     control: Mapping[str, FloatArray]
 
 
-def layer_rows(scores: ProbeScores | str, here: SummaryRow, *, n_layers: int, n_pairs: int) -> Iterator[dict[str, Any]]:
+def layer_rows(
+    scores: ProbeScores | str, current: SummaryRow, *, n_layers: int, n_pairs: int
+) -> Iterator[dict[str, Any]]:
     """Yield a group's rows in the table of layers: real labels and control task, every metric."""
-    names = {name: getattr(here, name) for name in ("model", "corpus", "group_by", "group")}
+    names = {name: getattr(current, name) for name in ("model", "corpus", "group_by", "group")}
     for layer in range(n_layers):
         for metric in METRICS:
             for control in (False, True):
@@ -81,11 +83,13 @@ def layer_rows(scores: ProbeScores | str, here: SummaryRow, *, n_layers: int, n_
                 }
 
 
-def summary_rows(scores: ProbeScores | str, here: SummaryRow, *, n_pairs: int, n_rows: int) -> Iterator[dict[str, Any]]:
+def summary_rows(
+    scores: ProbeScores | str, current: SummaryRow, *, n_pairs: int, n_rows: int
+) -> Iterator[dict[str, Any]]:
     """Yield what is said of all layers together; the embedding is not one of them."""
     for metric in METRICS:
         for name, estimate in _over_layers(metric, scores, n_pairs).items():
-            yield replace(here, metric=name).row(estimate, n_rows=n_rows)
+            yield replace(current, metric=name).row(estimate, n_rows=n_rows)
 
 
 def _over_layers(metric: str, scores: ProbeScores | str, n: int) -> dict[str, Estimate]:
@@ -176,13 +180,13 @@ def neuro_section(probed: Sequence[Probed]) -> Section:
     """
     if not probed:
         raise BankError("no probes to report; give at least one result of pairbank.probe")
-    layers = pd.concat([one.layers for one in probed], ignore_index=True)
-    summary = pd.concat([one.summary for one in probed], ignore_index=True)
+    layers = pd.concat([member.layers for member in probed], ignore_index=True)
+    summary = pd.concat([entry.summary for entry in probed], ignore_index=True)
     models = _a_line_a_model(probed)
     return Section(
         id="neuro",
         title="Neuro: probes of hidden states",
-        text="\n\n".join(_said(one.summary) for one in probed),
+        text="\n\n".join(_said(value.summary) for value in probed),
         answer=_answer(models) or _why_none(summary),
         main_table="models" if models["f1"].notna().any() else "",
         definitions=DEFINITIONS,
@@ -199,11 +203,11 @@ def _a_line_a_model(probed: Sequence[Probed]) -> pd.DataFrame:
     """Return the means over groups of every corpus and model, as the summary has them."""
     names = ("f1", "f1_chosen", "f1_control", "f1_selectivity", "accuracy")
     rows = []
-    for one in probed:
-        place, found = one.summary.iloc[0], _wholes(one.summary)
-        n = int(one.summary.loc[one.summary["metric"] == "f1", "n"].max())
+    for entry in probed:
+        place, result = entry.summary.iloc[0], _wholes(entry.summary)
+        n = int(entry.summary.loc[entry.summary["metric"] == "f1", "n"].max())
         row = {"model": place["model"], "corpus": place["corpus"], "pairs": n}
-        rows.append(row | found.reindex(list(names)).to_dict())
+        rows.append(row | result.reindex(list(names)).to_dict())
     return pd.DataFrame(rows)
 
 
@@ -231,12 +235,12 @@ def _answer(models: pd.DataFrame) -> str:
 def _why_none(summary: pd.DataFrame) -> str:
     """Say of which models and corpora there is no probe, and the reason of their groups."""
     groups = summary[(summary["metric"] == "f1") & summary["reason"].notna()]
-    own = groups[groups["group_by"] != "all"] if (groups["group_by"] != "all").any() else groups
-    reasons = " or ".join(dict.fromkeys(own["reason"])) or "no pairs"
+    own_values = groups[groups["group_by"] != "all"] if (groups["group_by"] != "all").any() else groups
+    reasons = " or ".join(dict.fromkeys(own_values["reason"])) or "no pairs"
     who = list(dict.fromkeys(summary["model"]))
     models = who[0] if len(who) == 1 else f"{len(who)} models"
     where = ", ".join(dict.fromkeys(summary["corpus"]))
-    n_groups = f"{len(own):,} groups" if len(own) > 1 else "1 group"
+    n_groups = f"{len(own_values):,} groups" if len(own_values) > 1 else "1 group"
     return html_as_text(f"No probe of {models} could be fitted on {where} ({n_groups}): {reasons}.")
 
 
@@ -247,8 +251,8 @@ def _corpora(models: pd.DataFrame) -> str:
 
 def _said(summary: pd.DataFrame) -> str:
     place = summary.iloc[0]
-    found = _wholes(summary)
-    means = found.reindex(["f1", "f1_chosen", "f1_control"])
+    result = _wholes(summary)
+    means = result.reindex(["f1", "f1_chosen", "f1_control"])
     if math.isnan(means["f1"]):
         reason = summary["reason"].dropna()
         return f"{place['corpus']} by {place['model']}: no probe ({reason.iloc[0] if len(reason) else 'no pairs'})."
@@ -263,13 +267,13 @@ def _said(summary: pd.DataFrame) -> str:
 
 def _figures(layers: pd.DataFrame) -> tuple[Figure, ...]:
     chosen = layers[(layers["metric"] == "f1") & layers["value"].notna()]
-    found = []
+    results = []
     for (corpus, model), part in chosen.groupby(["corpus", "model"], sort=False):
         by_layer = part.groupby(["control", "layer"], sort=True)["value"].mean().reset_index()
         by_layer["labels"] = by_layer["control"].map(CONTROL_NAMES)
         by_layer["low"] = by_layer["high"] = float("nan")
         n_groups = part["group"].nunique()
-        found.append(
+        results.append(
             Figure(
                 name=file_name("neuro", corpus, model),
                 caption=(
@@ -279,7 +283,7 @@ def _figures(layers: pd.DataFrame) -> tuple[Figure, ...]:
                 draw=partial(curves, by_layer, x="layer", series="labels", x_label="layer", y_label="F1"),
             )
         )
-    return tuple(found)
+    return tuple(results)
 
 
 DEFINITIONS = """\

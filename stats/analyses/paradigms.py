@@ -85,11 +85,11 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         for scores in read.choices.methods:
             if not scores.applies.any():
                 continue
-            found = credits_of(scores)
-            if found.is_biased:
+            result = credits_of(scores)
+            if result.is_biased:
                 biased.append({"model": table.model, "method": scores.layout.method})
             for column in COLUMNS:
-                rows += _rows(read, scores, found, column, earned)
+                rows += _rows(read, scores, result, column, earned)
     if not rows:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has scored items of two phenomena or paradigms; the overall "
@@ -135,8 +135,8 @@ def _rows(
         more = {"by_paper": by_paper, "first_option": found.first_option if by_paper else np.nan}
         for name, estimate in zip(names, estimates, strict=True):
             if estimate.n:
-                here = replace(place, group=name, metric=metric)
-                yield here.row(estimate, n_rows=estimate.n + excluded.get(name, 0)) | more
+                current = replace(place, group=name, metric=metric)
+                yield current.row(estimate, n_rows=estimate.n + excluded.get(name, 0)) | more
     if not found.is_biased:
         ids = np.array(pairs.item_ids, dtype=object)[applies]
         items = pd.DataFrame({"item_id": ids, "group": labels[codes[applies]], "credit": found.credit[applies]})
@@ -145,10 +145,10 @@ def _rows(
 
 def _over_models(earned: Sequence[_Earned]) -> pd.DataFrame:
     """Return each group's accuracy over models with a simultaneous interval, and whether it is below chance."""
-    found = []
-    for key in dict.fromkeys((one.corpus, one.column, one.method) for one in earned):
-        same = [one for one in earned if (one.corpus, one.column, one.method) == key]
-        each = pd.concat([one.items.assign(model=one.model) for one in same], ignore_index=True)
+    results = []
+    for key in dict.fromkeys((member.corpus, member.column, member.method) for member in earned):
+        same = [value for value in earned if (value.corpus, value.column, value.method) == key]
+        each = pd.concat([entry.items.assign(model=entry.model) for entry in same], ignore_index=True)
         sizes = each.groupby("group")["item_id"].nunique()
         each = each[each["group"].isin(sizes[sizes >= LEAST_ITEMS].index)]
         if each.empty:
@@ -160,7 +160,7 @@ def _over_models(earned: Sequence[_Earned]) -> pd.DataFrame:
         below = by_model[by_model["credit"] < CHANCE].groupby("group").size()
         n_models = by_model.groupby("group").size()
         part.insert(0, "group", [str(name) for name in names])
-        found.append(
+        results.append(
             part.assign(
                 corpus=key[0],
                 group_by=key[1],
@@ -169,7 +169,7 @@ def _over_models(earned: Sequence[_Earned]) -> pd.DataFrame:
                 n_models_below=below.reindex(names).fillna(0).to_numpy(),
             )
         )
-    joined = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=list(_TYPES))
+    joined = pd.concat(results, ignore_index=True) if results else pd.DataFrame(columns=list(_TYPES))
     return joined[list(_TYPES)].astype(_TYPES)
 
 
@@ -191,8 +191,8 @@ def extremes(credit: FloatArray, group: IntArray, n_groups: int) -> pd.DataFrame
         tested = gain_test(2 * credit[group == nth] - 1) if one.value < CHANCE else None
         p.append(1.0 if tested is None else tested.p_exact / 2)
     return pd.DataFrame({
-        "value": [one.value for one in estimates], "low": [one.low for one in estimates],
-        "high": [one.high for one in estimates], "n": [one.n for one in estimates],
+        "value": [entry.value for entry in estimates], "low": [estimate.low for estimate in estimates],
+        "high": [member.high for member in estimates], "n": [element.n for element in estimates],
         "p_below": p, "p_below_holm": corrected(p).holm,
     })  # fmt: skip
 
@@ -200,16 +200,16 @@ def extremes(credit: FloatArray, group: IntArray, n_groups: int) -> pd.DataFrame
 def _text(over: pd.DataFrame, *, apart: str) -> str:
     parts = []
     for (corpus, column), part in over.groupby(["corpus", "group_by"], sort=False):
-        said = list(dict.fromkeys(part["method"]))[:N_METHODS_SAID]
-        for method, mine in part[part["method"].isin(said)].groupby("method", sort=False):
-            ordered = mine.sort_values("value", kind="stable")
+        text = list(dict.fromkeys(part["method"]))[:N_METHODS_SAID]
+        for method, selected in part[part["method"].isin(text)].groupby("method", sort=False):
+            ordered = selected.sort_values("value", kind="stable")
             lowest = ", ".join(_low_said(row) for row in ordered.head(N_NAMED).to_dict("records"))
-            n_below = int((mine["p_below_holm"] < SIGNIFICANCE).sum())
-            n_models = int(mine["n_models"].max())
+            n_below = int((selected["p_below_holm"] < SIGNIFICANCE).sum())
+            n_models = int(selected["n_models"].max())
             average = "" if n_models == 1 else f" on average over {n_models} models"
             parts.append(
-                f"**{corpus}**, `{method}`: {len(mine):,} values of {column} with {LEAST_ITEMS} items or more; "
-                f"lowest{average}: {lowest}. {n_below:,} of {len(mine):,} "
+                f"**{corpus}**, `{method}`: {len(selected):,} values of {column} with {LEAST_ITEMS} items or more; "
+                f"lowest{average}: {lowest}. {n_below:,} of {len(selected):,} "
                 f"{'is' if n_below == 1 else 'are'} below chance{average} ({SIGNIFICANCE}, signs exchanged by item, "
                 "Holm)."
             )
@@ -256,13 +256,13 @@ def paradigm_figures(found: pd.DataFrame) -> Iterator[Figure]:
     marks = np.where(right["first_option"].notna(), f" {MARK}", "")
     for corpus, part in right.assign(model=right["model"] + marks).groupby("corpus", sort=False):
         column = "phenomenon" if "phenomenon" in set(part["group_by"]) else "paradigm"
-        mine = part[part["group_by"] == column]
-        if mine["model"].str.removesuffix(f" {MARK}").nunique() == 1:
-            marked = mine["method"] + np.where(mine["first_option"].notna(), f" {MARK}", "")
-            yield _heat_map(mine.assign(method=marked), str(corpus), column, across="method", title=str(corpus))
+        selected = part[part["group_by"] == column]
+        if selected["model"].str.removesuffix(f" {MARK}").nunique() == 1:
+            marked = selected["method"] + np.where(selected["first_option"].notna(), f" {MARK}", "")
+            yield _heat_map(selected.assign(method=marked), str(corpus), column, across="method", title=str(corpus))
             continue
-        for method in list(dict.fromkeys(mine["method"]))[:MOST_METHODS]:
-            of_method = mine[mine["method"] == method]
+        for method in list(dict.fromkeys(selected["method"]))[:MOST_METHODS]:
+            of_method = selected[selected["method"] == method]
             yield _heat_map(of_method, str(corpus), column, across="model", title=f"{corpus}\n{method}")
 
 

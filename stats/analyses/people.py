@@ -59,7 +59,7 @@ def text(correlations: pd.DataFrame, robust: pd.DataFrame, ceilings: pd.DataFram
     for corpus, part in whole.groupby("corpus", sort=False):
         n_pairs, n_models = sorted(set(part["n"])), part["model"].nunique()
         groups = sorted(part.groupby("method", sort=False), key=lambda group: -np.nan_to_num(group[1]["value"].max()))
-        said = "; ".join(_method_said(str(method), rows) for method, rows in groups)
+        message = "; ".join(_method_said(str(method), rows) for method, rows in groups)
         (ceiling,) = ceilings[ceilings["corpus"] == corpus].to_dict("records")
         most = (
             f"r could reach about {number(ceiling['ceiling_r'])} (an estimate)"
@@ -69,7 +69,7 @@ def text(correlations: pd.DataFrame, robust: pd.DataFrame, ceilings: pd.DataFram
         n_said = f"{n_pairs[0]:,}" if len(n_pairs) == 1 else f"{n_pairs[0]:,} to {n_pairs[-1]:,}"
         plural = "" if n_models == 1 else f", {n_models} models: smallest and largest r"
         parts.append(
-            f"**{html_as_text(str(corpus))}** ({n_said} rated pairs{plural}): {said}. "
+            f"**{html_as_text(str(corpus))}** ({n_said} rated pairs{plural}): {message}. "
             f"{_robust_said(part, robust)}Noise ceiling: {most}."
         )
     parts.append(
@@ -93,11 +93,11 @@ def _robust_said(rows: pd.DataFrame, robust: pd.DataFrame) -> str:
 
 
 def _method_said(method: str, rows: pd.DataFrame) -> str:
-    said = html_as_text(value_range(rows, ("model",)))
-    if said == "undefined":
+    message = html_as_text(value_range(rows, ("model",)))
+    if message == "undefined":
         return f"`{method}` undefined"
     no_interval = " (no interval)" if len(rows) == 1 and rows["low"].isna().all() else ""
-    return f"`{method}` r = {said}{no_interval}"
+    return f"`{method}` r = {message}{no_interval}"
 
 
 def answer(whole: pd.DataFrame) -> str:
@@ -106,16 +106,16 @@ def answer(whole: pd.DataFrame) -> str:
     Args:
         whole: Rows of the whole corpora.
     """
-    said = []
+    texts = []
     direct = whole[whole["method"] == DIRECT]
     for part, who in ((direct, "log P (`direct`)"), (whole[whole["method"] != DIRECT], "the other methods")):
         if part["value"].notna().any():
             middle = f"{number(float(part['value'].median()))} (median), " if len(part) > 2 else ""
-            said.append(f"by {who} r = {middle}{value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
-    if not said:
+            texts.append(f"by {who} r = {middle}{value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
+    if not texts:
         return "The differences of no method vary, so that none correlates with people's."
-    first, *others = said
-    more = "".join(f" {one[0].upper()}{one[1:]}." for one in others)
+    first, *others = texts
+    more = "".join(f" {other[0].upper()}{other[1:]}." for other in others)
     return html_as_text(f"Pearson r of a method's difference (good - bad) with people's: {first}.{more}")
 
 
@@ -291,8 +291,8 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
             bent = percentage_bend(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
             robust.append(replace(place, metric=ROBUST).row(bent, n_rows=rated.n_rows))
             if rated.has_bins(part.subset):
-                here = replace(place, metric="pearson_human")
-                binned += rows_by_bin(rated.pairs, rated.delta, rated.human_delta, here)
+                current = replace(place, metric="pearson_human")
+                binned += rows_by_bin(rated.pairs, rated.delta, rated.human_delta, current)
             choices += _same_choice(rated, place)
             if not part.subset:
                 ceilings.setdefault(place.corpus, _ceiling_row(part.choices))
@@ -351,9 +351,9 @@ def _rated(table: ScoredTable) -> Iterator[_Rated]:
 
 
 def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Iterator[dict[str, Any]]:
-    here = replace(place, metric="pearson_human")
+    current = replace(place, metric="pearson_human")
     paradigms = rated.pairs.paradigms
-    yield here.row(pearson(rated.delta, rated.human_delta, clusters=paradigms), n_rows=rated.n_rows)
+    yield current.row(pearson(rated.delta, rated.human_delta, clusters=paradigms), n_rows=rated.n_rows)
     distance = rated.pairs.numbers(EDIT_DISTANCE)
     known = ~np.isnan(distance)
     if known.sum() < _LEAST or is_filtered:
@@ -362,8 +362,10 @@ def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Ite
     x, y, of = rated.delta[known], rated.human_delta[known], paradigms[known]
     for name, rows in (("at most", kept.at_most), ("below", kept.below)):
         group = f"{name} the 75th percentile ({kept.limit:g})"
-        there = replace(here, group_by=EDIT_DISTANCE, group=f"{here.group}: {group}" if here.group else group)
-        yield there.row(pearson(x[rows], y[rows], clusters=of[rows]), n_rows=rated.n_rows)
+        present = replace(
+            current, group_by=EDIT_DISTANCE, group=f"{current.group}: {group}" if current.group else group
+        )
+        yield present.row(pearson(x[rows], y[rows], clusters=of[rows]), n_rows=rated.n_rows)
 
 
 _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_ties")
@@ -372,21 +374,21 @@ _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_t
 def _same_choice(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
     counts = choice_counts(rated.delta, rated.human_delta)
     cells = {name: getattr(counts, name) for name in _COUNTS}
-    here = replace(place, metric="kappa_human")
+    current = replace(place, metric="kappa_human")
     paradigms = rated.pairs.paradigms
-    yield here.row(cohens_kappa(rated.delta, rated.human_delta, clusters=paradigms), n_rows=rated.n_rows) | cells
-    here = replace(place, metric="raw_agreement_human")
+    yield current.row(cohens_kappa(rated.delta, rated.human_delta, clusters=paradigms), n_rows=rated.n_rows) | cells
+    current = replace(place, metric="raw_agreement_human")
     estimate = raw_agreement(rated.delta, rated.human_delta, clusters=paradigms)
-    yield here.row(estimate, n_rows=rated.n_rows) | cells
+    yield current.row(estimate, n_rows=rated.n_rows) | cells
 
 
 def _ceiling_row(table: ScoredTable) -> dict[str, Any]:
-    found = ceiling_of(table)
+    result = ceiling_of(table)
     return {
         "corpus": table.corpus,
-        "n": found.n,
-        "reliability": found.reliability,
-        "ceiling_r": found.ceiling_r,
-        "method": found.method,
-        "reason": found.reason,
+        "n": result.n,
+        "reliability": result.reliability,
+        "ceiling_r": result.ceiling_r,
+        "method": result.method,
+        "reason": result.reason,
     }

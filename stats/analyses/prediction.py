@@ -40,13 +40,13 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score p18 or news-2023"
         )
-    found = long_table(rows)
+    result = long_table(rows)
     return Section(
         id="prediction",
         title="Word prediction",
-        text=_text(found),
+        text=_text(result),
         definitions=DEFINITIONS,
-        tables={"prediction": found},
+        tables={"prediction": result},
         main_table="prediction",
         references=("Hu & Levy 2023: section 4.1, Figures 2 and 3",),
     )
@@ -62,12 +62,12 @@ def _rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
         if not applies.any():
             continue
         place = SummaryRow(method=layout.method, **words.place)
-        here = replace(place, metric="mean_logprob")
-        yield here.row(mean_of_items(logprob[applies]), n_rows=int(applies.sum()))
+        current = replace(place, metric="mean_logprob")
+        yield current.row(mean_of_items(logprob[applies]), n_rows=int(applies.sum()))
         both = applies & ~np.isnan(direct)
         if layout.method != DIRECT and both.any():
-            here = replace(place, versus=DIRECT, metric="pearson")
-            yield here.row(pearson(direct[both], logprob[both]), n_rows=int(applies.sum()))
+            current = replace(place, versus=DIRECT, metric="pearson")
+            yield current.row(pearson(direct[both], logprob[both]), n_rows=int(applies.sum()))
 
 
 def _text(found: pd.DataFrame) -> str:
@@ -75,12 +75,14 @@ def _text(found: pd.DataFrame) -> str:
     for corpus, part in found.groupby("corpus", sort=False):
         n_models = part["model"].nunique()
         over = "" if n_models == 1 else f", {n_models} models from lowest to highest"
-        said = []
-        for method, mine in part.groupby("method", sort=False):
-            mean = _ends(mine.loc[mine["metric"] == "mean_logprob", "value"])
-            r = _ends(mine.loc[mine["metric"] == "pearson", "value"].dropna())
-            said.append(f"`{method}` {mean} nats" + (f" (r with `direct` = {r})" if r else ""))
-        parts.append(f"**{corpus}** ({part['n'].max():,} items{over}), mean log P of the true word: {'; '.join(said)}.")
+        texts = []
+        for method, selected in part.groupby("method", sort=False):
+            mean = _ends(selected.loc[selected["metric"] == "mean_logprob", "value"])
+            r = _ends(selected.loc[selected["metric"] == "pearson", "value"].dropna())
+            texts.append(f"`{method}` {mean} nats" + (f" (r with `direct` = {r})" if r else ""))
+        parts.append(
+            f"**{corpus}** ({part['n'].max():,} items{over}), mean log P of the true word: {'; '.join(texts)}."
+        )
     return "\n\n".join(parts)
 
 

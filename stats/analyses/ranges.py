@@ -26,8 +26,8 @@ def wide(long: pd.DataFrame, *, column: str = "method", n_intervals: int = 3) ->
     for place, part in long.groupby(keys, sort=False):
         row: dict[str, Any] = {**dict(zip(keys, place, strict=True)), "n": _whole(part["n"])}
         for name in names:
-            mine = part[part[column] == name]
-            row[str(name)] = _cell_of(mine, interval=len(names) <= n_intervals)
+            selected = part[part[column] == name]
+            row[str(name)] = _cell_of(selected, interval=len(names) <= n_intervals)
         rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, "n", *map(str, names)])
 

@@ -130,9 +130,9 @@ def section_or_note(
     """
     analysis = analysis_named(name)
     facts: dict[str, Any] = {fact: options[fact] for fact in facts_read(analysis) if fact in options}
-    own = {option: value for option, value in options.items() if option not in facts}
+    own_values = {option: value for option, value in options.items() if option not in facts}
     try:
-        return analysis(tables, replace(context, **facts), **own)
+        return analysis(tables, replace(context, **facts), **own_values)
     except BankError as error:
-        said = f"`{name}` could not be computed: {error}."
-        return Section(id=name, title=name.replace("_", " ").capitalize(), text=said, reason=str(error))
+        message = f"`{name}` could not be computed: {error}."
+        return Section(id=name, title=name.replace("_", " ").capitalize(), text=message, reason=str(error))

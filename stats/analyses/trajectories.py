@@ -63,8 +63,8 @@ def amount_of(
     >>> amount_of("EN_50k@step-5", {"family": "EN_50k", "step": 5})
     ('EN_50k', 'step', 5.0)
     """
-    said = _NAME.fullmatch(name)
-    run = str(facts.get("family") or (said["run"] if said else name.split("@", maxsplit=1)[0]))
+    text = _NAME.fullmatch(name)
+    run = str(facts.get("family") or (text["run"] if text else name.split("@", maxsplit=1)[0]))
     for kind in UNITS:
         if isinstance(value := facts.get(kind), int | float):
             return run, kind, float(value)
@@ -72,9 +72,9 @@ def amount_of(
         for kind, declared in (("step", features.step), ("training_tokens", features.training_tokens)):
             if declared is not None:
                 return run, kind, float(declared)
-    if said:
-        kind = "training_words" if said["kind"] == "chck" else "step"
-        return run, kind, int(said["n"]) * _TIMES[said["times"]]
+    if text:
+        kind = "training_words" if text["kind"] == "chck" else "step"
+        return run, kind, int(text["n"]) * _TIMES[text["times"]]
     return None
 
 
@@ -84,13 +84,13 @@ def trajectories(tables: Sequence[ScoredFrame], features: Mapping[str, ModelFeat
     Raises:
         BankError: no such run, or a run with two checkpoints at one place.
     """
-    found: dict[tuple[str, str, str], list[tuple[float, ScoredFrame]]] = defaultdict(list)
+    results: dict[tuple[str, str, str], list[tuple[float, ScoredFrame]]] = defaultdict(list)
     for table in tables:
         place = amount_of(table.model, table.signature.get("model", {}), features.get(table.model))
         if place is not None:
-            found[place[0], table.corpus, place[1]].append((place[2], table))
+            results[place[0], table.corpus, place[1]].append((place[2], table))
     runs = []
-    for (run, corpus, kind), points in found.items():
+    for (run, corpus, kind), points in results.items():
         points.sort(key=lambda point: point[0])
         amounts = tuple(amount for amount, _ in points)
         if len(set(amounts)) < len(amounts):
@@ -124,19 +124,19 @@ def order_table(onsets: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFra
     ]
     if not rows:
         return pd.DataFrame()
-    found = pd.DataFrame(rows)
+    result = pd.DataFrame(rows)
     for name in ("onset", "mean"):
-        found[f"p_{name}_holm"] = corrected(found[f"p_{name}"]).holm
-    return found
+        result[f"p_{name}_holm"] = corrected(result[f"p_{name}"]).holm
+    return result
 
 
 def _pairs(corpus: str, method: str, part: pd.DataFrame, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     by_run = {str(run): rows.set_index("phenomenon") for run, rows in part.groupby("run", sort=False)}
-    for (one, x), (two, y) in itertools.combinations(by_run.items(), 2):
+    for (entry, x), (two, y) in itertools.combinations(by_run.items(), 2):
         both = x.index.intersection(y.index)
         if len(both) < LEAST_PHENOMENA:
             continue
-        row: dict[str, Any] = {"corpus": corpus, "method": method, "a": one, "b": two, "n_phenomena": len(both)}
+        row: dict[str, Any] = {"corpus": corpus, "method": method, "a": entry, "b": two, "n_phenomena": len(both)}
         for name, sign in (("onset", 1.0), ("mean", -1.0)):
             a, b = (table.loc[both, name].to_numpy(dtype=float) for table in (x, y))
             rho, p = rank_agreement(sign * np.nan_to_num(a, nan=np.inf), sign * np.nan_to_num(b, nan=np.inf), rng)
@@ -209,15 +209,15 @@ def above_chance(gains: FloatArray, paradigms: IntArray) -> FloatArray:
     [0.03125, 1.0]
     """
     right, wrong = ((gains * sign > 0).sum(axis=1) for sign in (1, -1))
-    found: FloatArray = np.where(right + wrong > 0, binom.sf(right - 1, right + wrong, 0.5), 1.0)
+    result: FloatArray = np.where(right + wrong > 0, binom.sf(right - 1, right + wrong, 0.5), 1.0)
     codes = draws(paradigms, gains.shape[1])
     if codes is None:
-        return found
+        return result
     errors = [standard_error(row, codes) for row in gains]
     over = [
         t.sf(row.mean() / error, codes.max()) if error > 0 else 0.0 for row, error in zip(gains, errors, strict=True)
     ]
-    return np.maximum(found, over)
+    return np.maximum(result, over)
 
 
 def learnt(trajectory: Trajectory, method: str) -> Learnt | None:
@@ -235,12 +235,12 @@ def learnt(trajectory: Trajectory, method: str) -> Learnt | None:
     if "phenomenon" in frame.columns and frame["phenomenon"].notna().any():
         names = frame["phenomenon"].astype(object)
         groups = {str(name): np.asarray(names == name) for name in sorted(names.dropna().unique())}
-    found = np.array([signs(np.array([delta[item] for item in ids])) for delta in deltas], dtype=np.float64)
+    result = np.array([signs(np.array([delta[item] for item in ids])) for delta in deltas], dtype=np.float64)
     paradigms = np.full(len(ids), -1)
     if PARADIGM in frame.columns:
         paradigms = pd.factorize(frame[PARADIGM])[0]
     return Learnt(
-        signs=found, groups=groups, n_left_out=n_seen - len(ids), paradigms=np.asarray(paradigms, dtype=np.int64)
+        signs=result, groups=groups, n_left_out=n_seen - len(ids), paradigms=np.asarray(paradigms, dtype=np.int64)
     )
 
 
@@ -249,11 +249,11 @@ def curve_rows(trajectory: Trajectory, method: str, known: Learnt) -> Iterator[d
     every = {ALL: np.ones(known.signs.shape[1], dtype=np.bool_)}
     place = {"run": trajectory.run, "corpus": trajectory.corpus, "method": method, "unit": trajectory.unit}
     for name, items in (every | known.groups).items():
-        mine = known.signs[:, items]
-        p_values = above_chance(mine, known.paradigms[items])
-        numbers = np.repeat(np.arange(len(mine)), mine.shape[1])
-        found = wilson_by_group(((mine + 1) / 2).ravel(), numbers, len(mine))
-        for amount, table, estimate, p in zip(trajectory.amounts, trajectory.tables, found, p_values, strict=True):
+        selected = known.signs[:, items]
+        p_values = above_chance(selected, known.paradigms[items])
+        numbers = np.repeat(np.arange(len(selected)), selected.shape[1])
+        result = wilson_by_group(((selected + 1) / 2).ravel(), numbers, len(selected))
+        for amount, table, estimate, p in zip(trajectory.amounts, trajectory.tables, result, p_values, strict=True):
             yield place | {
                 "phenomenon": name,
                 "amount": amount,
@@ -272,7 +272,7 @@ def onset_rows(trajectory: Trajectory, method: str, known: Learnt) -> Iterator[d
     groups = {name: items for name, items in known.groups.items() if items.sum() >= LEAST_ITEMS}
     for family in (every, groups):
         for name, items in family.items():
-            mine, paradigms = known.signs[:, items], known.paradigms[items]
+            selected, paradigms = known.signs[:, items], known.paradigms[items]
             yield {
                 "run": trajectory.run,
                 "corpus": trajectory.corpus,
@@ -280,10 +280,10 @@ def onset_rows(trajectory: Trajectory, method: str, known: Learnt) -> Iterator[d
                 "phenomenon": name,
                 "n": int(items.sum()),
                 "n_paradigms": 0 if paradigms.min() < 0 else int(np.unique(paradigms).size),
-                "first": float((mine[0].mean() + 1) / 2),
-                "last": float((mine[-1].mean() + 1) / 2),
-                "mean": float((mine.mean() + 1) / 2),
-                **_onsets(trajectory, mine, paradigms, alpha=ALPHA / len(family)),
+                "first": float((selected[0].mean() + 1) / 2),
+                "last": float((selected[-1].mean() + 1) / 2),
+                "mean": float((selected.mean() + 1) / 2),
+                **_onsets(trajectory, selected, paradigms, alpha=ALPHA / len(family)),
             }
 
 
@@ -333,9 +333,9 @@ def _words_said(words: pd.DataFrame) -> Iterator[str]:
             first, last = rows.iloc[0], rows.iloc[-1]
             goes.append(f"from {number(first['value'])} to {number(last['value'])} by `{method}`")
             if not np.isnan(last.get("r", np.nan)):
-                ends = (with_interval(one, "r", low="r_low", high="r_high") for one in (first, last))
+                ends = (with_interval(entry, "r", low="r_low", high="r_high") for entry in (first, last))
                 goes[-1] += f" (its r with `{DIRECT}` from {' to '.join(ends)})"
-        steps = " to ".join(number(one["amount"], digits=0) for one in (first, last))
+        steps = " to ".join(number(member["amount"], digits=0) for member in (first, last))
         yield (
             f"**{run}** on {corpus} ({int(last['n']):,} next words): from {last['unit']} {steps}, mean log P goes "
             f"{', and '.join(goes)}."
@@ -386,26 +386,28 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     words = pd.DataFrame([row for run in runs for row in word_rows(run)])
     if not onset and words.empty:
         raise BankError("no item has a difference, or a next word, by the same method at every checkpoint of a run")
-    found, when, order = pd.DataFrame(curve), pd.DataFrame(onset), pd.DataFrame()
-    said, more = [*_words_said(words)], list[str]()
-    n_words = len(said)
+    result, when, order = pd.DataFrame(curve), pd.DataFrame(onset), pd.DataFrame()
+    message, more = [*_words_said(words)], list[str]()
+    n_words = len(message)
     if onset:
         order = order_table(when, rng=context.rng)
-        said += [_run_said(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)]
+        message += [
+            _run_said(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)
+        ]
         more = [*_order_said(order), *_left_out_said(left_out), *_paradigms_said(when)]
-    text = "\n\n".join([*said, *more])
-    shown = {"onsets": when, "curves": found} if onset else {}
+    text = "\n\n".join([*message, *more])
+    shown = {"onsets": when, "curves": result} if onset else {}
     shown |= ({"order": order} if len(order) else {}) | ({"words": words} if len(words) else {})
     return Section(
         id="trajectories",
         title="What is learnt when",
         text=text,
-        answer="\n\n".join(said[: n_words + 1] if n_words else said[:1]),
+        answer="\n\n".join(message[: n_words + 1] if n_words else message[:1]),
         main_table="onsets" if onset else "words",
         draws=f"{N_PERMUTATIONS:,} permutations of phenomena" if len(order) else "",
         definitions=DEFINITIONS,
         tables=shown,
-        figures=(*_word_figures(words), *(_figures(found) if onset else ())),
+        figures=(*_word_figures(words), *(_figures(result) if onset else ())),
         references=(
             "Berger 1982, Technometrics 24:295-300: a claim that needs several tests",
             "Wilson 1927, JASA 22:209-212",
@@ -425,14 +427,14 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
     """Say how a run goes on all items, and of how many phenomena it is above chance for good."""
     whole = part[part["phenomenon"] == ALL].iloc[0]
     unit, corpus = str(whole["unit"]), str(whole["corpus"])
-    said = (
+    text = (
         f"**{run}** on {corpus}, `{method}`: accuracy goes from {_share(whole['first'])} at the first checkpoint to "
         f"{_share(whole['last'])} at {unit} {number(whole['last_checkpoint'], digits=0)} ({int(whole['n']):,} items). "
     )
-    said += _onset_said(whole, unit)
+    text += _onset_said(whole, unit)
     kinds = part[part["phenomenon"] != ALL]
     if kinds.empty:
-        return f"{said} No phenomenon has {LEAST_ITEMS} items or more."
+        return f"{text} No phenomenon has {LEAST_ITEMS} items or more."
     learnt_ones = kinds[kinds["onset"].notna()].sort_values("onset", kind="stable")
     over = int(kinds["onset_over_first"].notna().sum())
     names = ", ".join(
@@ -440,20 +442,20 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
     )
     more = f"; the earliest: {names}" if names else ""
     return (
-        f"{said}\n\nOf {len(kinds)} phenomena {len(learnt_ones)} are above chance for good by the last checkpoint, "
+        f"{text}\n\nOf {len(kinds)} phenomena {len(learnt_ones)} are above chance for good by the last checkpoint, "
         f"{over} better for good than at the first one (each claim corrected for {len(kinds)} phenomena){more}."
     )
 
 
 def _onset_said(row: pd.Series[Any], unit: str) -> str:
     if pd.isna(row["onset"]):
-        said = "It is not above chance for good by the last checkpoint"
+        text = "It is not above chance for good by the last checkpoint"
     else:
-        said = f"It is above chance for good from {unit} {number(row['onset'], digits=0)} on"
+        text = f"It is above chance for good from {unit} {number(row['onset'], digits=0)} on"
     if pd.isna(row["onset_over_first"]):
-        return f"{said}, and not better for good than at the first checkpoint."
+        return f"{text}, and not better for good than at the first checkpoint."
     return (
-        f"{said}, and better for good than at the first checkpoint from {number(row['onset_over_first'], digits=0)} on."
+        f"{text}, and better for good than at the first checkpoint from {number(row['onset_over_first'], digits=0)} on."
     )
 
 

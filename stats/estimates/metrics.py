@@ -177,8 +177,10 @@ def _probes() -> Iterator[Metric]:
             "control": (f"{score} of the best layer, labels exchanged at random within pairs", 0.0, 1.0),
             "selectivity": (f"{score} minus that of the control at the same layer", -1.0, 1.0),
         }
-        for end, (what, low, high) in kinds.items():
-            yield Metric(id=f"{name}_{end}", heading=f"{score} {end}", what=what, table="probes", low=low, high=high)
+        for end, (description, low, high) in kinds.items():
+            yield Metric(
+                id=f"{name}_{end}", heading=f"{score} {end}", what=description, table="probes", low=low, high=high
+            )
 
 
 METRICS: dict[str, Metric] = {metric.id: metric for metric in (*_ACCURACY, *_AGREEMENT, *_probes())}
@@ -205,7 +207,7 @@ def metrics_by_heading(table: Table) -> dict[str, tuple[str, ...]]:
     >>> metrics_by_heading("agreement")["Pearson r"]
     ('pearson', 'pearson_human', 'pearson_logprob')
     """
-    found: dict[str, tuple[str, ...]] = {}
+    results: dict[str, tuple[str, ...]] = {}
     for metric, heading in headings(table).items():
-        found[heading] = (*found.get(heading, ()), metric)
-    return found
+        results[heading] = (*results.get(heading, ()), metric)
+    return results

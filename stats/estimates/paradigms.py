@@ -43,12 +43,12 @@ def draws(clusters: ArrayLike | None, n_items: int) -> IntArray | None:
     """
     if clusters is None:
         return None
-    given = np.asarray(clusters, dtype=np.int64)
-    if given.shape != (n_items,):
-        raise BankError(f"clusters have shape {given.shape}; expected one paradigm per item, ({n_items},)")
-    if not n_items or given.min() < 0:
+    provided = np.asarray(clusters, dtype=np.int64)
+    if provided.shape != (n_items,):
+        raise BankError(f"clusters have shape {provided.shape}; expected one paradigm per item, ({n_items},)")
+    if not n_items or provided.min() < 0:
         return None
-    names, codes = np.unique(given, return_inverse=True)
+    names, codes = np.unique(provided, return_inverse=True)
     return np.asarray(codes, dtype=np.int64) if LEAST_PARADIGMS <= names.size < n_items else None
 
 

@@ -53,8 +53,8 @@ def share_of_items(credit: ArrayLike, *, clusters: ArrayLike | None = None, leve
     (0.75, 0.3006, 0.9544, 'wilson')
     """
     numbers = _credits(credit)
-    found = _share(numbers, np.ones_like(numbers), method=WILSON, level=level)
-    return share_over(found, numbers, draws(clusters, numbers.size))
+    result = _share(numbers, np.ones_like(numbers), method=WILSON, level=level)
+    return share_over(result, numbers, draws(clusters, numbers.size))
 
 
 def share_of_trials(
@@ -84,8 +84,8 @@ def share_of_trials(
     _, index = np.unique(labels, return_inverse=True)
     sums = np.bincount(index, weights=numbers).astype(np.float64)
     sizes = np.bincount(index).astype(np.float64)
-    found = _share(sums, sizes, method=CLUSTERED, level=level)
-    return share_over(found, numbers, draws(clusters, numbers.size))
+    result = _share(sums, sizes, method=CLUSTERED, level=level)
+    return share_over(result, numbers, draws(clusters, numbers.size))
 
 
 def mean_of_items(values: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
@@ -116,8 +116,8 @@ def mean_of_items(values: ArrayLike, *, clusters: ArrayLike | None = None, level
     if error <= 1e-12 * abs(mean):
         return without_interval(mean, f"every item gives {precise(mean)}", n=numbers.size, method=STUDENT, level=level)
     low, high = stats.t.interval(level, numbers.size - 1, loc=mean, scale=error)
-    found = Estimate(value=mean, low=float(low), high=float(high), n=numbers.size, method=STUDENT, level=level)
-    return mean_over(found, numbers, draws(clusters, numbers.size))
+    result = Estimate(value=mean, low=float(low), high=float(high), n=numbers.size, method=STUDENT, level=level)
+    return mean_over(result, numbers, draws(clusters, numbers.size))
 
 
 def wilson_bounds(

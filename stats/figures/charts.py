@@ -67,26 +67,26 @@ def curve_panels(
     """
     names, looks = levels(table, panel), line_looks(levels(table, series))
     with styled():
-        made, grid_of = _grid(len(names), height=2.3, n_below=len(looks))
+        created, grid_of = _grid(len(names), height=2.3, n_below=len(looks))
         for name, axes in zip(names, grid_of, strict=False):
             axes.set_title(heading(name, 24), fontsize=_SMALL + 0.5)
             grid(axes, axis="y")
             if zero:
                 reference(axes, y=0)
-            for nth, (kind, look) in enumerate(looks.items()):
+            for nth, (kind, style) in enumerate(looks.items()):
                 part = table[(table[panel] == name) & (table[series] == kind) & table["value"].notna()]
                 at = part[x].to_numpy(dtype=float)
                 if len(looks) <= MOST_BANDS:
                     at = at + _DODGE * float(np.ptp(table[x].to_numpy(dtype=float))) * (nth - (len(looks) - 1) / 2)
-                axes.plot(at, part["value"], label=label(kind), **look)
+                axes.plot(at, part["value"], label=label(kind), **style)
                 if len(looks) <= MOST_BANDS and part[["low", "high"]].notna().any(axis=None):
                     low, high = (part[end].to_numpy(dtype=float) for end in ("low", "high"))
-                    axes.vlines(at, low, high, color=look["color"], linewidth=0.8)
+                    axes.vlines(at, low, high, color=style["color"], linewidth=0.8)
             axes.tick_params(labelsize=_SMALL)
             axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
-        _name_axes(made, grid_of, x_label, y_label)
-        legend_below(made, grid_of[0], len(looks))
-    return made
+        _name_axes(created, grid_of, x_label, y_label)
+        legend_below(created, grid_of[0], len(looks))
+    return created
 
 
 def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
@@ -101,20 +101,20 @@ def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
     """
     names, looks = levels(points, "method"), line_looks(levels(points, "model"))
     with styled():
-        made, grid_of = _grid(len(names), height=2.5, n_below=len(looks))
-        made.suptitle(heading(title, int(10 * made.get_figwidth())), fontsize=10.5, x=0.01, ha="left")
+        created, grid_of = _grid(len(names), height=2.5, n_below=len(looks))
+        created.suptitle(heading(title, int(10 * created.get_figwidth())), fontsize=10.5, x=0.01, ha="left")
         for name, axes in zip(names, grid_of, strict=False):
             axes.set_title(heading(name, 24), fontsize=_SMALL + 0.5)
             reference(axes, diagonal=True)
             for (model, method), part in points.groupby(["model", "method"], sort=False):
                 if method == name:
-                    look = looks[model] | {"marker": "", "linewidth": 1.1}
-                    axes.plot(part["false_positive_rate"], part["true_positive_rate"], label=label(model), **look)
+                    style = looks[model] | {"marker": "", "linewidth": 1.1}
+                    axes.plot(part["false_positive_rate"], part["true_positive_rate"], label=label(model), **style)
             axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
             axes.tick_params(labelsize=_SMALL)
-        _name_axes(made, grid_of, "share of bad strings above", "share of good strings above the threshold")
-        legend_below(made, grid_of[0], len(looks))
-    return made
+        _name_axes(created, grid_of, "share of bad strings above", "share of good strings above the threshold")
+        legend_below(created, grid_of[0], len(looks))
+    return created
 
 
 def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
@@ -130,17 +130,17 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
     corpora, methods = levels(table, "corpus"), levels(table, "method")
     one_model = table["model"].nunique() == 1
     with styled():
-        made = drawing(DOUBLE, 1.2 + 0.14 * len(corpora) * max(2, len(methods)))
-        axes = made.add_subplot(xlabel=x_label)
+        created = drawing(DOUBLE, 1.2 + 0.14 * len(corpora) * max(2, len(methods)))
+        axes = created.add_subplot(xlabel=x_label)
         grid(axes, axis="x")
         reference(axes, x=0.5, dashed=True)
-        for nth, (method, look) in enumerate(line_looks(methods).items()):
+        for nth, (method, style) in enumerate(line_looks(methods).items()):
             part = table[(table["method"] == method) & table["value"].notna()]
             step = 0 if len(methods) == 1 else (nth / (len(methods) - 1) - 0.5) * 0.66
             at = np.array([corpora.index(corpus) for corpus in part["corpus"]], dtype=float) + step
             value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
             error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None)) if one_model else None
-            marks: dict[str, Any] = look | {"linestyle": "none", "markersize": 4.5, "alpha": 1 if one_model else 0.65}
+            marks: dict[str, Any] = style | {"linestyle": "none", "markersize": 4.5, "alpha": 1 if one_model else 0.65}
             axes.errorbar(value, at, xerr=error, elinewidth=1.3, label=label(method), **marks)
             for x, y, model in () if one_model else zip(value, at, part["model"], strict=True):
                 number_of = levels(table, "model").index(model) + 1
@@ -152,8 +152,8 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
         axes.set_yticks(range(len(corpora)), [label(name) for name in corpora])
         axes.set_ylim(len(corpora) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
-        legend_below(made, axes, len(methods))
-    return made
+        legend_below(created, axes, len(methods))
+    return created
 
 
 def distributions(table: pd.DataFrame) -> Drawing:
@@ -167,17 +167,17 @@ def distributions(table: pd.DataFrame) -> Drawing:
     """
     models, methods = levels(table, "model"), levels(table, "method")
     with styled():
-        made = drawing(max(SINGLE, 0.4 + 1.5 * len(methods)), 0.7 + 1.35 * len(models))
+        created = drawing(max(SINGLE, 0.4 + 1.5 * len(methods)), 0.7 + 1.35 * len(models))
         for row, model in enumerate(models):
             for column, method in enumerate(methods):
-                axes = made.add_subplot(len(models), len(methods), row * len(methods) + column + 1)
+                axes = created.add_subplot(len(models), len(methods), row * len(methods) + column + 1)
                 _histogram(axes, table[(table["model"] == model) & (table["method"] == method)])
                 if row == 0:
                     axes.set_title(heading(method, 17), fontsize=_SMALL)
                 if column == 0:
                     axes.set_ylabel(heading(model, 22), fontsize=_SMALL - 1)
-        legend_below(made, made.axes[0], 2)
-    return made
+        legend_below(created, created.axes[0], 2)
+    return created
 
 
 def _histogram(axes: Axes, part: pd.DataFrame) -> None:
@@ -195,8 +195,8 @@ def _grid(n_panels: int, *, height: float, n_below: int) -> tuple[Drawing, list[
     n_columns = min(3, n_panels)
     n_rows = -(-n_panels // n_columns)
     width = DOUBLE if n_columns > 1 else SINGLE + 1.2
-    made = drawing(width, 0.7 + height * n_rows + 0.17 * -(-n_below // 3))
-    return made, list(_axes(made, n_panels, n_rows, n_columns))
+    created = drawing(width, 0.7 + height * n_rows + 0.17 * -(-n_below // 3))
+    return created, list(_axes(created, n_panels, n_rows, n_columns))
 
 
 def _name_axes(made: Drawing, grid_of: list[Axes], x_label: str, y_label: str) -> None:
@@ -243,16 +243,16 @@ def intervals(
     names, kinds = levels(table, rows), levels(table, series)
     alone = not table[[rows, series]].drop_duplicates().duplicated(rows).any()
     with styled():
-        made = drawing(DOUBLE, 1.1 + 0.3 * len(names) * (1.0 if alone else max(1.0, 0.62 * len(kinds))))
-        axes = made.add_subplot(title=heading(title), xlabel=x_label)
+        created = drawing(DOUBLE, 1.1 + 0.3 * len(names) * (1.0 if alone else max(1.0, 0.62 * len(kinds))))
+        axes = created.add_subplot(title=heading(title), xlabel=x_label)
         grid(axes, axis="x")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
             at = np.array([names.index(name) for name in part[rows]]) + (0 if alone else _offset(nth, len(kinds)))
             value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
             error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
-            look = series_look(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
-            axes.errorbar(value, at, xerr=error, **look)
+            style = series_look(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
+            axes.errorbar(value, at, xerr=error, **style)
         _chance_line(axes, chance)
         if zero:
             axes.axvline(0, color=INK, linewidth=1.2)
@@ -264,8 +264,8 @@ def intervals(
         if limits:  # a mark at an end is seen whole
             room = 0.02 * (limits[1] - limits[0])
             axes.set_xlim(limits[0] - room, limits[1] + room)
-        legend(made, axes, len(kinds))
-    return made
+        legend(created, axes, len(kinds))
+    return created
 
 
 def heat_map(
@@ -294,8 +294,8 @@ def heat_map(
     n_rows, n_columns = values.shape
     with styled():
         longest = max(len(label(name)) for name in matrix.columns)
-        made = drawing(max(SINGLE, 2.2 + 0.62 * n_columns), 0.5 + 0.05 * longest + max(1.3, 0.36 * n_rows))
-        axes = made.add_subplot(title=heading(title, 24))
+        created = drawing(max(SINGLE, 2.2 + 0.62 * n_columns), 0.5 + 0.05 * longest + max(1.3, 0.36 * n_rows))
+        axes = created.add_subplot(title=heading(title, 24))
         image = axes.imshow(
             values, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=limits[0], vmax=limits[1], aspect="auto"
         )
@@ -304,8 +304,8 @@ def heat_map(
         axes.set_yticks(range(n_rows), [label(r) for r in matrix.index])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        made.colorbar(image, ax=axes, label=value_label, shrink=0.8).outline.set_visible(False)
-    return made
+        created.colorbar(image, ax=axes, label=value_label, shrink=0.8).outline.set_visible(False)
+    return created
 
 
 def write_cells(axes: Axes, values: FloatArray, colours: FloatArray, *, size: float) -> None:
@@ -349,20 +349,20 @@ def curves(
     """
     kinds = levels(table, series)
     with styled():
-        made = drawing(DOUBLE, 3.6)
-        axes = made.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
+        created = drawing(DOUBLE, 3.6)
+        axes = created.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
         grid(axes, axis="y")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
-            look = series_look(nth)
-            axes.plot(part[x], part["value"], markersize=4.5, label=label(kind), **look)
+            style = series_look(nth)
+            axes.plot(part[x], part["value"], markersize=4.5, label=label(kind), **style)
             if part[["low", "high"]].notna().any(axis=None):
                 low, high = (part[name].to_numpy(dtype=float) for name in ("low", "high"))
-                axes.fill_between(part[x], low, high, color=look["color"], alpha=0.15, linewidth=0)
+                axes.fill_between(part[x], low, high, color=style["color"], alpha=0.15, linewidth=0)
         axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
         reference(axes, y=chance, dashed=bool(chance))
-        legend(made, axes, len(kinds))
-    return made
+        legend(created, axes, len(kinds))
+    return created
 
 
 def roc_curves(
@@ -380,20 +380,20 @@ def roc_curves(
     """
     if not found:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
-    said = {name: f"{label(name)}: {number(areas[name])}" if areas else label(name) for name in found}
+    texts = {name: f"{label(name)}: {number(areas[name])}" if areas else label(name) for name in found}
     with styled():
-        made = drawing(SINGLE + 1.3, SINGLE + 1)
-        axes = made.add_subplot(
+        created = drawing(SINGLE + 1.3, SINGLE + 1)
+        axes = created.add_subplot(
             title=heading(title),
             xlabel="share of bad strings above the threshold",
             ylabel="share of good strings above",
         )
         reference(axes, diagonal=True, dashed=True)
         for nth, (name, (false_share, true_share)) in enumerate(found.items()):
-            axes.plot(false_share, true_share, color=COLOURS[nth % len(COLOURS)], label=said[name])
+            axes.plot(false_share, true_share, color=COLOURS[nth % len(COLOURS)], label=texts[name])
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.legend(loc="lower right")
-    return made
+    return created
 
 
 def _offset(nth: int, n_series: int) -> float:

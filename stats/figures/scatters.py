@@ -99,9 +99,9 @@ def scatter_cells(
         longest = max(len(label(head)) for head in heads)
         height = 0.7 + 0.045 * longest + max(_LEAST_TALL, 0.75 * wide) * len(lines)
         width = max(SINGLE, 1.6 + wide * len(heads))
-        made = drawing(width, height)
+        created = drawing(width, height)
         across_said = heading(f"in each cell, across: {x_label}", int(9 * width))
-        axes = made.add_subplot(xlabel=across_said, ylabel=f"up: {y_label}")
+        axes = created.add_subplot(xlabel=across_said, ylabel=f"up: {y_label}")
         for nth in range(len(heads) + 1):
             axes.axvline(nth, color=FAINT, linewidth=0.8)
         for nth in range(len(lines) + 1):
@@ -125,9 +125,9 @@ def scatter_cells(
             r = part["r"].iloc[0] if "r" in part else _r(x, y)
             axes.text(column + 0.05, row + 0.06, r, fontsize=6.5, va="top", color=INK)
         n_most = max(part.size for part in across)
-        look: dict[str, Any] = {"c": COLOURS[0], "s": 2.5, "linewidths": 0}
-        look["alpha"] = float(np.clip(9 / np.sqrt(n_most), 0.15, 0.85))
-        axes.scatter(np.concatenate(across), np.concatenate(down), rasterized=True, **look)
+        style: dict[str, Any] = {"c": COLOURS[0], "s": 2.5, "linewidths": 0}
+        style["alpha"] = float(np.clip(9 / np.sqrt(n_most), 0.15, 0.85))
+        axes.scatter(np.concatenate(across), np.concatenate(down), rasterized=True, **style)
         axes.set(xlim=(0, len(heads)), ylim=(len(lines), 0))
         axes.xaxis.tick_top()
         axes.set_xticks(
@@ -138,7 +138,7 @@ def scatter_cells(
         axes.spines[:].set_visible(False)
         axes.xaxis.label.set_fontsize(8.5)
         axes.yaxis.label.set_fontsize(8.5)
-    return made
+    return created
 
 
 def _scaled(values: FloatArray) -> FloatArray:
@@ -197,25 +197,25 @@ def scatter(
     if points.empty:
         raise BankError(f"{title or y_label}: no point to draw")
     with styled():
-        made = drawing(SINGLE + 1.9, SINGLE + 0.9)
-        axes = made.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
+        created = drawing(SINGLE + 1.9, SINGLE + 0.9)
+        axes = created.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
         if signs:
             reference(axes, x=0, y=0)
         for nth, kind in enumerate(kinds):
             part = points if kind is None else points[points[series] == kind]
-            look: dict[str, Any] = {"c": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
-            look |= {
+            style: dict[str, Any] = {"c": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
+            style |= {
                 "s": 18,
                 "alpha": _opacity(len(points)),
                 "linewidths": 0,
                 "rasterized": len(points) > _MOST_VECTOR_POINTS,
             }
-            axes.scatter(part[x], part[y], label=label(kind), **look)
+            axes.scatter(part[x], part[y], label=label(kind), **style)
         if line is not None:
             ends = np.array([points[x].min(), points[x].max()])
             axes.plot(ends, line[0] + line[1] * ends, color=INK, linewidth=1.2, linestyle="--", scaley=False)
-        legend(made, axes, len(kinds))
-    return made
+        legend(created, axes, len(kinds))
+    return created
 
 
 def scatter_grid(
@@ -255,25 +255,25 @@ def scatter_grid(
     n_rows = -(-len(panels) // n_columns)
     n_points = max(len(points) for points in panels.values())
     with styled():
-        made = drawing(DOUBLE if n_columns > 1 else 5.4, 0.9 + (5.4 / n_columns if n_columns > 1 else 3.6) * n_rows)
+        created = drawing(DOUBLE if n_columns > 1 else 5.4, 0.9 + (5.4 / n_columns if n_columns > 1 else 3.6) * n_rows)
         for nth, (name_of_panel, table) in enumerate(panels.items()):
             points = table.dropna(subset=[x, y])
-            axes = made.add_subplot(n_rows, n_columns, nth + 1)
+            axes = created.add_subplot(n_rows, n_columns, nth + 1)
             axes.set_title(heading(name_of_panel, 64 // n_columns), fontsize=8)
             axes.tick_params(labelsize=7.5)
             axes.set_xlabel(x_label if nth + n_columns >= len(panels) else "", fontsize=8)
             axes.set_ylabel("" if nth % n_columns else y_label, fontsize=8)
             for place, name in enumerate(names):
                 part = points[points[series] == name]
-                look: dict[str, Any] = {"c": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
-                look |= {"s": 10, "alpha": _opacity(n_points), "linewidths": 0}
-                axes.scatter(part[x], part[y], label=label(name), rasterized=n_points > 500, **look)
+                style: dict[str, Any] = {"c": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+                style |= {"s": 10, "alpha": _opacity(n_points), "linewidths": 0}
+                axes.scatter(part[x], part[y], label=label(name), rasterized=n_points > 500, **style)
             if zero:
                 axes.axhline(0, color=CHANCE, linewidth=0.8)
                 axes.axvline(0, color=CHANCE, linewidth=0.8)
             _lines(axes, points, x=x, line=(lines or {}).get(name_of_panel), is_diagonal=name_of_panel in diagonal)
-        legend(made, made.axes[0], len(names))
-    return made
+        legend(created, created.axes[0], len(names))
+    return created
 
 
 def _lines(axes: Axes, points: pd.DataFrame, *, x: str, line: tuple[float, float] | None, is_diagonal: bool) -> None:
@@ -315,10 +315,10 @@ def scatter_panels(
     n_columns = min(4, len(names))
     n_rows = -(-len(names) // n_columns)
     with styled():
-        made = drawing(SINGLE if n_columns == 1 else min(DOUBLE, 2.3 * n_columns), 0.6 + 2.1 * n_rows)
+        created = drawing(SINGLE if n_columns == 1 else min(DOUBLE, 2.3 * n_columns), 0.6 + 2.1 * n_rows)
         for nth, name in enumerate(names):
             part = points[points[panel] == name]
-            axes = made.add_subplot(n_rows, n_columns, nth + 1)
+            axes = created.add_subplot(n_rows, n_columns, nth + 1)
             n = part["n"].iloc[0] if "n" in part else len(part)
             n_said = f"\nn = {n:,}" if with_n else ""
             axes.set_title(f"{heading(name, 22)}{n_said}", fontsize=8, fontweight="normal")
@@ -326,13 +326,13 @@ def scatter_panels(
                 reference(axes, x=0, y=0)
             else:
                 reference(axes, diagonal=True)
-            look: dict[str, Any] = {"c": COLOURS[0], "s": 7, "linewidths": 0, "alpha": _opacity(len(part))}
-            axes.scatter(part[x], part[y], rasterized=len(points) > _MOST_VECTOR_POINTS, **look)
+            style: dict[str, Any] = {"c": COLOURS[0], "s": 7, "linewidths": 0, "alpha": _opacity(len(part))}
+            axes.scatter(part[x], part[y], rasterized=len(points) > _MOST_VECTOR_POINTS, **style)
             axes.tick_params(labelsize=7.5)
             axes.locator_params(nbins=4)
-        made.supxlabel(x_label, fontsize=9)
-        made.supylabel(y_label, fontsize=9)
-    return made
+        created.supxlabel(x_label, fontsize=9)
+        created.supylabel(y_label, fontsize=9)
+    return created
 
 
 def _opacity(n_points: int) -> float:
@@ -383,8 +383,8 @@ def specification_curve(
     n_gaps = len({name for name, _ in rows})
     below = 0.16 * (len(rows) + 0.6 * n_gaps)
     with styled():
-        made = drawing(DOUBLE, 2.8 + below)
-        upper, *others = made.subplots(
+        created = drawing(DOUBLE, 2.8 + below)
+        upper, *others = created.subplots(
             2 if rows else 1, 1, sharex=True, squeeze=False, height_ratios=[2.5, max(below, 0.3)] if rows else None
         )[:, 0]
         upper.set(title=heading(title, 80), ylabel=y_label)
@@ -392,7 +392,7 @@ def specification_curve(
         for lower in others:
             _matrix(lower, shown, rows)
         (others or [upper])[-1].set_xlabel("specification, sorted by its estimate")
-    return made
+    return created
 
 
 def _curve(axes: Axes, shown: pd.DataFrame, null: float) -> None:

@@ -53,15 +53,19 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
     """
     for (corpus, subset, distance), part in binned.groupby(["corpus", "subset", "group_by"], sort=False):
         methods = list(dict.fromkeys(part["method"]))[:MOST_SERIES]
-        mine = part[part["method"].isin(methods)]
-        if not mine["value"].notna().any():
+        selected = part[part["method"].isin(methods)]
+        if not selected["value"].notna().any():
             continue
-        what, where, n_models = str(distance).replace("_", " "), place_said(corpus, subset), mine["model"].nunique()
-        look: dict[str, Any] = {"x": "bin_median", "x_label": f"{what} (median of bin)", "y_label": y_label}
+        description, where, n_models = (
+            str(distance).replace("_", " "),
+            place_said(corpus, subset),
+            selected["model"].nunique(),
+        )
+        style: dict[str, Any] = {"x": "bin_median", "x_label": f"{description} (median of bin)", "y_label": y_label}
         if n_models == 1:
-            draw = partial(curves, mine, series="method", title=where, chance=0, **look)
+            draw = partial(curves, selected, series="method", title=where, chance=0, **style)
         else:
-            draw = partial(curve_panels, mine, panel="method", series="model", zero=True, **look)
+            draw = partial(curve_panels, selected, panel="method", series="model", zero=True, **style)
         lines = "" if n_models == 1 else f" A line is one of {n_models} models."
         bands = (
             f" {'Bands' if n_models == 1 else 'Vertical lines'} are 95% intervals." if n_models <= MOST_BANDS else ""
@@ -69,8 +73,8 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
         yield Figure(
             name=file_name(section, "bins", where, distance),
             caption=(
-                f"{y_label} within bins of equal size by the {what} of the two sides, at each bin's median "
-                f"({where}, {n_said(mine['n'])} a bin).{lines}{bands}"
+                f"{y_label} within bins of equal size by the {description} of the two sides, at each bin's median "
+                f"({where}, {n_said(selected['n'])} a bin).{lines}{bands}"
             ),
             draw=draw,
         )

@@ -151,13 +151,13 @@ def reference(
         diagonal: Whether a line joins the points where both coordinates are equal.
         dashed: For chance.
     """
-    look: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": "--" if dashed else "-", "zorder": 1.5}
+    style: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": "--" if dashed else "-", "zorder": 1.5}
     if x is not None:
-        axes.axvline(x, **look)
+        axes.axvline(x, **style)
     if y is not None:
-        axes.axhline(y, **look)
+        axes.axhline(y, **style)
     if diagonal:
-        axes.axline((0, 0), slope=1, **look)
+        axes.axline((0, 0), slope=1, **style)
 
 
 def line_looks(names: Sequence[Any]) -> dict[Any, dict[str, Any]]:

@@ -151,8 +151,8 @@ def decided_accuracy(
     >>> round(found.value, 4), found.n
     (0.6667, 2)
     """
-    found = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.correct)), list(layout.correct)]
-    return _share_of_trials(found, clusters, level=level)
+    result = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.correct)), list(layout.correct)]
+    return _share_of_trials(result, clusters, level=level)
 
 
 def decided_position_bias(
@@ -202,21 +202,21 @@ def chosen_options(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
             f"{layout.method}: log-probabilities have shape {numbers.shape}; expected (items, {shape[0]}, "
             f"{shape[1]}): use layout.reshape()"
         )
-    one = layout.asked == "one"
-    asked = ~np.isnan(numbers).all(axis=-1) if one else np.ones(numbers.shape[:2], dtype=np.bool_)
-    refuse_non_finite(numbers[asked] if one else numbers, name=f"{layout.method}_logprobs")
+    entry = layout.asked == "one"
+    requested = ~np.isnan(numbers).all(axis=-1) if entry else np.ones(numbers.shape[:2], dtype=np.bool_)
+    refuse_non_finite(numbers[requested] if entry else numbers, name=f"{layout.method}_logprobs")
     top = is_tie(numbers - numbers.max(axis=-1, keepdims=True)).astype(np.float64)
     chosen = np.full(numbers.shape, np.nan)
-    chosen[asked] = top[asked] / top[asked].sum(axis=-1, keepdims=True)
+    chosen[requested] = top[requested] / top[requested].sum(axis=-1, keepdims=True)
     return chosen
 
 
 def _share_of_trials(trials: FloatArray, clusters: ArrayLike | None, *, level: float) -> Estimate:
     """Return the mean of an (items, presentations) array, NaN left out; the items are the clusters of the interval."""
     items = np.repeat(np.arange(trials.shape[0]), trials.shape[1])
-    asked = ~np.isnan(trials.ravel())
-    of_trial = None if clusters is None else np.asarray(clusters)[items[asked]]
-    return share_of_trials(trials.ravel()[asked], items[asked], clusters=of_trial, level=level)
+    requested = ~np.isnan(trials.ravel())
+    of_trial = None if clusters is None else np.asarray(clusters)[items[requested]]
+    return share_of_trials(trials.ravel()[requested], items[requested], clusters=of_trial, level=level)
 
 
 def balanced_accuracy(

@@ -82,9 +82,9 @@ def pearson(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, le
     without = left_xy / np.sqrt(left_x * left_y)
     if np.abs(without).max() >= 1 - 1e-12:
         return without_interval(value, "r is exactly +-1 without one of the items", **report)
-    found = _on_z_scale(value, deleted(np.arctanh(without)), method=JACKKNIFE, level=level)
+    result = _on_z_scale(value, deleted(np.arctanh(without)), method=JACKKNIFE, level=level)
     codes = draws(clusters, first.size)
-    return found if codes is None else on_z_scale(found, _without_paradigms(a, b, codes), codes)
+    return result if codes is None else on_z_scale(result, _without_paradigms(a, b, codes), codes)
 
 
 def spearman(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
@@ -125,11 +125,11 @@ def spearman(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, l
     joint = a * b + above_x.sums(b) + above_y.sums(a)
     spread = a * a + 2 * above_x.sums(a) + b * b + 2 * above_y.sums(b)
     shifts = (joint - joint.mean() - value / 2 * (spread - spread.mean())) / (1 - value**2)
-    found = _on_z_scale(value, shifts, method=INFLUENCE, level=level)
+    result = _on_z_scale(value, shifts, method=INFLUENCE, level=level)
     if (codes := draws(clusters, first.size)) is None:
-        return found
+        return result
     n = int(codes.max()) + 1
-    return on_z_scale(found, np.asarray(np.bincount(codes, weights=shifts) * math.sqrt(n / (n - 1))), codes)
+    return on_z_scale(result, np.asarray(np.bincount(codes, weights=shifts) * math.sqrt(n / (n - 1))), codes)
 
 
 def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
@@ -170,9 +170,9 @@ def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = 
 
     with np.errstate(invalid="ignore", divide="ignore"):
         parts = shifts(np.arange(first.size) % GROUPS)
-        found = replace(_on_z_scale(value, parts, method=GROUPED, level=level), n=first.size)
+        result = replace(_on_z_scale(value, parts, method=GROUPED, level=level), n=first.size)
         codes = draws(clusters, first.size)
-        return found if codes is None else on_z_scale(found, shifts(codes), codes)
+        return result if codes is None else on_z_scale(result, shifts(codes), codes)
 
 
 def _without_paradigms(x: FloatArray, y: FloatArray, codes: IntArray) -> FloatArray:
@@ -271,8 +271,8 @@ def cohens_kappa(
     smoothed = kappa_of(counts + _PSEUDO)
     half = NormalDist().inv_cdf((1 + level) / 2) * smoothed.standard_error / (1 - smoothed.value**2)
     low, high = (math.tanh(math.atanh(smoothed.value) + side * half) for side in (-1, 1))
-    found = Estimate(value=value, low=min(low, value), high=max(high, value), **report)
-    return found if codes is None else on_z_scale(found, _kappa_without_paradigms(a, b, codes), codes)
+    result = Estimate(value=value, low=min(low, value), high=max(high, value), **report)
+    return result if codes is None else on_z_scale(result, _kappa_without_paradigms(a, b, codes), codes)
 
 
 def _kappa_without_paradigms(a: BoolArray, b: BoolArray, codes: IntArray) -> FloatArray:
@@ -281,7 +281,7 @@ def _kappa_without_paradigms(a: BoolArray, b: BoolArray, codes: IntArray) -> Flo
     n = int(codes.max()) + 1
     counts = np.bincount(4 * codes + cell, minlength=4 * n).reshape(n, 2, 2).astype(np.float64)
     left = counts.sum(axis=0) - counts + _PSEUDO
-    return deleted(np.arctanh([kappa_of(one).value for one in left]))
+    return deleted(np.arctanh([kappa_of(entry).value for entry in left]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,8 +105,8 @@ def partial_correlation(
     basis, _ = np.linalg.qr(np.column_stack([np.ones(a.size), z]))
     leverage = (basis**2).sum(axis=1)
     weight = (a.size / (a.size - 1)) ** 0.25 * (1 - leverage).clip(1e-9) ** -0.75
-    found = jackknifed_r(value, u, v, weight, np.arange(a.size), level=level, lost=2 + z.shape[1])
-    return _over_paradigms(found, u, v, weight, draws(clusters, a.size))
+    result = jackknifed_r(value, u, v, weight, np.arange(a.size), level=level, lost=2 + z.shape[1])
+    return _over_paradigms(result, u, v, weight, draws(clusters, a.size))
 
 
 def _over_paradigms(
@@ -160,8 +160,8 @@ def within_correlation(
     value = _r(u, v)
     rows_of_subject = frame.groupby("subject")["x"].transform("size").to_numpy(dtype=np.float64)
     weight = rows_of_subject / (rows_of_subject - 1).clip(1)
-    found = jackknifed_r(value, u, v, weight, item, level=level, lost=2)
-    return _over_paradigms(found, u, v, weight, draws(clusters, a.size))
+    result = jackknifed_r(value, u, v, weight, item, level=level, lost=2)
+    return _over_paradigms(result, u, v, weight, draws(clusters, a.size))
 
 
 def p_of_all(r2: float, *, n: int, n_predictors: int) -> float:
@@ -200,8 +200,8 @@ def p_over_paradigms(outcome: ArrayLike, predictors: Mapping[str, ArrayLike], cl
     design = np.column_stack([np.ones(y.size), *columns])
     whole, moments = design.T @ design, design.T @ y
     left = []
-    for one in range(n):
-        rows = codes == one
+    for entry in range(n):
+        rows = codes == entry
         rest = whole - design[rows].T @ design[rows]
         left.append(np.linalg.lstsq(rest, moments - design[rows].T @ y[rows], rcond=None)[0][1:])
     slopes = np.linalg.lstsq(whole, moments, rcond=None)[0][1:]
@@ -230,14 +230,14 @@ def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike])
         raise BankError(f"{', '.join(constant)}: the same for all {y.size} items; leave it out")
     z = pd.DataFrame({name: _standardised(x) for name, x in zip(names, columns, strict=True)})
     with all_digits() as pingouin:
-        found = pingouin.linear_regression(z, _standardised(y), relimp=True)
+        result = pingouin.linear_regression(z, _standardised(y), relimp=True)
     p_values = _robust_p(z.to_numpy(), _standardised(y))
-    rows = found.iloc[1:].to_dict("records")
-    made = [
+    rows = result.iloc[1:].to_dict("records")
+    created = [
         Predictor(name=str(row["names"]), slope=float(row["coef"]), p=float(p), importance=float(row["relimp"]))
         for row, p in zip(rows, p_values, strict=True)
     ]
-    return made, float(found["r2"].iloc[0])
+    return created, float(result["r2"].iloc[0])
 
 
 def bayes_factor_of_r(r: float, n: int) -> float:
@@ -251,8 +251,8 @@ def bayes_factor_of_r(r: float, n: int) -> float:
     if math.isnan(r) or n < 3 or abs(r) >= 1:
         return math.nan
     with all_digits() as pingouin:
-        found = float(pingouin.bayesfactor_pearson(r, n))
-    return 1 / found if found > 0 else math.nan
+        result = float(pingouin.bayesfactor_pearson(r, n))
+    return 1 / result if result > 0 else math.nan
 
 
 def _residuals(y: FloatArray, z: FloatArray) -> FloatArray:

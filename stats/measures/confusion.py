@@ -112,13 +112,13 @@ def confusion_kappa(table: Confusion, *, level: float = 0.95) -> Estimate:
     """
     reference = np.repeat([1.0, 1.0, -1.0, -1.0], table.cells)
     other = np.repeat([1.0, -1.0, 1.0, -1.0], table.cells)
-    found = cohens_kappa(reference, other, level=level)
-    if not found.is_defined:
-        one = "there are no items" if not table.n else "the reference or the other always makes one choice"
-        return undefined(one, n=table.n, method=found.method, level=level)
-    if found.reason:
-        return without_interval(found.value, found.reason, n=table.n, method=found.method, level=level)
-    return found
+    result = cohens_kappa(reference, other, level=level)
+    if not result.is_defined:
+        entry = "there are no items" if not table.n else "the reference or the other always makes one choice"
+        return undefined(entry, n=table.n, method=result.method, level=level)
+    if result.reason:
+        return without_interval(result.value, result.reason, n=table.n, method=result.method, level=level)
+    return result
 
 
 def agreement_share(table: Confusion, *, level: float = 0.95) -> Estimate:

@@ -117,8 +117,8 @@ def component_variances(values: FloatArray, factors: Mapping[str, IntArray]) -> 
 def _pairs(values: FloatArray, codes: list[IntArray]) -> FloatArray:
     """Return half the sum of squared differences over ordered pairs that share the factors, and the number of pairs."""
     group = np.zeros(values.size, dtype=np.int64)
-    for one in codes:
-        group = np.unique(group * (int(one.max()) + 1) + one, return_inverse=True)[1]
+    for code in codes:
+        group = np.unique(group * (int(code.max()) + 1) + code, return_inverse=True)[1]
     n = np.bincount(group).astype(np.float64)
     squares, totals = np.bincount(group, weights=values**2), np.bincount(group, weights=values)
     return np.array([float((n * squares - totals**2).sum()), float((n * (n - 1)).sum())])

@@ -93,20 +93,20 @@ def equal_bins(distance: ArrayLike, *, n_bins: int = N_BINS) -> tuple[Bin, ...]:
     if not values.size:
         return ()
     codes = np.nan_to_num(pd.qcut(values, n_bins, labels=False, duplicates="drop"))  # NaN: all distances are the same
-    found: list[Bin] = []
+    results: list[Bin] = []
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
         inside = values[rows]
-        found.append(
+        results.append(
             Bin(
-                number=len(found) + 1,
+                number=len(results) + 1,
                 low=float(inside.min()),
                 high=float(inside.max()),
                 median=float(np.median(inside)),
                 rows=rows,
             )
         )
-    return tuple(found)
+    return tuple(results)
 
 
 def by_bin(bins: tuple[Bin, ...], statistic: Callable[[Bin], Estimate]) -> tuple[BinnedEstimate, ...]:

@@ -80,7 +80,7 @@ def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinki
     (0.6, 5.0, 1.0)
     """
     columns = (given.ratings, given.logprob_nats, given.unigram_nats, given.n_tokens)
-    if len({one.shape for one in (*columns, given.groups)}) > 1 or not all(np.isfinite(x).all() for x in columns):
+    if len({entry.shape for entry in (*columns, given.groups)}) > 1 or not all(np.isfinite(x).all() for x in columns):
         raise BankError(
             "ratings, log P, log P_uni, tokens and groups: expected finite numbers, one of each per sentence"
         )
@@ -100,17 +100,17 @@ def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinki
         [_values(y[keep], design[keep], fold[keep])[0] for keep in (parts != k for k in np.unique(parts))]
     )
     names = ("beta", "gamma", "r", "r_slor", "r_mean", "over_slor")
-    found = {
+    results = {
         name: _estimate(name, float(values[k]), without[:, k], n=y.size, level=level) for k, name in enumerate(names)
     }
-    return FittedLinking(scores=scores, **found)
+    return FittedLinking(scores=scores, **results)
 
 
 def _values(y: FloatArray, design: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return beta, gamma, three correlations and the gain of the first over the second; and the held-out scores."""
     scores = np.empty_like(y)
-    for one in np.unique(fold):
-        held = fold == one
+    for entry in np.unique(fold):
+        held = fold == entry
         scores[held] = design[held] @ np.linalg.lstsq(design[~held], y[~held], rcond=None)[0]
     weights = np.linalg.lstsq(design, y, rcond=None)[0]
     r, r_slor, r_mean = (float(np.corrcoef(x, y)[0, 1]) for x in (scores, design[:, 0] - design[:, 1], design[:, 0]))

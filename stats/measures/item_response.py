@@ -118,8 +118,8 @@ def fit_items(credit: FloatArray) -> ItemCurves:
         _posterior(filled[rows], weight[rows] / discount, sample)[:2]
         for rows in np.array_split(np.arange(n_items), -(-n_items * n_models * _N_NODES**2 // _MOST_CELLS))
     ]
-    value = np.concatenate([one[0] for one in moments])
-    sd = np.sqrt(np.concatenate([one[1] for one in moments])[:, [0, 1], [0, 1]])
+    value = np.concatenate([moment[0] for moment in moments])
+    sd = np.sqrt(np.concatenate([entry[1] for entry in moments])[:, [0, 1], [0, 1]])
     return ItemCurves(
         ability=sample.ability,
         difficulty=-value[:, 0],
@@ -154,10 +154,10 @@ def negative_items(credit: FloatArray, *, design_effect: float = 1.0) -> Negativ
     filled = np.where(known, credit, 0.0)
     total, n = filled.sum(axis=0), known.sum(axis=0)
     p = np.full(len(credit), np.nan)
-    for nth, (mine, here) in enumerate(zip(filled, known, strict=True)):
-        answers = mine[here]
+    for nth, (selected, current) in enumerate(zip(filled, known, strict=True)):
+        answers = selected[current]
         if answers.size > 2 and np.ptp(answers) > 0:
-            rest = (total - mine)[here] / np.maximum(n - known[nth], 1)[here]
+            rest = (total - selected)[current] / np.maximum(n - known[nth], 1)[current]
             p[nth] = _p_below(answers, stats.rankdata(rest.round(12)))
     p = stats.norm.cdf(stats.norm.ppf(p) / np.sqrt(design_effect))
     tested = ~np.isnan(p)

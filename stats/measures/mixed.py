@@ -169,11 +169,11 @@ class _Plan:
     def _columns(self) -> FloatArray:
         """From (kinds, columns between units, value) to (design, value, kinds)."""
         n_kinds = len(self.by_kind)
-        made = np.zeros((n_kinds + self.n_between + 1, self.n_fixed + 1 + n_kinds))
-        made[:n_kinds, : self.by_kind.shape[1]] = self.by_kind
-        made[n_kinds:, self.by_kind.shape[1] : self.n_fixed + 1] = np.eye(self.n_between + 1)
-        made[:n_kinds, self.n_fixed + 1 :] = np.eye(n_kinds)
-        return made
+        created = np.zeros((n_kinds + self.n_between + 1, self.n_fixed + 1 + n_kinds))
+        created[:n_kinds, : self.by_kind.shape[1]] = self.by_kind
+        created[n_kinds:, self.by_kind.shape[1] : self.n_fixed + 1] = np.eye(self.n_between + 1)
+        created[:n_kinds, self.n_fixed + 1 :] = np.eye(n_kinds)
+        return created
 
     def _products(self, weights: Sequence[FloatArray]) -> FloatArray:
         """Return [design, value, kinds]' W [design, value, kinds], W the weights of each unit's cells."""
@@ -220,8 +220,8 @@ class _Plan:
         projector = inverse * np.outer(scales, scales)
         for nth in range(len(within)):
             shared = [w @ p.alike[nth] for w, p in zip(inverses, self.patterns, strict=True)]
-            inner = self._products([one @ w for one, w in zip(shared, inverses, strict=True)])
-            plain = sum(p.n_units * float(np.trace(one)) for one, p in zip(shared, self.patterns, strict=True))
+            inner = self._products([entry @ w for entry, w in zip(shared, inverses, strict=True)])
+            plain = sum(p.n_units * float(np.trace(member)) for member, p in zip(shared, self.patterns, strict=True))
             traces.append(plain - float((projector * inner[np.ix_(kept, kept)]).sum()))
             quadratics.append(float(residual @ inner @ residual))
         if BY_MODEL in self.parts:
@@ -253,14 +253,14 @@ def _optimum(plan: _Plan) -> FloatArray | None:
         return state.deviance, slope * (1 + ratios) ** 2
 
     for start in (0.3, 0.05, 0.8):
-        found = minimize(
+        result = minimize(
             deviance, np.full(len(plan.parts), start), jac=True, method="L-BFGS-B",
             bounds=[(0, _LARGEST)] * len(plan.parts), options={"ftol": 1e-13, "gtol": 1e-7, "maxiter": 500},
         )  # fmt: skip
-        _, slope = deviance(found.x)
-        downhill = np.where(found.x > 0, np.abs(slope), -slope)
-        if (found.x < _LARGEST).all() and (downhill <= _FLAT).all():
-            return np.asarray(found.x / (1 - found.x))
+        _, slope = deviance(result.x)
+        downhill = np.where(result.x > 0, np.abs(slope), -slope)
+        if (result.x < _LARGEST).all() and (downhill <= _FLAT).all():
+            return np.asarray(result.x / (1 - result.x))
     return None
 
 
@@ -460,5 +460,5 @@ def cells_of(
     """
     frame = pd.DataFrame({UNIT: list(units), VALUE: values, PHENOMENON: list(phenomena or [None] * len(values))})
     known = frame[frame[VALUE].notna()]
-    found = known.groupby(UNIT, sort=True).agg(value=(VALUE, "mean"), phenomenon=(PHENOMENON, "first")).reset_index()
-    return found.assign(method=method, model=model)
+    result = known.groupby(UNIT, sort=True).agg(value=(VALUE, "mean"), phenomenon=(PHENOMENON, "first")).reset_index()
+    return result.assign(method=method, model=model)

@@ -169,20 +169,21 @@ def paired_difference(gain: ArrayLike, *, clusters: ArrayLike | None = None, lev
     >>> found.value, round(found.low, 4), round(found.high, 4)
     (0.125, -0.3183, 0.5406)
     """
-    given = finite_vector(gain, name="gain")
-    if not given.size or np.abs(given).max() > 1:
+    provided = finite_vector(gain, name="gain")
+    if not provided.size or np.abs(provided).max() > 1:
         raise BankError(
-            f"{given.size} gains, the largest {np.abs(given).max(initial=0.0)}; expected one or more, from -1 to 1"
+            f"{provided.size} gains, the largest {np.abs(provided).max(initial=0.0)}; expected one or more, from -1 "
+            f"to 1"
         )
     check_level(level)
-    n = given.size + _PSEUDO_ITEMS
-    centre = float(given.sum()) / n
-    variance = (float((given**2).sum()) + _PSEUDO_ITEMS) / n - centre**2
+    n = provided.size + _PSEUDO_ITEMS
+    centre = float(provided.sum()) / n
+    variance = (float((provided**2).sum()) + _PSEUDO_ITEMS) / n - centre**2
     half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance / n)
-    value = float(given.mean())
+    value = float(provided.mean())
     low, high = min(value, max(-1.0, centre - half)), max(value, min(1.0, centre + half))
-    found = Estimate(value=value, low=low, high=high, n=given.size, method=ADJUSTED_WALD, level=level)
-    return mean_over(found, given, draws(clusters, given.size))
+    result = Estimate(value=value, low=low, high=high, n=provided.size, method=ADJUSTED_WALD, level=level)
+    return mean_over(result, provided, draws(clusters, provided.size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,10 +208,10 @@ def gain_test(gain: ArrayLike) -> GainTest:
     >>> round(gain_test([1.0, 1.0, 0.5, 0.5]).p_exact, 4)  # 2 of 16 signs give 3 or more
     0.125
     """
-    given = np.asarray(gain, dtype=np.float64)
-    if not np.isin(np.abs(given), (0.0, HALF, 1.0)).all():
-        return _finer_gain_test(given)
-    a, b, half_a, half_b = (int(np.sum(given == x)) for x in (1.0, -1.0, 0.5, -0.5))
+    provided = np.asarray(gain, dtype=np.float64)
+    if not np.isin(np.abs(provided), (0.0, HALF, 1.0)).all():
+        return _finer_gain_test(provided)
+    a, b, half_a, half_b = (int(np.sum(provided == x)) for x in (1.0, -1.0, 0.5, -0.5))
     n, n_half = a + b, half_a + half_b
     if not n_half:
         return GainTest(p_exact=mcnemar_exact(a, b), p_mid=mcnemar_mid_p(a, b))
@@ -242,14 +243,14 @@ def _finer_gain_test(gain: FloatArray) -> GainTest:
 
     Means over so many models that they are on no grid are rounded to thousandths.
     """
-    given = gain[gain != 0]
-    grid = np.rint(given * _FINEST).astype(np.int64)
-    on_grid = bool(np.abs(grid - given * _FINEST).max() < 1e-6)
-    if given.size > (MOST_EXACT if on_grid else MOST_ROUNDED):
-        p = 2 * NormalDist().cdf(-abs(float(given.sum())) / math.sqrt(float(given @ given)))
+    provided = gain[gain != 0]
+    grid = np.rint(provided * _FINEST).astype(np.int64)
+    on_grid = bool(np.abs(grid - provided * _FINEST).max() < 1e-6)
+    if provided.size > (MOST_EXACT if on_grid else MOST_ROUNDED):
+        p = 2 * NormalDist().cdf(-abs(float(provided.sum())) / math.sqrt(float(provided @ provided)))
         return GainTest(p_exact=p, p_mid=p)
     if not on_grid:
-        grid = np.rint(given * 1000).astype(np.int64)
+        grid = np.rint(provided * 1000).astype(np.int64)
     at, grid = abs(int(grid.sum())), np.abs(grid)
     unit = max(1, int(np.gcd.reduce(grid)))
     at, grid = at // unit, grid // unit
@@ -281,12 +282,12 @@ def beyond_clusters_p(gain: ArrayLike, clusters: IntArray) -> float:
     """
     from scipy.stats import t
 
-    given = np.asarray(gain, dtype=np.float64)
+    provided = np.asarray(gain, dtype=np.float64)
     names, codes = np.unique(clusters, return_inverse=True)
     n = names.size
     if n < LEAST_CLUSTERS:
         return math.nan
-    mean, error = float(given.mean()), standard_error(given, codes)
+    mean, error = float(provided.mean()), standard_error(provided, codes)
     return float(2 * t.sf(abs(mean) / error, n - 1)) if error > 1e-12 else math.nan
 
 
@@ -368,8 +369,8 @@ def detectable_difference(n: int, discordance: float, *, alpha: float = 0.05, po
     inner = n - z_alpha**2 + z_power**2
     if inner < 0:
         return math.nan
-    found = math.sqrt(discordance) * (math.sqrt(n) * z_alpha + z_power * math.sqrt(inner)) / (n + z_power**2)
-    return found if 0 < found <= discordance else math.nan
+    result = math.sqrt(discordance) * (math.sqrt(n) * z_alpha + z_power * math.sqrt(inner)) / (n + z_power**2)
+    return result if 0 < result <= discordance else math.nan
 
 
 def corrected(p_values: ArrayLike) -> Corrected:
@@ -385,17 +386,17 @@ def corrected(p_values: ArrayLike) -> Corrected:
     >>> found.holm.round(6).tolist(), found.benjamini_hochberg.round(6).tolist()
     ([0.03, 0.06, 0.06], [0.03, 0.04, 0.04])
     """
-    given = np.asarray(p_values, dtype=np.float64)
-    known = np.flatnonzero(~np.isnan(given))
-    numbers = finite_vector(given[known], name="p_values")
+    provided = np.asarray(p_values, dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(provided))
+    numbers = finite_vector(provided[known], name="p_values")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() <= 1):
         raise BankError(f"p_values go from {numbers.min()} to {numbers.max()}; expected 0 to 1")
     order, n = np.argsort(numbers, kind="stable"), numbers.size
-    ordered, found = numbers[order], [np.full(given.shape, np.nan) for _ in range(2)]
-    found[0][known[order]] = np.minimum(np.maximum.accumulate(ordered * np.arange(n, 0, -1)), 1)
+    ordered, result = numbers[order], [np.full(provided.shape, np.nan) for _ in range(2)]
+    result[0][known[order]] = np.minimum(np.maximum.accumulate(ordered * np.arange(n, 0, -1)), 1)
     shares = ordered / (np.arange(1, n + 1) / n) if n else ordered
-    found[1][known[order]] = np.minimum(np.minimum.accumulate(shares[::-1])[::-1], 1)
-    return Corrected(holm=found[0], benjamini_hochberg=found[1], n_tests=n)
+    result[1][known[order]] = np.minimum(np.minimum.accumulate(shares[::-1])[::-1], 1)
+    return Corrected(holm=result[0], benjamini_hochberg=result[1], n_tests=n)
 
 
 def no_comparison(reason: str, *, n: int = 0) -> Comparison:

@@ -182,15 +182,15 @@ def cross_validated(
         )
     refuse_non_finite(rows, name="states")
     n_folds = int(fold_of.max()) + 1
-    found = np.full((len(kinds), 2, n_folds), np.nan)
+    result = np.full((len(kinds), 2, n_folds), np.nan)
     for fold in range(n_folds):
         test = fold_of == fold
         train_x, test_x = _coordinates(rows[~test], rows[test], standardise=standardise)
         for number, kind in enumerate(kinds):
             _check_both_kinds(kind[~test], kind[test], fold)
             predicted = _fitted(train_x, kind[~test]).predict(test_x)
-            found[number, :, fold] = f1_score(kind[test], predicted), np.mean(kind[test] == predicted)
-    return [FoldScores(f1=f1, accuracy=accuracy) for f1, accuracy in found]
+            result[number, :, fold] = f1_score(kind[test], predicted), np.mean(kind[test] == predicted)
+    return [FoldScores(f1=f1, accuracy=accuracy) for f1, accuracy in result]
 
 
 def _coordinates(train: NDArray[Any], test: NDArray[Any], *, standardise: bool = True) -> tuple[FloatArray, FloatArray]:

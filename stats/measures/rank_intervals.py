@@ -70,14 +70,14 @@ def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> Pair
     >>> counts.n[0, 1].item(), counts.only[0, 1].item(), counts.gain[0, 1].item()
     (2.0, 1.0, 1.0)
     """
-    given = np.asarray(credit, dtype=np.float64)
-    if given.ndim != 2:
-        raise BankError(f"credits have shape {given.shape}; expected one row per model, one column per item")
-    n_models = len(given)
-    codes = draws(clusters, given.shape[1])
+    provided = np.asarray(credit, dtype=np.float64)
+    if provided.ndim != 2:
+        raise BankError(f"credits have shape {provided.shape}; expected one row per model, one column per item")
+    n_models = len(provided)
+    codes = draws(clusters, provided.shape[1])
     n, only, gain, squares = (np.zeros((n_models, n_models)) for _ in range(4))
     over = _OverParadigms(n_models)
-    for block in _blocks(given, codes):
+    for block in _blocks(provided, codes):
         has = np.isfinite(block).astype(np.float64)
         earned = np.where(has > 0, block, 0.0)
         up, down = (earned == 1).astype(np.float64), has * (earned == 0)
@@ -90,7 +90,7 @@ def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> Pair
         if codes is not None:
             over.add(both, gained)
     error, n_paradigms = over.error(n, gain)
-    halves = bool(np.isin(given[np.isfinite(given)], (0.0, 0.5, 1.0)).all())
+    halves = bool(np.isin(provided[np.isfinite(provided)], (0.0, 0.5, 1.0)).all())
     return PairCounts(n=n, only=only, gain=gain, squares=squares, halves=halves, error=error, n_paradigms=n_paradigms)
 
 
@@ -149,8 +149,8 @@ def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:
     if counts.halves:
         n_half = np.rint(4 * (counts.squares[first, second] - a - b)).astype(np.int64)
         for pair in np.flatnonzero(n_half):
-            found = half_gain_test(int(a[pair] + b[pair]), int(n_half[pair]), int(abs(np.rint(2 * gain[pair]))))
-            p_values[pair] = found.p_exact
+            result = half_gain_test(int(a[pair] + b[pair]), int(n_half[pair]), int(abs(np.rint(2 * gain[pair]))))
+            p_values[pair] = result.p_exact
     else:
         squares = counts.squares[first, second]
         with np.errstate(invalid="ignore", divide="ignore"):

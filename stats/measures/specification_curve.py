@@ -143,5 +143,5 @@ def _beyond(sums: FloatArray, squares: FloatArray, n_used: FloatArray, scale: Sc
 
 
 def _p(as_far: Sequence[bool] | np.ndarray) -> float:
-    found = np.asarray(as_far)
-    return float((1 + found.sum()) / (1 + found.size))
+    result = np.asarray(as_far)
+    return float((1 + result.sum()) / (1 + result.size))

@@ -56,7 +56,7 @@ def cautions(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     >>> cautions([ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=(direct,))])
     ('**gpt2 cannot read some of toy**: 1 of 2 items hold characters that its tokenizer has no token for (`direct`).',)
     """
-    unread = [_sentence(table, said) for table in tables if (said := cannot_read(table))]
+    unread = [_sentence(table, text) for table in tables if (text := cannot_read(table))]
     if len(unread) > MOST_LINES:
         n = len(unread) - MOST_LINES
         unread = [*unread[:MOST_LINES], f"The same holds of {n} more models and corpora; analysis `audit` names all."]
@@ -86,15 +86,15 @@ def cannot_read(table: ScoredFrame) -> str:
     is_pair = ~flagged(frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(frame, method))
     n_pairs, n_unknown = int(is_pair.sum()), int(flagged(frame, flags, UNKNOWN_TOKEN).sum())
     n_same = int((flagged(frame, flags, IDENTICAL_TOKENS) & is_pair).sum())
-    said = []
+    texts = []
     if n_unknown > UNREAD * n:
-        said.append(f"{n_unknown:,} of {n:,} items hold characters that its tokenizer has no token for")
+        texts.append(f"{n_unknown:,} of {n:,} items hold characters that its tokenizer has no token for")
     if n_same > UNREAD * n_pairs:
-        said.append(
+        texts.append(
             f"{n_same:,} of {n_pairs:,} pairs are the same tokens on both sides, ties whatever it knows, which "
             "accuracy counts one half"
         )
-    return f"{'; '.join(said)} (`{html_as_text(method)}`)" if said else ""
+    return f"{'; '.join(texts)} (`{html_as_text(method)}`)" if texts else ""
 
 
 def _sentence(table: ScoredFrame, said: str) -> str:
@@ -110,11 +110,11 @@ def _first_flagged(table: ScoredFrame) -> str | None:
 def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
     """Yield which methods have no number of any item of a corpus, by any model."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        mine = [table for table in tables if table.corpus == corpus and table.n_rows]
-        methods = dict.fromkeys(layout.method for table in mine for layout in table.layouts)
-        empty = [name for name in methods if not any(_has_numbers(table, name) for table in mine)]
+        selected = [table for table in tables if table.corpus == corpus and table.n_rows]
+        methods = dict.fromkeys(layout.method for table in selected for layout in table.layouts)
+        empty = [name for name in methods if not any(_has_numbers(table, name) for table in selected)]
         if empty:
-            languages = {str(x) for table in mine for x in table.part(["language"]).to_numpy().ravel()}
+            languages = {str(x) for table in selected for x in table.part(["language"]).to_numpy().ravel()}
             where = f" ({', '.join(sorted(languages)[:3])})" if languages else ""
             named = ", ".join(f"`{html_as_text(name)}`" for name in empty[:MOST_LINES])
             more = f" and {len(empty) - MOST_LINES} more" if len(empty) > MOST_LINES else ""
@@ -148,7 +148,7 @@ def ids_by_text(tables: Sequence[Scored]) -> tuple[dict[int, list[str]], tuple[s
     Raises:
         BankError: The tables of a corpus have other texts under the same ids, and no text in common.
     """
-    found: dict[int, list[str]] = {}
+    results: dict[int, list[str]] = {}
     notes = []
     for corpus in dict.fromkeys(table.corpus for table in tables):
         places = [place for place, table in enumerate(tables) if table.corpus == corpus]
@@ -161,16 +161,17 @@ def ids_by_text(tables: Sequence[Scored]) -> tuple[dict[int, list[str]], tuple[s
                 f"{_named(without)} without texts to compare."
             )
             continue
-        own = [_Own.of(tables[place]) for place in places]
-        if _ids_agree(own):
+        own_values = [_Own.of(tables[place]) for place in places]
+        if _ids_agree(own_values):
             continue
-        ids = _paired(own, corpus)
-        found |= dict(zip(places, ids, strict=True))
+        ids = _paired(own_values, corpus)
+        results |= dict(zip(places, ids, strict=True))
         notes.append(
-            f"**Items of {html_as_text(corpus)} are paired by their texts**: {_named([one.model for one in own])} do "
+            f"**Items of {html_as_text(corpus)} are paired by their texts**: "
+            f"{_named([entry.model for entry in own_values])} do "
             "not have the same texts under the same item ids."
         )
-    return found, tuple(notes)
+    return results, tuple(notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,11 +192,11 @@ class _Own:
 def _ids_agree(tables: Sequence[_Own]) -> bool:
     """Return whether equal ids have equal texts, and equal texts are not all under other ids."""
     known: dict[str, int] = {}
-    for one in tables:
-        if any(known.setdefault(item_id, text) != text for item_id, text in zip(one.ids, one.texts, strict=True)):
+    for table in tables:
+        if any(known.setdefault(item_id, text) != text for item_id, text in zip(table.ids, table.texts, strict=True)):
             return False
     first = tables[0]
-    return all({*first.ids} & {*one.ids} or not {*first.texts} & {*one.texts} for one in tables[1:])
+    return all({*first.ids} & {*entry.ids} or not {*first.texts} & {*entry.texts} for entry in tables[1:])
 
 
 def _paired(tables: Sequence[_Own], corpus: str) -> list[list[str]]:
@@ -203,25 +204,26 @@ def _paired(tables: Sequence[_Own], corpus: str) -> list[list[str]]:
     first = tables[0]
     ids: dict[tuple[int, int], str] = {}
     used: set[str] = set()
-    found = []
-    for one in tables:
-        if not {*one.texts} & {*first.texts}:
+    results = []
+    for table in tables:
+        if not {*table.texts} & {*first.texts}:
             raise BankError(
-                f"corpus {corpus!r}: the tables of {first.model} and {one.model} have no text in common, yet the same "
+                f"corpus {corpus!r}: the tables of {first.model} and {table.model} have no text in common, yet the "
+                f"same "
                 "item ids; they are of different items: give the corpus of one another name (--corpus of `import`, or "
                 "the file's name), or report on them separately"
             )
         n_of_text: Counter[int] = Counter()
         row_ids = []
-        for item_id, text in zip(one.ids, one.texts, strict=True):
+        for item_id, text in zip(table.ids, table.texts, strict=True):
             key = (text, n_of_text[text])
             n_of_text[text] += 1
             if key not in ids:
-                ids[key] = item_id if item_id not in used else f"{item_id} ({one.model})"
+                ids[key] = item_id if item_id not in used else f"{item_id} ({table.model})"
                 used.add(ids[key])
             row_ids.append(ids[key])
-        found.append(row_ids)
-    return found
+        results.append(row_ids)
+    return results
 
 
 def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
@@ -239,17 +241,17 @@ def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     >>> item_set_notes([table("a", "wxyz"), table("b", "xyz"), table("c", "yzx")])[0]
     '**The models have different items of toy** (`direct`): `a` 4; `b`, `c` 3; 3 in common.'
     """
-    notes = [said for corpus in dict.fromkeys(table.corpus for table in tables) for said in _of_corpus(corpus, tables)]
+    notes = [text for corpus in dict.fromkeys(table.corpus for table in tables) for text in _of_corpus(corpus, tables)]
     return (*notes, HOW_COMPARED) if notes else ()
 
 
 def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
-    mine = [table for table in tables if table.corpus == corpus]
-    if len(mine) < 2:
+    selected = [table for table in tables if table.corpus == corpus]
+    if len(selected) < 2:
         return
     known = pd.Index([], dtype=object)
     scored: dict[str, dict[bytes, _Alike]] = {}
-    for table in mine:
+    for table in selected:
         ids = pd.Index(table.part(["item_id"])["item_id"], dtype=object)
         if not ids.equals(known):
             known = known.append(ids[~ids.isin(known)]) if len(known) else ids
@@ -258,11 +260,11 @@ def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
             sets, items = scored.setdefault(method, {}), _scored(table, method, codes)
             if items.size:
                 sets.setdefault(sha256(items.tobytes()).digest(), _Alike(items=items)).models.append(table.model)
-    said: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for method, sets in scored.items():
         if text := _said([*sets.values()]):
-            said.setdefault(text, []).append(f"`{html_as_text(method)}`")
-    for text, methods in said.items():
+            texts.setdefault(text, []).append(f"`{html_as_text(method)}`")
+    for text, methods in texts.items():
         yield f"**The models have different items of {html_as_text(corpus)}** ({', '.join(methods)}): {text}."
 
 
@@ -284,9 +286,9 @@ def _said(sets: Sequence[_Alike]) -> str:
     """Return which models have how many items; nothing where all have the same ones."""
     if len(sets) < 2:
         return ""
-    said = [f"{_named(one.models)} {one.items.size:,}" for one in sets]
-    common = reduce(np.intersect1d, [one.items for one in sets])
-    return f"{'; '.join(said)}; {common.size:,} in common"
+    texts = [f"{_named(entry.models)} {entry.items.size:,}" for entry in sets]
+    common = reduce(np.intersect1d, [member.items for member in sets])
+    return f"{'; '.join(texts)}; {common.size:,} in common"
 
 
 def _named(models: Sequence[str]) -> str:
@@ -334,8 +336,8 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
     shares = by_place(summary, layouts)
     if shares.empty:
         return ""
-    asked = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy") & summary["value"].notna()]
-    n_asked = int(asked["method"].map(lambda name: name in layouts and layouts[name].is_prompted).sum())
+    requested = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy") & summary["value"].notna()]
+    n_asked = int(requested["method"].map(lambda name: name in layouts and layouts[name].is_prompted).sum())
     who = _listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)))
     how = _listed(list(dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)))
     return (
@@ -361,12 +363,12 @@ def from_small_to_large(
         tables: Each of one corpus and model; corpora of a model keep their order.
         given: The user's declarations by model name, before the shipped ones.
     """
-    found = _declared(tables, given or {})
-    models = by_size(list(found), found)
+    result = _declared(tables, given or {})
+    models = by_size(list(result), result)
     corpora = list(dict.fromkeys(table.corpus for table in tables))
     place = {model: nth for nth, model in enumerate(models)}
     ordered = sorted(tables, key=lambda table: (place[table.model], corpora.index(table.corpus)))
-    return ordered, _order_sentence(models, found)
+    return ordered, _order_sentence(models, result)
 
 
 def names_by_size(names: Sequence[str], given: Mapping[str, ModelFeatures]) -> list[str]:
@@ -381,24 +383,24 @@ def names_by_size(names: Sequence[str], given: Mapping[str, ModelFeatures]) -> l
 def _declared(tables: Sequence[Scored], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures | None]:
     """Return what is declared of each model, in order of appearance."""
     names = {table.model for table in tables}
-    found: dict[str, ModelFeatures | None] = {}
+    results: dict[str, ModelFeatures | None] = {}
     for table in tables:
-        if found.get(table.model) is None:
+        if results.get(table.model) is None:
             model_id = str(table.signature.get("model", {}).get("model_id", ""))
-            found[table.model] = find_features(
+            results[table.model] = find_features(
                 table.model, model_id=model_id, corpus=table.corpus, given=given, beside=names
             )
-    return found
+    return results
 
 
 def _order_sentence(models: Sequence[str], found: Mapping[str, ModelFeatures | None]) -> str:
     unknown = [model for model in models if found[model] is None]
     if len(models) < 2 or len(unknown) == len(models):
         return ""
-    said = "In tables and figures models stand from small to large, by their declared numbers of parameters"
+    text = "In tables and figures models stand from small to large, by their declared numbers of parameters"
     if not unknown:
-        return f"{said}."
+        return f"{text}."
     names = ", ".join(unknown[:_MOST_UNDECLARED]) + (
         f" and {len(unknown) - _MOST_UNDECLARED} more" if len(unknown) > _MOST_UNDECLARED else ""
     )
-    return html_as_text(f"{said}; nothing is declared of {names}: last.")
+    return html_as_text(f"{text}; nothing is declared of {names}: last.")

@@ -94,9 +94,9 @@ def scored_frames(
         ids: place of a table -> ids of its rows, in the place of its own.
         for_analyses: whether analyses are to read them, which may want any column; else those of the summary are there.
     """
-    kept, own = KeptFrames(), ids or {}
+    kept, own_values = KeptFrames(), ids or {}
     return [
-        scored_frame(table, for_analyses=for_analyses, place=place, ids=own.get(place), kept=kept)
+        scored_frame(table, for_analyses=for_analyses, place=place, ids=own_values.get(place), kept=kept)
         for place, table in enumerate(tables)
     ]
 
@@ -152,8 +152,8 @@ def _frame(table: Scored, arrow: pa.Table, *, with_texts: bool) -> pd.DataFrame:
         shared |= {ScoreColumns(method).flags, ScoreColumns(method).answers}
         lists.add(ScoreColumns(method).logprobs)
     if not with_texts and WORSE_TEXT in columns:
-        there = pc.if_else(arrow[WORSE_TEXT].is_valid(), "", pa.scalar(None, pa.string()))
-        arrow = arrow.set_column(columns.index(WORSE_TEXT), WORSE_TEXT, there)
+        present = pc.if_else(arrow[WORSE_TEXT].is_valid(), "", pa.scalar(None, pa.string()))
+        arrow = arrow.set_column(columns.index(WORSE_TEXT), WORSE_TEXT, present)
     frame: pd.DataFrame = arrow.select([name for name in columns if name not in shared | lists]).to_pandas()
     for place, name in enumerate(columns):
         if name in shared:

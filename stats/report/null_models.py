@@ -27,10 +27,10 @@ def models_and_nulls(frames: Sequence[ScoredFrame]) -> tuple[list[ScoredFrame], 
 
     A null is no model of the report: it stands in no range, rank or count of models.
     """
-    nulls = tuple(one for one in frames if one.is_null)
+    nulls = tuple(frame for frame in frames if frame.is_null)
     if len(nulls) == len(frames):
         return list(frames), ()
-    return [one for one in frames if not one.is_null], nulls
+    return [entry for entry in frames if not entry.is_null], nulls
 
 
 def null_models_section(models: Sequence[ScoredFrame], nulls: Sequence[ScoredFrame]) -> Section:
@@ -53,7 +53,7 @@ def null_models_section(models: Sequence[ScoredFrame], nulls: Sequence[ScoredFra
 
 
 def _earned(tables: Sequence[ScoredFrame]) -> _Earned:
-    found: _Earned = {}
+    result: _Earned = {}
     for table in tables:
         read = read_table(table).choices
         for scores in read.methods:
@@ -62,8 +62,8 @@ def _earned(tables: Sequence[ScoredFrame]) -> _Earned:
             if used.any():
                 ids = pd.Index(read.item_ids, dtype=object)[used]
                 key = (table.corpus, table.model, scores.layout.method)
-                found[key] = pd.Series(credit.credit[used], index=ids), credit.credit is credit.pooled
-    return found
+                result[key] = pd.Series(credit.credit[used], index=ids), credit.credit is credit.pooled
+    return result
 
 
 def _rows(models: _Earned, nulls: _Earned) -> Iterator[dict[str, Any]]:
@@ -76,10 +76,10 @@ def _rows(models: _Earned, nulls: _Earned) -> Iterator[dict[str, Any]]:
             method=CLUSTERED if is_pooled else WILSON,
         )
         p, ahead = [], []
-        for (other_corpus, _, other_method), (mine, _) in models.items():
+        for (other_corpus, _, other_method), (selected, _) in models.items():
             if (other_corpus, other_method) != (corpus, method):
                 continue
-            gain = (mine - credit).dropna().to_numpy(dtype=np.float64)
+            gain = (selected - credit).dropna().to_numpy(dtype=np.float64)
             if gain.size:
                 p.append(gain_test(gain).p_exact)
                 ahead.append(float(gain.mean()))
@@ -100,7 +100,7 @@ def _rows(models: _Earned, nulls: _Earned) -> Iterator[dict[str, Any]]:
 
 
 def _text(table: pd.DataFrame, nulls: Sequence[ScoredFrame]) -> str:
-    names = list(dict.fromkeys(one.model for one in nulls))
+    names = list(dict.fromkeys(null.model for null in nulls))
     if table.empty:
         return f"{', '.join(names)}: no pairs, so that accuracies cannot be compared."
     compared = table[table["models"] > 0]

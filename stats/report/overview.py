@@ -63,17 +63,17 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     """
     layouts, labels = layouts_of(tables), labels_of(tables)
     summary = wider(summary)
-    own = own_accuracies(summary, layouts)
+    own_values = own_accuracies(summary, layouts)
     without = [
         table.corpus for table in tables if table.n_rows and flagged(table.part(["flags"]), "flags", NO_TRUTH).all()
     ]
     besides = list(_besides(summary, without=list(dict.fromkeys(without))))
-    besides[:0] = [said for metric in WITH_PEOPLE if (said := people_said(summary, layouts, labels, metric))]
-    footnotes = [BIAS_NOTE] if own["first_option"].notna().any() else []
+    besides[:0] = [message for metric in WITH_PEOPLE if (message := people_said(summary, layouts, labels, metric))]
+    footnotes = [BIAS_NOTE] if own_values["first_option"].notna().any() else []
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         footnotes.append(f"Ratings ({', '.join(ratings)}) are compared by their expected value, not the likeliest one.")
-    if said := _draws(own):
-        footnotes.append(said)
+    if wording := _draws(own_values):
+        footnotes.append(wording)
     of_single = _sentence_table(summary, tables, labels)
     by_method = _sentences_by_method(summary, of_single, labels)
     sentences = {"sentences": of_single} if len(of_single) else {}
@@ -83,11 +83,11 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         id="overview",
         title="Accuracy by probability and by asking",
         text="",
-        answer=_answer(own, layouts, labels, besides=besides),
-        tables={"accuracies": _first_table(own)} | sentences,
-        main_table=next(reversed(sentences), "accuracies") if own.empty else "accuracies",
+        answer=_answer(own_values, layouts, labels, besides=besides),
+        tables={"accuracies": _first_table(own_values)} | sentences,
+        main_table=next(reversed(sentences), "accuracies") if own_values.empty else "accuracies",
         footnotes=tuple(footnotes),
-        figures=overview_figures(summary, own, tables),
+        figures=overview_figures(summary, own_values, tables),
     )
 
 
@@ -109,11 +109,11 @@ def own_accuracies(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -
     keys = pd.MultiIndex.from_frame(summary[KEYS])
     is_pooled |= keys.isin(shares.index)
     of_method = ((summary["metric"] == "accuracy") & ~is_pooled) | ((summary["metric"] == POOLED) & is_pooled)
-    found = summary.assign(first_option=shares.reindex(keys).to_numpy(dtype=float))
+    result = summary.assign(first_option=shares.reindex(keys).to_numpy(dtype=float))
     place = [*KEYS, "group_by", "group"]
-    of_paper = averages.set_index(place)["value"].reindex(pd.MultiIndex.from_frame(found[place])).to_numpy(dtype=float)
-    found = found.assign(averaged=np.where(found["first_option"].notna(), of_paper, np.nan))
-    return found[of_method | (summary["metric"] == "human_accuracy")].reset_index(drop=True)
+    of_paper = averages.set_index(place)["value"].reindex(pd.MultiIndex.from_frame(result[place])).to_numpy(dtype=float)
+    result = result.assign(averaged=np.where(result["first_option"].notna(), of_paper, np.nan))
+    return result[of_method | (summary["metric"] == "human_accuracy")].reset_index(drop=True)
 
 
 def layouts_of(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
@@ -131,11 +131,11 @@ def _answer(
     whole = own[(own["group_by"] == "all") & own["value"].notna()]
     if whole.empty:
         return html_as_text("\n\n".join(besides)) or "No accuracy: no item with two sides was scored."
-    asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
+    requested = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
     people, biased = whole["method"] == HUMAN, whole["first_option"].notna()
-    direct, prompted = whole[whole["method"] == DIRECT], whole[asked & ~biased]
+    direct, prompted = whole[whole["method"] == DIRECT], whole[requested & ~biased]
     likely = whole["method"].map(lambda name: name in layouts and layouts[name].is_of_probability)
-    by_other = ~asked & ~people & (whole["method"] != DIRECT)
+    by_other = ~requested & ~people & (whole["method"] != DIRECT)
     kinds = (
         ("direct log-probabilities", direct),
         ("other functions of probability", whole[by_other & likely]),
@@ -143,19 +143,19 @@ def _answer(
         ("prompted answers", prompted),
     )
     shown = [(kind, _values(part)) for kind, part in kinds if len(part)]
-    said = []
+    texts = []
     if shown:
         first, *others = (
             f"{kind} favour the better side in {values} of items" if nth == 0 else f"{kind} in {values}"
             for nth, (kind, values) in enumerate(shown)
         )
-        said.append(f"{'; '.join([first[0].upper() + first[1:], *others])} ({_where(whole[~people & ~biased])}).")
-    said += [*_compared(direct, prompted), *_biased(whole[biased], labels, n_asked=int(asked.sum()))]
+        texts.append(f"{'; '.join([first[0].upper() + first[1:], *others])} ({_where(whole[~people & ~biased])}).")
+    texts += [*_compared(direct, prompted), *_biased(whole[biased], labels, n_asked=int(requested.sum()))]
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):
         n = f" ({n_items(raters['n'])})" if raters["n"].max() != whole["n"].max() else ""
         besides = [f"Human judgments favour the better side in {_values(raters)}{n}.", *besides]
-    return html_as_text("\n\n".join(part for part in (" ".join(said), *besides) if part))
+    return html_as_text("\n\n".join(part for part in (" ".join(texts), *besides) if part))
 
 
 def _compared(direct: pd.DataFrame, prompted: pd.DataFrame) -> Iterator[str]:
@@ -169,10 +169,10 @@ def _compared(direct: pd.DataFrame, prompted: pd.DataFrame) -> Iterator[str]:
 def _biased(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int) -> Iterator[str]:
     """Yield in which cases a model picks the same option whatever it stands for."""
     if len(part) == 1:
-        (one,) = part.to_dict("records")
+        (entry,) = part.to_dict("records")
         yield (
-            f"With {labels.get(one['method'], one['method'])}, {one['model']} {picks(one['first_option'])} "
-            f"({percent(one['first_option'])} first; position bias): {with_interval(one)} with orders pooled."
+            f"With {labels.get(entry['method'], entry['method'])}, {entry['model']} {picks(entry['first_option'])} "
+            f"({percent(entry['first_option'])} first; position bias): {with_interval(entry)} with orders pooled."
         )
     elif len(part):
         yield (f"{len(part)} of {n_asked} prompted cases show position bias ({MARK}).")
@@ -234,9 +234,9 @@ def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels
         cells = {name: cell(known[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known}
         place = {"model": model, "corpus": corpus, "method": labels.get(str(method), str(method)), "n": n}
         rows += [place | cells] if cells else []
-    found = pd.DataFrame(rows)
+    result = pd.DataFrame(rows)
     order = ["model", "corpus", "method", "n", *OF_SENTENCES.values()]
-    return found[[name for name in order if name in found.columns]].fillna("")
+    return result[[name for name in order if name in result.columns]].fillna("")
 
 
 def _sentences_by_method(summary: pd.DataFrame, long: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
@@ -266,12 +266,12 @@ def _sentences_by_method(summary: pd.DataFrame, long: pd.DataFrame, labels: Mapp
 def _of_labels(summary: pd.DataFrame) -> Iterator[str]:
     """Yield how well scores and answers of single sentences tell acceptable from unacceptable ones."""
     whole = summary[(summary["group_by"] == "all") & summary["value"].notna()]
-    for metric, said in (
+    for metric, text in (
         ("auc", "AUC of acceptable against unacceptable sentences:"),
         ("answer_accuracy", "Balanced accuracy of yes-no answers:"),
     ):
         if len(rows := whole[whole["metric"] == metric]):
-            yield f"{said} {_values(rows)} ({_where(rows)})."
+            yield f"{text} {_values(rows)} ({_where(rows)})."
 
 
 def _where(part: pd.DataFrame) -> str:
@@ -338,9 +338,9 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
             row |= {x["model"]: cell(x, n=row["n"], interval=few) for _, x in part.iterrows()}
         else:
             row |= _extremes(part[part["value"].notna()].sort_values("value", kind="stable"))
-        mine = people[people["corpus"] == corpus]
-        if len(mine) and all(one["corpus"] != corpus for one in rows):
-            row[PEOPLE] = cell(mine.iloc[0], n=row["n"])
+        selected = people[people["corpus"] == corpus]
+        if len(selected) and all(entry["corpus"] != corpus for entry in rows):
+            row[PEOPLE] = cell(selected.iloc[0], n=row["n"])
         rows.append(row)
     return pd.DataFrame(rows, columns=[*shown, *([PEOPLE] if len(people) else [])]).fillna("")
 
@@ -364,17 +364,17 @@ def phenomena_section(own: pd.DataFrame, labels: Mapping[str, str]) -> Section |
         own: What `own_accuracies` returned: each method's accuracy by its paper's definition, of all groups.
         labels: What people call the methods, by name.
     """
-    found = own[(own["group_by"] == "phenomenon") & (own["method"] != HUMAN) & own["value"].notna()]
-    n_groups = found.groupby("corpus", sort=False)["group"].nunique()
+    result = own[(own["group_by"] == "phenomenon") & (own["method"] != HUMAN) & own["value"].notna()]
+    n_groups = result.groupby("corpus", sort=False)["group"].nunique()
     shown = n_groups[n_groups.between(2, MOST_CELLS)]
-    found = found[found["corpus"].isin(shown.index)]
-    if found.empty:
+    result = result[result["corpus"].isin(shown.index)]
+    if result.empty:
         return None
     corpora = "; ".join(
-        f"{corpus}: {n} phenomena, {n_said(found.loc[found['corpus'] == corpus, 'n'])} items each"
+        f"{corpus}: {n} phenomena, {n_said(result.loc[result['corpus'] == corpus, 'n'])} items each"
         for corpus, n in shown.items()
     )
-    table = _table(found, labels)
+    table = _table(result, labels)
     return Section(
         id="phenomena",
         title="Accuracy by phenomenon",
@@ -382,8 +382,8 @@ def phenomena_section(own: pd.DataFrame, labels: Mapping[str, str]) -> Section |
         answer=f"{corpora}. Each interval is for one phenomenon: the extremes of several are partly chance.",
         tables={"accuracies": table},
         main_table="accuracies" if len(table) <= MOST_PHENOMENA else "",
-        footnotes=(BIAS_NOTE,) if len(table) <= MOST_PHENOMENA and found["first_option"].notna().any() else (),
-        figures=tuple(_figures(found)),
+        footnotes=(BIAS_NOTE,) if len(table) <= MOST_PHENOMENA and result["first_option"].notna().any() else (),
+        figures=tuple(_figures(result)),
     )
 
 
@@ -406,16 +406,22 @@ def _figures(found: pd.DataFrame) -> Iterator[Figure]:
         sizes = part.groupby("group", sort=False)["n"].max()
         named = part.assign(where=[f"{group} (n = {sizes[group]:,})" for group in part["group"]])
         several = named["model"].nunique() > 1
-        for method, own in named.groupby("method", sort=False) if several else [("", named)]:
+        for method, own_values in named.groupby("method", sort=False) if several else [("", named)]:
             series = "model" if several else "method"
-            said = f"Accuracy by phenomenon of {corpus}{f', `{method}`' if several else ''}: "
-            if own[series].nunique() > MOST_SERIES:
-                matrix = own.pivot_table(index="where", columns=series, values="value", sort=False)
+            text = f"Accuracy by phenomenon of {corpus}{f', `{method}`' if several else ''}: "
+            if own_values[series].nunique() > MOST_SERIES:
+                matrix = own_values.pivot_table(index="where", columns=series, values="value", sort=False)
                 draw = partial(heat_map, matrix, value_label="accuracy", limits=(0, 1), diverging=False)
-                said += "intervals stand in the table."
+                text += "intervals stand in the table."
             else:
                 draw = partial(
-                    intervals, own, rows="where", series=series, x_label="accuracy", chance=0.5, limits=(0.0, 1.0)
+                    intervals,
+                    own_values,
+                    rows="where",
+                    series=series,
+                    x_label="accuracy",
+                    chance=0.5,
+                    limits=(0.0, 1.0),
                 )
-                said += "lines are 95% intervals (Wilson), the dashed line is chance."
-            yield Figure(name=file_name("phenomena", corpus, *([method] if several else [])), caption=said, draw=draw)
+                text += "lines are 95% intervals (Wilson), the dashed line is chance."
+            yield Figure(name=file_name("phenomena", corpus, *([method] if several else [])), caption=text, draw=draw)

@@ -61,13 +61,13 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
     n_models, n_methods = (chosen.loc[chosen["model"] != PEOPLE, key].nunique() for key in ("model", "method"))
     together = n_models == 1 and n_methods <= MOST_SERIES
     for place, part in chosen.groupby("corpus" if together else "where", sort=False):
-        said = "Lines are 95% intervals (Wilson)."
-        look: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
+        text = "Lines are 95% intervals (Wilson)."
+        style: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
         one_definition = not together and min(n_models, n_methods) > MOST_SERIES  # in a map, cells cannot be marked
         if together:
-            draw = partial(intervals, part, rows="where", series="method", **look)
+            draw = partial(intervals, part, rows="where", series="method", **style)
         elif one_definition:
-            said = _of_people(part[part["method"] == PEOPLE])
+            text = _of_people(part[part["method"] == PEOPLE])
             of_models = part[part["method"] != PEOPLE]
             of_models = of_models.assign(value=of_models["averaged"].fillna(of_models["value"]))
             matrix = of_models.pivot_table(index="model", columns="method", values="value", sort=False)
@@ -75,12 +75,12 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
             draw = partial(heat_map, matrix, title=str(place), value_label="accuracy", limits=ends, diverging=False)
         else:
             rows, series = ("model", "method") if n_models > MOST_SERIES else ("method", "model")
-            draw = partial(intervals, part, rows=rows, series=series, **look)
+            draw = partial(intervals, part, rows=rows, series=series, **style)
         yield Figure(
             name=file_name("accuracy", place),
             caption=(
                 f"Accuracy on {place} ({n_said(part['n'])} items), each method's by its paper's definition: share of "
-                f"items whose better side scores higher, or of presentations answered rightly; ties one half. {said}"
+                f"items whose better side scores higher, or of presentations answered rightly; ties one half. {text}"
                 f"{'' if one_definition else _one_place_said(part)}"
             ),
             draw=draw,
@@ -89,7 +89,7 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
 
 def _sentences(whole: pd.DataFrame) -> Iterator[Figure]:
     """Yield how scores of single sentences go with labels (AUC) and with people's ratings (r)."""
-    for metric, what, chance in (("auc", "AUC", 0.5), ("pearson_human_sentence", "Pearson r with people", 0.0)):
+    for metric, description, chance in (("auc", "AUC", 0.5), ("pearson_human_sentence", "Pearson r with people", 0.0)):
         part = whole[(whole["metric"] == metric) & whole["value"].notna()]
         several = part["model"].nunique() > 1
         part = part.assign(where=part["corpus"] + (", " + part["model"] if several else ""))
@@ -97,8 +97,10 @@ def _sentences(whole: pd.DataFrame) -> Iterator[Figure]:
             continue
         yield Figure(
             name=f"sentences_{metric}",
-            caption=f"{what} of each method's score of single sentences ({n_said(part['n'])}), with 95% intervals.",
-            draw=partial(intervals, part, rows="where", series="method", x_label=what, chance=chance),
+            caption=(
+                f"{description} of each method's score of single sentences ({n_said(part['n'])}), with 95% intervals."
+            ),
+            draw=partial(intervals, part, rows="where", series="method", x_label=description, chance=chance),
         )
 
 
@@ -118,8 +120,8 @@ def _one_place_said(part: pd.DataFrame) -> str:
 
 def _of_people(part: pd.DataFrame) -> str:
     """Return what people prefer, who have no place among many models and methods."""
-    said = [f"{with_interval(row)} (n = {row['n']:,})" for _, row in part.iterrows()]
-    return f"People's mean ratings: {' or '.join(said)}." if said else "Intervals stand in the table."
+    texts = [f"{with_interval(row)} (n = {row['n']:,})" for _, row in part.iterrows()]
+    return f"People's mean ratings: {' or '.join(texts)}." if texts else "Intervals stand in the table."
 
 
 def _ends(matrix: pd.DataFrame) -> tuple[float, float]:
@@ -166,11 +168,13 @@ def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
     """Yield each item's differences by probability and by asking: of one model with numbers, of more side by side."""
     corpora = dict.fromkeys(table.corpus for table in tables)
     for corpus in corpora:
-        found = [(table.model, points) for table in tables if table.corpus == corpus and len(points := _points(table))]
-        if len(found) == 1:
-            yield _of_one_model(corpus, *found[0])
-        elif found:
-            yield from _of_models(corpus, pd.concat([points.assign(model=model) for model, points in found]))
+        results = [
+            (table.model, points) for table in tables if table.corpus == corpus and len(points := _points(table))
+        ]
+        if len(results) == 1:
+            yield _of_one_model(corpus, *results[0])
+        elif results:
+            yield from _of_models(corpus, pd.concat([points.assign(model=model) for model, points in results]))
 
 
 def _points(table: ScoredFrame) -> pd.DataFrame:
@@ -263,9 +267,9 @@ def people_said(
         ("prompted", rows[rows["asked"]]),
     )
     ranges = "; ".join(f"{span(part['value'])} ({kind})" for kind, part in kinds if len(part))
-    said = _one_by_one(rows) if alone else ranges
+    text = _one_by_one(rows) if alone else ranges
     corpora = ", ".join(dict.fromkeys(rows["corpus"]))
-    return f"Pearson's r with {WITH_PEOPLE[metric]} ({corpora}, {n_items(rows['n'])}): {said}."
+    return f"Pearson's r with {WITH_PEOPLE[metric]} ({corpora}, {n_items(rows['n'])}): {text}."
 
 
 def _one_by_one(rows: pd.DataFrame) -> str:
@@ -283,12 +287,14 @@ def people_figures(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
         tables: The scored tables.
     """
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        found = [
-            (one.model, points) for one in tables if one.corpus == corpus and len(points := _points_with_people(one))
+        results = [
+            (entry.model, points)
+            for entry in tables
+            if entry.corpus == corpus and len(points := _points_with_people(entry))
         ]
-        for nth, shown in pages(found, MOST_MODELS):
+        for nth, shown in pages(results, MOST_MODELS):
             part = pd.concat([points.assign(model=model) for model, points in shown], ignore_index=True)
-            place = [shown[0][0]] if len(found) == 1 else [nth] if len(found) > MOST_MODELS else []
+            place = [shown[0][0]] if len(results) == 1 else [nth] if len(results) > MOST_MODELS else []
             yield _figure(corpus, part, name=file_name("with_people", corpus, *place))
 
 
@@ -309,11 +315,11 @@ def _points_with_people(table: ScoredFrame) -> pd.DataFrame:
 def _figure(corpus: str, part: pd.DataFrame, *, name: str) -> Figure:
     models = list(dict.fromkeys(part["model"]))
     who = models[0] if len(models) == 1 else f"{len(models)} models (a row each)"
-    look: dict[str, Any] = {"x_label": "people: good - bad", "y_label": "model: good - bad"}
+    style: dict[str, Any] = {"x_label": "people: good - bad", "y_label": "model: good - bad"}
     draw = (
-        partial(scatter_panels, part, x="x", y="y", panel="method", with_n=False, **look)
+        partial(scatter_panels, part, x="x", y="y", panel="method", with_n=False, **style)
         if len(models) == 1
-        else partial(scatter_cells, part, rows="model", columns="method", **look)
+        else partial(scatter_cells, part, rows="model", columns="method", **style)
     )
     r = "" if len(models) == 1 else " The number in a cell is Pearson's r."
     n = part.groupby(["model", "method"])["n"].first()

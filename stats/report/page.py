@@ -129,7 +129,7 @@ def _first(report: Report, appendices: Sequence[str]) -> Iterator[str]:
 def _unasked(report: Report) -> list[str]:
     """Return which methods apply to no item of a corpus; of many corpora, where that is listed."""
     if len(report.unasked) <= MOST_UNASKED:
-        return [in_words(one, report.labels) for one in report.unasked]
+        return [in_words(entry, report.labels) for entry in report.unasked]
     return [f"{len(report.unasked)} corpora lack methods that apply to none of their items: [list]({APPENDIX}/how.md)."]
 
 
@@ -155,8 +155,8 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
 def _appendix(section: Section, report: Report) -> Iterator[str]:
     yield f"# {section.title}"
     yield "[Back to the report](../report.md)"
-    said = (section.answer if section.answer not in section.text else "", section.text)
-    yield from (in_words(part, report.labels) for part in said if part)
+    texts = (section.answer if section.answer not in section.text else "", section.text)
+    yield from (in_words(part, report.labels) for part in texts if part)
     for name, table in section.tables.items():
         if table.empty:
             continue
@@ -188,7 +188,7 @@ def _how(report: Report) -> Iterator[str]:
     yield DEFINITIONS.rstrip()
     if report.unasked:
         yield "## Methods that apply to no item of a corpus"
-        yield "\n".join(f"- {in_words(one, report.labels)}" for one in report.unasked)
+        yield "\n".join(f"- {in_words(entry, report.labels)}" for entry in report.unasked)
     if report.imported:
         yield "## Scores computed elsewhere"
         yield "\n".join(f"- {line}" for line in report.imported)
@@ -212,7 +212,7 @@ def in_words(text: str, labels: Mapping[str, str]) -> str:
     >>> in_words("`meta` follows `direct`.", {"meta": "Meta"})
     'Meta follows `direct`.'
     """
-    return re.sub(r"`([^`\n]+)`", lambda found: labels.get(found[1], found[0]), text)
+    return re.sub(r"`([^`\n]+)`", lambda result: labels.get(result[1], result[0]), text)
 
 
 def _figures(figures: Sequence[Figure], folder: str, labels: Mapping[str, str]) -> Iterator[str]:
@@ -291,8 +291,8 @@ def _anchor(path: str) -> str:
 
 
 def _html(text: str) -> str:
-    made: str = _markdown().render(text)
-    return made.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")
+    created: str = _markdown().render(text)
+    return created.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")
 
 
 @functools.cache

@@ -108,7 +108,7 @@ class Report:
 
     def summary_of(self, table: Scored) -> pd.DataFrame | None:
         """Return this very table's part of the summary; None for another one."""
-        if not any(one is table for one in self.tables):
+        if not any(entry is table for entry in self.tables):
             return None
         rows = (self.summary["corpus"] == table.corpus) & (self.summary["model"] == table.model)
         return self.summary[rows].reset_index(drop=True)
@@ -132,12 +132,12 @@ class Report:
         return page_of_html(self.title, pages_of(self))
 
     def __repr__(self) -> str:
-        asked = [section.title for section in self.parts]
+        requested = [section.title for section in self.parts]
         corpora, models = (self.summary[name].nunique() for name in ("corpus", "model"))
         return (
             f"<Report: {self.title}\n"
             f"  {corpora} corpora, {models} models, {len(self.summary):,} estimates, {len(self.figures)} figures\n"
-            f"  sections: {'; '.join(asked)}\n"
+            f"  sections: {'; '.join(requested)}\n"
             "  .summary, .accuracy, .agreement, .markdown(), .html(), .save(FOLDER)>"
         )
 
@@ -251,8 +251,10 @@ def report(
     if len(set(pairs)) < len(pairs):
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
-    given: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
-    chosen: dict[str, dict[str, Any]] = {name: checked_options(name, own) for name, own in given.items()}
+    provided: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
+    chosen: dict[str, dict[str, Any]] = {
+        name: checked_options(name, own_values) for name, own_values in provided.items()
+    }
     if features is None:
         features = chosen.get("introspection", {}).get("features")
     context = Context(
@@ -265,12 +267,12 @@ def report(
     )
     scored, order = from_small_to_large(scored, features)
     ids, pairing = ids_by_text(scored)
-    frames = scored_frames(scored, ids, for_analyses=bool(given))
+    frames = scored_frames(scored, ids, for_analyses=bool(provided))
     parts = on_all_cores(_summarised, frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
     frames, nulls = models_and_nulls(frames)
     context = replace(context, nulls=nulls)
-    of_models = summary if not nulls else summary[summary["model"].isin({one.model for one in frames})]
+    of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
     labels, layouts = labels_of(frames), layouts_of(frames)
     places = html_as_text(place_caution(of_models, layouts, labels)) if analyses else ""
     return Report(
@@ -322,8 +324,8 @@ def _summarised(table: ScoredFrame) -> pd.DataFrame:
 
 def _unpinned(scored: Sequence[Scored]) -> list[str]:
     """Return a note a corpus that was not built from the pinned upstream files."""
-    found = (unpinned_note(table.signature) for table in scored)
-    return list(dict.fromkeys(html_as_text(" ".join(note.split())) for note in found if note is not None))
+    result = (unpinned_note(table.signature) for table in scored)
+    return list(dict.fromkeys(html_as_text(" ".join(note.split())) for note in result if note is not None))
 
 
 def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> list[Path]:

@@ -124,14 +124,14 @@ def _right_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the accuracies of a method on rows of which one side is the better one."""
     layout, used = scores.layout, rows[table.is_choice[rows]]
-    here, pooled = replace(place, metric="accuracy"), replace(place, metric="accuracy_pooled")
-    yield here.row(accuracy(scores.delta_nats[used], clusters=table.paradigms[used]), n_rows=rows.size)
+    current, pooled = replace(place, metric="accuracy"), replace(place, metric="accuracy_pooled")
+    yield current.row(accuracy(scores.delta_nats[used], clusters=table.paradigms[used]), n_rows=rows.size)
     if layout.has_decisions:
         yield pooled.row(
             decided_accuracy(scores.decisions[used], layout, clusters=table.paradigms[used]), n_rows=rows.size
         )
     if layout.has_logprobs and layout.kind == "rating":
-        yield from _rating_rows(table, scores, used, here, n_rows=rows.size)
+        yield from _rating_rows(table, scores, used, current, n_rows=rows.size)
     if layout.has_logprobs and layout.is_judged:
         yield pooled.row(
             accuracy_pooled(scores.logprobs_nats[used], layout, clusters=table.paradigms[used]), n_rows=rows.size
@@ -143,22 +143,24 @@ def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
     for scores in table.methods:
         rows = group.rows[~np.isnan(scores.unparsed[group.rows])]
         if rows.size:
-            here = replace(place, method=scores.layout.method, metric="unparsed")
+            current = replace(place, method=scores.layout.method, metric="unparsed")
             used = rows[table.is_choice[rows]]
-            yield here.row(unparsed_share(scores.unparsed[used], clusters=table.paradigms[used]), n_rows=rows.size)
+            yield current.row(unparsed_share(scores.unparsed[used], clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _rating_rows(
-    table: ScoredTable, scores: MethodScores, used: IntArray, here: SummaryRow, *, n_rows: int
+    table: ScoredTable, scores: MethodScores, used: IntArray, current: SummaryRow, *, n_rows: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the accuracies of the most probable ratings: ties one half, and ties as context 1 (Ivanova et al. 2024)."""
     gap = scores.argmax[used, 0] - scores.argmax[used, 1]
-    here = replace(here, metric="accuracy_argmax")
-    yield here.row(accuracy(gap, clusters=table.paradigms[used]), n_rows=n_rows)
+    current = replace(current, metric="accuracy_argmax")
+    yield current.row(accuracy(gap, clusters=table.paradigms[used]), n_rows=n_rows)
     first = table.is_first_context[used]
     if first.size and not np.isnan(first).any():
-        here = replace(here, metric="accuracy_argmax_ties_first")
-        yield here.row(accuracy(np.where(is_tie(gap), first - 0.5, gap), clusters=table.paradigms[used]), n_rows=n_rows)
+        current = replace(current, metric="accuracy_argmax_ties_first")
+        yield current.row(
+            accuracy(np.where(is_tie(gap), first - 0.5, gap), clusters=table.paradigms[used]), n_rows=n_rows
+        )
 
 
 def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -170,8 +172,8 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
     for scores in table.methods:
         rows = group.rows[scores.predicts[group.rows]]
         if rows.size:
-            here = replace(place, method=scores.layout.method, metric="mean_logprob")
-            yield here.row(mean_of_items(scores.word_nats[rows], clusters=table.paradigms[rows]), n_rows=rows.size)
+            current = replace(place, method=scores.layout.method, metric="mean_logprob")
+            yield current.row(mean_of_items(scores.word_nats[rows], clusters=table.paradigms[rows]), n_rows=rows.size)
         if direct is None or scores is direct or group.group_by not in _AGREEMENT_GROUPINGS:
             continue
         one_sided = (
@@ -180,18 +182,18 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
         rows = group.rows[direct.predicts[group.rows] & ~np.isnan(one_sided[group.rows])]
         if rows.size:
             x, y = direct.word_nats[rows], one_sided[rows]
-            here = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson_logprob")
-            yield here.row(pearson(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
-            here = replace(here, metric="spearman_logprob")
-            yield here.row(spearman(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
+            current = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson_logprob")
+            yield current.row(pearson(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
+            current = replace(current, metric="spearman_logprob")
+            yield current.row(spearman(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
 
 
 def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
     rows = group.rows[~np.isnan(table.human_delta[group.rows])]
     if rows.size:
-        here = replace(place, method=HUMAN, metric="human_accuracy")
+        current = replace(place, method=HUMAN, metric="human_accuracy")
         used = rows[table.is_choice[rows]]
-        yield here.row(accuracy(table.human_delta[used], clusters=table.paradigms[used]), n_rows=rows.size)
+        yield current.row(accuracy(table.human_delta[used], clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -204,14 +206,14 @@ def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iter
             continue
         used = rows[table.is_choice[rows]]
         x, y = direct.delta_nats[used], scores.delta_nats[used]
-        here = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson")
-        yield here.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
-        here = replace(here, metric="spearman")
-        yield here.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
-        here = replace(here, metric="kappa")
-        yield here.row(cohens_kappa(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
-        here = replace(here, metric="raw_agreement")
-        yield here.row(raw_agreement(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+        current = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson")
+        yield current.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+        current = replace(current, metric="spearman")
+        yield current.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+        current = replace(current, metric="kappa")
+        yield current.row(cohens_kappa(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+        current = replace(current, metric="raw_agreement")
+        yield current.row(raw_agreement(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _rows_of_both(a: MethodScores, b: MethodScores, group: Group) -> IntArray:
@@ -226,15 +228,15 @@ def _people_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterato
             continue
         used = rows[table.is_choice[rows]]
         x, y = scores.delta_nats[used], table.human_delta[used]
-        here = replace(place, method=scores.layout.method, versus=HUMAN, metric="pearson_human")
-        yield here.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
-        here = replace(here, metric="spearman_human")
-        yield here.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+        current = replace(place, method=scores.layout.method, versus=HUMAN, metric="pearson_human")
+        yield current.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+        current = replace(current, metric="spearman_human")
+        yield current.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _margins(table: ScoredTable) -> dict[str, FloatArray]:
     """Return, by method, how far the labelled sentences are above a threshold learned from others; NaN elsewhere."""
-    found: dict[str, FloatArray] = {}
+    results: dict[str, FloatArray] = {}
     labels = table.numbers("label")
     for scores in table.methods:
         labelled = np.flatnonzero(scores.rates & ~np.isnan(labels))
@@ -242,8 +244,8 @@ def _margins(table: ScoredTable) -> dict[str, FloatArray]:
             margins = np.full(len(table.frame), np.nan)
             ids = [table.item_ids[row] for row in labelled]
             margins[labelled] = held_out_margins(scores.sentence_score[labelled], labels[labelled], ids)
-            found[scores.layout.method] = margins
-    return found
+            results[scores.layout.method] = margins
+    return results
 
 
 def _sentence_rows(
@@ -252,16 +254,16 @@ def _sentence_rows(
     """Yield how scores and answers of single sentences go with their labels, and with people's ratings."""
     labels, human = table.numbers("label"), table.numbers("human_good")
     for scores in table.methods:
-        here = replace(place, method=scores.layout.method)
+        current = replace(place, method=scores.layout.method)
         rows = group.rows[scores.rates[group.rows]]
         if (judged := rows[~np.isnan(scores.says_yes[rows])]).size:
             says_yes = share_of_items(scores.says_yes[judged], clusters=table.paradigms[judged])
-            yield replace(here, metric="acceptance").row(says_yes, n_rows=judged.size)
+            yield replace(current, metric="acceptance").row(says_yes, n_rows=judged.size)
         if (labelled := rows[~np.isnan(labels[rows])]).size:
-            yield from _label_rows(scores, labels, margins[scores.layout.method], labelled, here)
+            yield from _label_rows(scores, labels, margins[scores.layout.method], labelled, current)
         rated = rows[~np.isnan(human[rows])]
         if rated.size >= _LEAST_WITH_PEOPLE and group.group_by in _AGREEMENT_GROUPINGS:
-            x, y, people = scores.sentence_score[rated], human[rated], replace(here, versus=HUMAN)
+            x, y, people = scores.sentence_score[rated], human[rated], replace(current, versus=HUMAN)
             yield replace(people, metric="pearson_human_sentence").row(
                 pearson(x, y, clusters=table.paradigms[rated]), n_rows=rated.size
             )
@@ -271,25 +273,25 @@ def _sentence_rows(
 
 
 def _label_rows(
-    scores: MethodScores, labels: FloatArray, margins: FloatArray, rows: IntArray, here: SummaryRow
+    scores: MethodScores, labels: FloatArray, margins: FloatArray, rows: IntArray, current: SummaryRow
 ) -> Iterator[dict[str, Any]]:
     """Yield the AUC of a score and how right held-out thresholds are; of judgments also how right its answers are."""
     good = labels[rows] == 1
     area = auc(labelled_strings(scores.sentence_score[rows], labels[rows]))
-    yield replace(here, metric="auc").row(area, n_rows=rows.size)
+    yield replace(current, metric="auc").row(area, n_rows=rows.size)
     if np.isnan(margins[rows]).any():
         reason = f"a threshold needs {LEAST_OF_A_CLASS} sentences of each label"
         missing = undefined(reason, n=0, method="none")
         for metric in ("balanced_accuracy", "mcc"):
-            yield replace(here, metric=metric).row(missing, n_rows=rows.size)
+            yield replace(current, metric=metric).row(missing, n_rows=rows.size)
     else:
         balanced = balanced_accuracy(margins[rows], good)
-        yield replace(here, metric="balanced_accuracy").row(balanced, n_rows=rows.size)
+        yield replace(current, metric="balanced_accuracy").row(balanced, n_rows=rows.size)
         matthews = pearson(signs(margins[rows]), labels[rows])
-        yield replace(here, metric="mcc").row(matthews, n_rows=rows.size)
+        yield replace(current, metric="mcc").row(matthews, n_rows=rows.size)
     answers = scores.says_yes[rows] - 0.5
     if not np.isnan(answers).any():
-        yield replace(here, metric="answer_accuracy").row(balanced_accuracy(answers, good), n_rows=rows.size)
+        yield replace(current, metric="answer_accuracy").row(balanced_accuracy(answers, good), n_rows=rows.size)
 
 
 T = TypeVar("T")

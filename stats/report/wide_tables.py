@@ -120,17 +120,17 @@ def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]
     beside = (*_BESIDE, *(_PARADIGMS if nested else ()))
     chosen = summary[summary["metric"].isin(list(shown))]
     numbers: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for one in chosen.to_dict("records"):
-        row = numbers.setdefault(tuple(one[name] for name in keys), {})
-        heading = shown[one["metric"]]
-        row |= {heading: one["value"]} | {f"{heading} {name}": one[name] for name in beside}
+    for entry in chosen.to_dict("records"):
+        row = numbers.setdefault(tuple(entry[name] for name in keys), {})
+        heading = shown[entry["metric"]]
+        row |= {heading: entry["value"]} | {f"{heading} {name}": entry[name] for name in beside}
     columns = [
         name for heading in dict.fromkeys(shown.values()) for name in (heading, *(f"{heading} {x}" for x in beside))
     ]
-    found = pd.DataFrame(list(numbers.values()), columns=columns).astype(float)
-    found = found.astype({name: "Int64" for name in columns if name.endswith(" n")})
+    result = pd.DataFrame(list(numbers.values()), columns=columns).astype(float)
+    result = result.astype({name: "Int64" for name in columns if name.endswith(" n")})
     labels = [name for name in keys if name != "group_by"]
-    return pd.concat([wide[[*labels, "n", "excluded"]], found, wide[["notes"]]], axis="columns")
+    return pd.concat([wide[[*labels, "n", "excluded"]], result, wide[["notes"]]], axis="columns")
 
 
 def _wide(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:

@@ -45,14 +45,14 @@ class StoredRows(Protocol):
 class _Frame:
     """The field `frame`: it is given a DataFrame or stored rows, and is always read as a DataFrame."""
 
-    def __get__(self, one: ScoredFrame | None, _kind: type | None = None) -> pd.DataFrame:
-        if one is None:
+    def __get__(self, entry: ScoredFrame | None, _kind: type | None = None) -> pd.DataFrame:
+        if entry is None:
             raise AttributeError("frame")  # so that the field has no default
-        rows: pd.DataFrame | StoredRows = one.__dict__["_rows"]
+        rows: pd.DataFrame | StoredRows = entry.__dict__["_rows"]
         return rows if isinstance(rows, pd.DataFrame) else rows.read()
 
-    def __set__(self, one: ScoredFrame, rows: pd.DataFrame | StoredRows) -> None:
-        one.__dict__["_rows"] = rows
+    def __set__(self, entry: ScoredFrame, rows: pd.DataFrame | StoredRows) -> None:
+        entry.__dict__["_rows"] = rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,8 +69,8 @@ class ScoredFrame:
     def part(self, names: Sequence[str]) -> pd.DataFrame:
         """Return those of some columns that the table has; of stored rows, no others are read."""
         rows: pd.DataFrame | StoredRows = self.__dict__["_rows"]
-        there = [name for name in dict.fromkeys(names) if name in rows.columns]
-        return rows[there] if isinstance(rows, pd.DataFrame) else rows.read(there)
+        present = [name for name in dict.fromkeys(names) if name in rows.columns]
+        return rows[present] if isinstance(rows, pd.DataFrame) else rows.read(present)
 
     @property
     def column_names(self) -> list[str]:
@@ -240,10 +240,10 @@ def logprobs_of(frame: pd.DataFrame, layout: MethodLayout, *, applies: BoolArray
     Raises:
         BankError: If a list is missing, too short, or holds what is no number where the presentation is asked.
     """
-    found = np.full((len(frame), len(layout.presentations), len(layout.options)), np.nan)
+    result = np.full((len(frame), len(layout.presentations), len(layout.options)), np.nan)
     if layout.has_logprobs and layout.kind != "prediction":
-        found[applies] = _whole_lists(frame[applies], layout)
-    return found
+        result[applies] = _whole_lists(frame[applies], layout)
+    return result
 
 
 def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
@@ -301,9 +301,9 @@ def _of_sentences(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
 def _says_yes(frame: pd.DataFrame, layout: MethodLayout, sentence_score: FloatArray) -> FloatArray:
     """Return how often a judgment says yes of each single sentence: its presentations show the better side alone."""
     scored = ~np.isnan(sentence_score)
-    found = np.full(len(frame), np.nan)
+    result = np.full(len(frame), np.nan)
     if layout.kind != "judgment" or not scored.any():
-        return found
+        return result
     if layout.readout == "generation":
         return sentence_score
     if layout.has_decisions:
@@ -313,8 +313,8 @@ def _says_yes(frame: pd.DataFrame, layout: MethodLayout, sentence_score: FloatAr
         top = is_tie(logprobs - logprobs.max(axis=-1, keepdims=True))
         chosen = np.where(np.isnan(logprobs), np.nan, top / np.maximum(top.sum(axis=-1, keepdims=True), 1))
     yes = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
-    found[scored] = np.nanmean(yes, axis=1)
-    return found
+    result[scored] = np.nanmean(yes, axis=1)
+    return result
 
 
 def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
@@ -342,14 +342,14 @@ def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     }
     choices |= {TIE_ANSWER: [1 / n_options] * n_options, None: [np.nan] * n_options}
     nothing = [None] * len(layout.presentations)
-    found = []
+    results = []
     for item_id, cell in zip(frame["item_id"], frame[name].to_list(), strict=True):
         answers = list(cell) if isinstance(cell, list | tuple | np.ndarray) else nothing
         if len(answers) != len(nothing) or not choices.keys() >= set(answers):
             expected = f"{len(nothing)} of {', '.join(layout.options)}, {TIE_ANSWER} or null"
             raise BankError(f"{item_id}: {name} is {cell!r}; expected {expected}")
-        found.append([choices[answer] for answer in answers])
-    return np.array(found, dtype=np.float64).reshape(len(frame), len(nothing), n_options)
+        results.append([choices[answer] for answer in answers])
+    return np.array(results, dtype=np.float64).reshape(len(frame), len(nothing), n_options)
 
 
 SAME_PLACE = 0.95
@@ -406,11 +406,11 @@ def choices_of(scores: MethodScores) -> FloatArray | None:
     layout = scores.layout
     if not (layout.has_logprobs and layout.is_judged):
         return scores.decisions if layout.has_decisions else None
-    found = np.full(scores.logprobs_nats.shape, np.nan)
+    result = np.full(scores.logprobs_nats.shape, np.nan)
     known = np.asarray(~np.isnan(scores.logprobs_nats).all(axis=(1, 2)), dtype=np.bool_)
     if known.any():
-        found[known] = chosen_options(scores.logprobs_nats[known], layout)
-    return found
+        result[known] = chosen_options(scores.logprobs_nats[known], layout)
+    return result
 
 
 def credits_of(scores: MethodScores) -> Credits:
@@ -501,27 +501,27 @@ def answer_shares(scores: MethodScores, frame: pd.DataFrame) -> AnswerShares | N
                 option if side == "good" else 1 - option
                 for option, side in zip(layout.correct, layout.sides_shown, strict=True)
             ]
-            said = of_presentations[:, np.arange(len(yes)), yes]
-            of_presentations = np.stack([1 - said, said], axis=2)
+            text = of_presentations[:, np.arange(len(yes)), yes]
+            of_presentations = np.stack([1 - text, text], axis=2)
         of_presentations = of_presentations[:, :, order]
     shares = np.full((len(frame), 2, points.size), np.nan)
     for nth, side in enumerate(("good", "bad")):
-        mine = of_presentations[:, [shown == side for shown in layout.sides_shown]]
-        known = ~np.isnan(mine).any(axis=2, keepdims=True)
+        selected = of_presentations[:, [shown == side for shown in layout.sides_shown]]
+        known = ~np.isnan(selected).any(axis=2, keepdims=True)
         n = known.sum(axis=1)
-        np.divide(np.where(known, mine, 0.0).sum(axis=1), n, out=shares[:, nth], where=n > 0)
+        np.divide(np.where(known, selected, 0.0).sum(axis=1), n, out=shares[:, nth], where=n > 0)
     return AnswerShares(shares=shares.reshape(-1, points.size), points=points[order], n_draws=layout.samples)
 
 
 def _drawn_shares(frame: pd.DataFrame, layout: MethodLayout, points: FloatArray) -> FloatArray:
     """Return the share of each answer among the parsed draws, shape (rows, presentations, answers); NaN of none."""
     shape = (len(layout.presentations), layout.samples)
-    found = np.full((len(frame), shape[0], points.size), np.nan)
+    result = np.full((len(frame), shape[0], points.size), np.nan)
     for row, cell in enumerate(frame[ScoreColumns(layout.method).draws].to_list()):
         if cell is None:
             continue
         draws = np.asarray(cell, dtype=np.float64).reshape(shape)
         counts = (draws[:, :, np.newaxis] == points).sum(axis=1)
         n = counts.sum(axis=1, keepdims=True)
-        np.divide(counts, n, out=found[row], where=n > 0)
-    return found
+        np.divide(counts, n, out=result[row], where=n > 0)
+    return result

@@ -158,8 +158,8 @@ class ScoredTable:
         wanted = [*_REQUIRED, *(name for layout in self.layouts for name in needed_columns(layout))]
         if missing := [name for name in wanted if name not in self.frame.columns]:
             raise BankError(f"the scored table has no columns {missing}; it has {list(self.frame.columns)}")
-        found = (method_scores(self.frame, layout) for layout in self.layouts)
-        return tuple(scores for scores in found if scores.was_asked)
+        result = (method_scores(self.frame, layout) for layout in self.layouts)
+        return tuple(scores for scores in result if scores.was_asked)
 
     def method(self, name: str) -> MethodScores | None:
         """Return the numbers of one method; None where it was asked of no row."""

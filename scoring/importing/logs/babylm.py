@@ -66,8 +66,8 @@ def _parts(items: datasets.Dataset) -> dict[str, list[Sides]]:
 
 
 def _log(file: Path, how: ImportProfile, parts: Mapping[str, Sequence[Sides]]) -> Log:
-    said = _PATH.search(f"{file.parent.as_posix()}/")
-    facts = said.groupdict() if said else {}
+    message = _PATH.search(f"{file.parent.as_posix()}/")
+    facts = message.groupdict() if message else {}
     name, revision = facts.get("model") or how.model, facts.get("revision", "main")
     log = Log(
         model=(name if revision == "main" else f"{name}@{revision}") or file.parent.name,
@@ -94,9 +94,11 @@ def _log(file: Path, how: ImportProfile, parts: Mapping[str, Sequence[Sides]]) -
 
 def _texts(table: Any, where: str) -> list[str]:  # noqa: ANN401 - JSON is any
     predictions = table.get("predictions") if isinstance(table, Mapping) else None
-    if not isinstance(predictions, list) or not all(isinstance(one, Mapping) and "pred" in one for one in predictions):
+    if not isinstance(predictions, list) or not all(
+        isinstance(entry, Mapping) and "pred" in entry for entry in predictions
+    ):
         raise ScoreImportError(f"{where}: no predictions with pred; expected a file that the pipeline wrote")
-    return [str(one["pred"]) for one in predictions]
+    return [str(prediction["pred"]) for prediction in predictions]
 
 
 def _rows(file: Path, part: str, texts: Sequence[str], sides: Sequence[Sides], refusals: Refusals) -> Iterator[LogRow]:
@@ -105,13 +107,13 @@ def _rows(file: Path, part: str, texts: Sequence[str], sides: Sequence[Sides], r
         text in (good, bad) for text, (_, good, bad) in zip(plain, sides, strict=True)
     )
     if in_order:
-        for line, (text, one) in enumerate(zip(plain, sides, strict=True), 1):
-            yield _row(file, part, line, text, one)
+        for line, (text, side) in enumerate(zip(plain, sides, strict=True), 1):
+            yield _row(file, part, line, text, side)
         return
     homes: dict[str, list[Sides]] = defaultdict(list)
-    for one in sides:
-        for text in {*one[1:]}:
-            homes[text].append(one)
+    for side in sides:
+        for text in {*side[1:]}:
+            homes[text].append(side)
     if doubtful := [line for line, text in enumerate(plain, 1) if len(homes.get(text, ())) > 1]:
         raise ScoreImportError(
             f"{file}: {part} has {len(plain):,} predictions and the corpus {len(sides):,} items. The texts of "
@@ -135,9 +137,11 @@ def _stated(report: Path, correct: Mapping[str, float]) -> Iterator[Stated]:
     """Yield the accuracies of the report, in per cent of two digits, beside ours."""
     if not report.is_file():
         return
-    found = dict(re.findall(r"(?m)^([\w-]+): (\d+\.\d\d)$", report.read_text(encoding="utf-8").split("### AVERAGE")[0]))
+    results = dict(
+        re.findall(r"(?m)^([\w-]+): (\d+\.\d\d)$", report.read_text(encoding="utf-8").split("### AVERAGE")[0])
+    )
     for part, value in correct.items():
-        if part in found:
+        if part in results:
             yield Stated(
-                what=part, metric="accuracy in per cent", stated=float(found[part]), found=value, printed_to=0.005
+                what=part, metric="accuracy in per cent", stated=float(results[part]), found=value, printed_to=0.005
             )

@@ -106,11 +106,11 @@ def _pair(file: Path, line: int, good: dict[str, Any], bad: dict[str, Any]) -> L
     }
     for side, condition, row in zip(SIDES, CONDITIONS, (good, bad), strict=True):
         cells[f"target_{side}"] = row[f"sentence_{condition}"]
-        said = row[f"sum_surprisal_{condition}"]
+        text = row[f"sum_surprisal_{condition}"]
         try:
-            cells[f"{_DIRECT.name}_{side}"] = repr(-float(said))
+            cells[f"{_DIRECT.name}_{side}"] = repr(-float(text))
         except (TypeError, ValueError) as error:
-            raise ScoreImportError(f"{file}, row {line}: {said!r}, expected a surprisal") from error
+            raise ScoreImportError(f"{file}, row {line}: {text!r}, expected a surprisal") from error
     return LogRow(file=file, line=line, cells=cells)
 
 
@@ -118,15 +118,15 @@ def _put_together(
     file: Path, halves: Iterable[tuple[int, dict[str, Any]]], refusals: Refusals
 ) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
     """Yield pairs made of two rows with the same words; count the halves that remain."""
-    found: dict[str, dict[Any, list[tuple[int, dict[str, Any]]]]] = {name: defaultdict(list) for name in CONDITIONS}
+    results: dict[str, dict[Any, list[tuple[int, dict[str, Any]]]]] = {name: defaultdict(list) for name in CONDITIONS}
     for line, row in halves:
         condition = next((name for name in CONDITIONS if row[f"sentence_{name}"]), None)
         if condition is None:
             refusals.add(file, "no sentence", f"row {line}")
             continue
         words = sorted(set(normalised(row[f"sentence_{condition}"]).lower().split()) - _ARTICLES)
-        found[condition][row["phenomenon"], *words].append((line, row))
-    goods, bads = found.values()
+        results[condition][row["phenomenon"], *words].append((line, row))
+    goods, bads = results.values()
     for words in dict.fromkeys([*goods, *bads]):
         good, bad = goods.get(words, []), bads.get(words, [])
         if len(good) == len(bad) == 1:
@@ -153,8 +153,8 @@ def _sentences(paths: Sequence[Path]) -> list[Log]:
     people = _means(judgments)
     scores = (_ASKED, _ASKED_TEMPLATE, _SAMPLED)
     logs = []
-    for model, found in accepted.items():
-        named = {score for numbers in found.values() for score in numbers}
+    for model, result in accepted.items():
+        named = {score for numbers in result.values() for score in numbers}
         rows = [
             LogRow(
                 file=stimuli[text].file,
@@ -165,11 +165,11 @@ def _sentences(paths: Sequence[Path]) -> list[Log]:
                     **{f"{name}_good": numbers[name] for name in numbers},
                 },
             )
-            for text, numbers in ((text, found[text]) for text in stimuli if text in found)
+            for text, numbers in ((text, result[text]) for text in stimuli if text in result)
         ]
-        mine = tuple(score for score in scores if score.name in named)
-        own = tuple(dict.fromkeys(files[model]))
-        logs.append(Log(model=model, tool=TOOL, files=own, rows=rows, scores=mine, draws=drawn[model]))
+        selected = tuple(score for score in scores if score.name in named)
+        own_values = tuple(dict.fromkeys(files[model]))
+        logs.append(Log(model=model, tool=TOOL, files=own_values, rows=rows, scores=selected, draws=drawn[model]))
     logs[0].left_out = refusals.left_out()
     logs[0].judgments = judgments
     return logs
@@ -179,7 +179,7 @@ def _stimuli(paths: Sequence[Path]) -> dict[str, LogRow]:
     (file, *more) = files_in(paths, STIMULI, expected=f"{STIMULI} of response-to-DGL")
     if more:
         raise ScoreImportError(f"{file}, {more[0]}: two tables of stimuli; give one folder")
-    found = {}
+    results = {}
     for line, row in _rows(file, "phenomenon", "test_item", "condition", "sentence"):
         cells = {
             "target_good": row["sentence"],
@@ -188,8 +188,8 @@ def _stimuli(paths: Sequence[Path]) -> dict[str, LogRow]:
             "pair_id": row["test_item"],
             "label": CONDITIONS[_condition(row, file, line)],
         }
-        found[row["sentence"]] = LogRow(file=file, line=line, cells=cells)
-    return found
+        results[row["sentence"]] = LogRow(file=file, line=line, cells=cells)
+    return results
 
 
 def _answers(paths: Sequence[Path]) -> Iterator[tuple[Path, str, str, list[tuple[str, str]]]]:
@@ -208,26 +208,26 @@ def _answers(paths: Sequence[Path]) -> Iterator[tuple[Path, str, str, list[tuple
         by_model: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for line, row in _rows(file, "model", "sentence", "condition", "accuracy"):
             by_model[row["model"]][row["sentence"]].append(_accepts(row, file, line))
-        for model, found in by_model.items():
-            shares = [(text, repr(sum(answers) / len(answers))) for text, answers in found.items()]
+        for model, result in by_model.items():
+            shares = [(text, repr(sum(answers) / len(answers))) for text, answers in result.items()]
             yield file, _SAMPLED_MODELS.get(model, model), _SAMPLED.name, shares
 
 
 def _draws(paths: Sequence[Path], stimuli: dict[str, LogRow]) -> dict[str, list[Judgment]]:
     """Return each model's sampled answers; those to other sentences are counted where their shares are read."""
-    found: dict[str, list[Judgment]] = defaultdict(list)
+    results: dict[str, list[Judgment]] = defaultdict(list)
     for file in files_in(paths, SAMPLED, expected=SAMPLED):
         for line, row in _rows(file, "model", "sentence", "condition", "accuracy", "repetition"):
             if row["sentence"] in stimuli:
                 value = float(_accepts(row, file, line))
-                one = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale="binary")
-                found[_SAMPLED_MODELS.get(row["model"], row["model"])].append(one)
-    return found
+                entry = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale="binary")
+                results[_SAMPLED_MODELS.get(row["model"], row["model"])].append(entry)
+    return results
 
 
 def _judgments(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refusals) -> list[Judgment]:
     """Return the share of each rater's repetitions that accept a sentence."""
-    said: dict[tuple[str, str], list[int]] = defaultdict(list)
+    texts: dict[tuple[str, str], list[int]] = defaultdict(list)
     for file in files_in(paths, PEOPLE, expected=PEOPLE):
         rows = _rows(file, "sentence", "condition", "accuracy")
         named = next((name for name in _RATERS if name in rows[0][1]), None)
@@ -236,27 +236,29 @@ def _judgments(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refu
         numbers = {name: str(n) for n, name in enumerate(dict.fromkeys(row[named] for _, row in rows))}
         for line, row in rows:
             if row["sentence"] in stimuli:
-                said[row["sentence"], numbers[row[named]]].append(_accepts(row, file, line))
+                texts[row["sentence"], numbers[row[named]]].append(_accepts(row, file, line))
             else:
                 refusals.add(file, "the sentence is none of the stimuli", f"row {line}: {row['sentence'][:60]!r}")
     return [
-        Judgment(text=text, rater=rater, value=sum(found) / len(found), scale=_SHARE, n=len(found))
-        for (text, rater), found in said.items()
+        Judgment(text=text, rater=rater, value=sum(result) / len(result), scale=_SHARE, n=len(result))
+        for (text, rater), result in texts.items()
     ]
 
 
 def _means(judgments: Sequence[Judgment]) -> dict[str, dict[str, str]]:
     """Return by sentence the share of all judgments that accept it, and the number of raters."""
     by_text: dict[str, list[Judgment]] = defaultdict(list)
-    for one in judgments:
-        by_text[one.text].append(one)
+    for judgment in judgments:
+        by_text[judgment.text].append(judgment)
     return {
         text: {
-            "human_good": repr(sum(round(one.value * one.n) for one in found) / sum(one.n for one in found)),
-            "human_n": str(len(found)),
+            "human_good": repr(
+                sum(round(member.value * member.n) for member in result) / sum(entry.n for entry in result)
+            ),
+            "human_n": str(len(result)),
             "human_scale": _SHARE,
         }
-        for text, found in by_text.items()
+        for text, result in by_text.items()
     }
 
 
@@ -268,9 +270,9 @@ def _accepts(row: dict[str, Any], file: Path, line: int) -> int:
 
 
 def _condition(row: dict[str, Any], file: Path, line: int) -> str:
-    if (found := str(row["condition"])) not in CONDITIONS:
-        raise ScoreImportError(f"{file}, row {line}: condition is {found!r}, expected {' or '.join(CONDITIONS)}")
-    return found
+    if (result := str(row["condition"])) not in CONDITIONS:
+        raise ScoreImportError(f"{file}, row {line}: condition is {result!r}, expected {' or '.join(CONDITIONS)}")
+    return result
 
 
 def _rows(file: Path, *columns: str) -> list[tuple[int, dict[str, Any]]]:

@@ -86,8 +86,8 @@ def _log(
             refusals.add(file, problem, f"sample {record['sample_id']}")
         else:
             choices[question_name(str(record["evaluation_name"]))].append(_choice(file, line, record))
-    for name, asked in choices.items():
-        score, rows = decided(name, f"answers of {asked[0].cells['subset']}", asked)
+    for name, requested in choices.items():
+        score, rows = decided(name, f"answers of {requested[0].cells['subset']}", requested)
         declared[name] = score
         log.rows += rows
     log.rows = list(_together(log.rows))
@@ -97,8 +97,8 @@ def _log(
 
 
 def _problem(record: Mapping[str, Any]) -> str:
-    said = record["input"]
-    choices, reference = said.get("choices") or [], said.get("reference") or []
+    text = record["input"]
+    choices, reference = text.get("choices") or [], text.get("reference") or []
     if len(choices) != 2:
         return f"{len(choices)} choices, a pair has two"
     if len(reference) != 1 or side_of(reference[0], choices, 0) == "unparsed":
@@ -107,10 +107,10 @@ def _problem(record: Mapping[str, Any]) -> str:
 
 
 def _choice(file: Path, line: int, record: Mapping[str, Any]) -> Choice:
-    said, attributed = record["input"], record["answer_attribution"]
-    options = list(said["choices"])
-    good = 0 if side_of(said["reference"][0], options, 0) == "good" else 1
-    final = [one["extracted_value"] for one in attributed if one.get("is_terminal", True)]
+    text, attributed = record["input"], record["answer_attribution"]
+    options = list(text["choices"])
+    good = 0 if side_of(text["reference"][0], options, 0) == "good" else 1
+    final = [entry["extracted_value"] for entry in attributed if entry.get("is_terminal", True)]
     chosen = side_of(str(final[-1]), options, good) if final else "unparsed"
     if chosen == "unparsed" and record["evaluation"].get("is_correct") is True:
         chosen = "good"
@@ -120,7 +120,7 @@ def _choice(file: Path, line: int, record: Mapping[str, Any]) -> Choice:
         good=options[good],
         bad=options[1 - good],
         chosen=chosen,
-        shown_first=_shown_first(str(said.get("formatted") or said["raw"]), options, good),
+        shown_first=_shown_first(str(text.get("formatted") or text["raw"]), options, good),
         cells={"subset": str(record["evaluation_name"]), "pair_id": str(record["sample_id"])},
     )
 
@@ -146,8 +146,8 @@ def _own(file: Path, line: int, record: Mapping[str, Any]) -> LogRow:
 def _own_scores(metadata: Mapping[str, str]) -> dict[str, DeclaredScore]:
     """Return what the numbers of our own export are, where no method of ours has their names."""
     name, unit = metadata[METHOD], metadata.get(UNIT, "nats")
-    asked = name in prompts() and any(key.startswith(f"{SCORE}{name}:") for key in metadata)
-    if name == DIRECT or asked or f"{SCORE}{name}_good" not in metadata:
+    requested = name in prompts() and any(key.startswith(f"{SCORE}{name}:") for key in metadata)
+    if name == DIRECT or requested or f"{SCORE}{name}_good" not in metadata:
         return {}
     label = metadata.get(f"{OURS}label", "")
     return {name: DeclaredScore(name=name, kind="score", direction="higher", unit=unit, label=label)}
@@ -177,8 +177,8 @@ def _stated(whole: Mapping[str, Any], records: Sequence[tuple[int, Mapping[str, 
             scores[str(key)].append(float(record["evaluation"]["score"]))
     for result in whole.get("evaluation_results") or ():
         metric, stated = result.get("metric_config") or {}, (result.get("score_details") or {}).get("score")
-        found = scores.get(str(result.get("evaluation_result_id"))) or scores.get(str(result.get("evaluation_name")))
+        results = scores.get(str(result.get("evaluation_result_id"))) or scores.get(str(result.get("evaluation_name")))
         is_accuracy = "accuracy" in str(metric.get("metric_kind") or metric.get("metric_id") or "")
-        if found and is_accuracy and isinstance(stated, int | float):
+        if results and is_accuracy and isinstance(stated, int | float):
             name = str(result.get("evaluation_name"))
-            yield Stated(what=name, metric="accuracy", stated=float(stated), found=sum(found) / len(found))
+            yield Stated(what=name, metric="accuracy", stated=float(stated), found=sum(results) / len(results))

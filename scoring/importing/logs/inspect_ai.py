@@ -49,17 +49,17 @@ def _read(file: Path) -> dict[str, Any]:
                 f"{file}: .eval files are read by the package inspect_ai; pip install 'pairbank[inspect]', or turn it "
                 "into JSON where it was made: inspect log convert --to json --output-dir OUT FILE"
             )
-        found = json_file(file)
+        result = json_file(file)
     else:
         from inspect_ai.log import read_eval_log
 
         try:
-            found = read_eval_log(str(file)).model_dump(mode="json")
+            result = read_eval_log(str(file)).model_dump(mode="json")
         except (ValueError, OSError, KeyError) as error:
             raise ScoreImportError(f"{file}: not a log that inspect_ai reads ({error}); download it again") from error
-    if not isinstance(found.get("eval"), dict) or "task" not in found["eval"]:
+    if not isinstance(result.get("eval"), dict) or "task" not in result["eval"]:
         raise ScoreImportError(f"{file}: JSON without eval.task; expected a log of inspect_ai")
-    return found
+    return result
 
 
 def _log(file: Path, found: Mapping[str, Any]) -> Log:
@@ -95,8 +95,8 @@ def _log(file: Path, found: Mapping[str, Any]) -> Log:
             name = name if epochs == 1 else f"{name}_epoch{sample.get('epoch', 1)}"
             choices.setdefault(name, []).append(_choice(file, line, sample, score, task, shuffled=shuffled))
     scores = []
-    for name, asked in choices.items():
-        declared, rows = decided(name, f"answers to the task {task} of Inspect", asked)
+    for name, requested in choices.items():
+        declared, rows = decided(name, f"answers to the task {task} of Inspect", requested)
         scores.append(declared)
         log.rows += rows
     log.scores, log.left_out = tuple(scores), refusals.left_out()
@@ -120,7 +120,7 @@ def _choice(
     file: Path, line: int, sample: Mapping[str, Any], score: Mapping[str, Any], task: str, *, shuffled: bool
 ) -> Choice:
     options, good = list(sample["choices"]), "AB".index(str(sample["target"]).strip())
-    said = sample.get("metadata") or {}
+    text = sample.get("metadata") or {}
     chosen = side_of(str(score.get("answer") or ""), options, good)
     if chosen == "unparsed" and score.get("value") == "C":
         chosen = "good"
@@ -133,8 +133,8 @@ def _choice(
         shown_first=None if shuffled else "good" if good == 0 else "bad",
         cells={
             "subset": task,
-            "paradigm": str(said["UID"]) if "UID" in said else None,
-            "pair_id": str(said.get("pairID", sample.get("id"))),
+            "paradigm": str(text["UID"]) if "UID" in text else None,
+            "pair_id": str(text.get("pairID", sample.get("id"))),
         },
     )
 
@@ -147,7 +147,7 @@ def _value(value: Any) -> float:  # noqa: ANN401 - JSON is any
 
 def _stated(task: str, found: Mapping[str, Any], values: Mapping[str, Sequence[float]]) -> list[Stated]:
     scores = ((found.get("results") or {}).get("scores")) or []
-    stated = [(str(one.get("scorer")), (one.get("metrics") or {}).get("accuracy")) for one in scores]
+    stated = [(str(score.get("scorer")), (score.get("metrics") or {}).get("accuracy")) for score in scores]
     return [
         Stated(
             what=task,

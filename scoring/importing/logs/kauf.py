@@ -60,10 +60,10 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
         people, ratings = _people(paths, f"{name}{RATINGS}")
         judgments += ratings
         texts = {text for row in rows for text in _texts(row)}
-        for model, (files, found) in _scores(paths, name, texts, refusals).items():
+        for model, (files, result) in _scores(paths, name, texts, refusals).items():
             log = logs.setdefault(model, Log(model=model, tool="scripts of lm-event-knowledge"))
             log.files = (*log.files, *files)
-            log.rows += [_scored(row, found, people) for row in rows if all(text in found for text in _texts(row))]
+            log.rows += [_scored(row, result, people) for row in rows if all(text in result for text in _texts(row))]
     if not logs:
         raise ScoreImportError(f"{', '.join(map(str, paths))}: no scores of sentences; expected NAME/….sentence-LL.txt")
     for log in logs.values():
@@ -127,22 +127,22 @@ def _scores(
 ) -> dict[str, tuple[list[Path], dict[str, dict[str, float]]]]:
     """Return by model the files and sentence -> method -> score of one set."""
     files: dict[str, list[Path]] = defaultdict(list)
-    found: _Found = defaultdict(lambda: defaultdict(dict))
+    result: _Found = defaultdict(lambda: defaultdict(dict))
     for file in files_in(paths, "*.txt", expected="….MODEL.sentence-LL.txt"):
         if file.parent.name != name:
             continue
-        said = _NAME.fullmatch(file.name)
-        if said is None or said["score"] not in SCORES:
+        message = _NAME.fullmatch(file.name)
+        if message is None or message["score"] not in SCORES:
             refusals.add(file.parent, "files that hold no score of whole sentences in nats", file.name)
             continue
-        method, _ = SCORES[said["score"]]
-        files[said["model"]].append(file)
+        method, _ = SCORES[message["score"]]
+        files[message["model"]].append(file)
         for line, text, value in _lines(file):
             if text not in texts:
                 refusals.add(file, f"the sentence is not in {name}{SET}", f"row {line}: {text[:60]!r}")
-            elif found[said["model"]][text].setdefault(method, value) != value:
+            elif result[message["model"]][text].setdefault(method, value) != value:
                 raise ScoreImportError(f"{file}, row {line}: {text[:60]!r} has another score before; leave one of them")
-    return {model: (files[model], found[model]) for model in files}
+    return {model: (files[model], result[model]) for model in files}
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str, float]]:
@@ -172,11 +172,11 @@ def _people(paths: Sequence[Path], name: str) -> tuple[dict[str, tuple[float, in
             except ValueError as error:
                 raise ScoreImportError(f"{file}, row {line}: {row['Score']!r}, expected a rating") from error
             ratings[row["Sentence"]].append(value)
-            if (said := row.get("rater") or row.get("WorkerId")) is not None:
+            if (message := row.get("rater") or row.get("WorkerId")) is not None:
                 # workers' ids do not leave the reader
-                rater = f"{name.removesuffix(RATINGS)} {numbers.setdefault(said, len(numbers))}"
+                rater = f"{name.removesuffix(RATINGS)} {numbers.setdefault(message, len(numbers))}"
                 judgments.append(Judgment(text=row["Sentence"], rater=rater, value=value, scale=SCALE))
-    means = {text: (sum(found) / len(found), len(found) if judgments else 0) for text, found in ratings.items()}
+    means = {text: (sum(result) / len(result), len(result) if judgments else 0) for text, result in ratings.items()}
     return means, judgments
 
 

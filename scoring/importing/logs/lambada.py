@@ -80,7 +80,7 @@ def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, str, str]]:
 
 def _members(file: Path) -> Iterator[tuple[Path, str, str]]:
     with reading(file, ScoreImportError, saying="no archive"), tarfile.open(file, "r:xz") as archive:
-        for member in sorted(archive, key=lambda one: one.name):
+        for member in sorted(archive, key=lambda entry: entry.name):
             if member.isfile() and member.name.endswith(".csv") and (opened := archive.extractfile(member)):
                 yield file, Path(member.name).name, opened.read().decode("utf-8")
 
@@ -91,9 +91,9 @@ def _log(file: Path, name: str, text: str) -> Log:
         raise ScoreImportError(
             f"{file} ({name}): no column {', '.join(missing)}; expected the file as it was published"
         )
-    rows, said = [], set()
+    rows, message = [], set()
     for number, row in enumerate(table, 2):
-        said.add((row["model"], row["revision"]))
+        message.add((row["model"], row["revision"]))
         cells = {
             "pair_id": row["item_id"],
             "subset": FOLDER,
@@ -103,9 +103,9 @@ def _log(file: Path, name: str, text: str) -> Log:
             "hf24_lambada:asked:target": row["meta_logprob"],
         }
         rows.append(LogRow(file=file, line=number, cells=cells))
-    if len(said) != 1:
-        raise ScoreImportError(f"{file} ({name}): rows of {len(said)} models; expected one model a file")
-    ((model_id, revision),) = said
+    if len(message) != 1:
+        raise ScoreImportError(f"{file} ({name}): rows of {len(message)} models; expected one model a file")
+    ((model_id, revision),) = message
     model = NAMES.get(model_id, model_id)
     step = _STEP.fullmatch(revision)
     if revision and step is None:

@@ -86,8 +86,8 @@ class Variant:
             "no_bos": "without BOS",
             "bos_unstated": "the log does not state whether after BOS",
         }[self.bos]
-        what = "the continuation given its context" if self.has_context else "the sentence alone"
-        return f"{TOOL}: {what}, with {self.delimiter!r} before it, {before}"
+        description = "the continuation given its context" if self.has_context else "the sentence alone"
+        return f"{TOOL}: {description}, with {self.delimiter!r} before it, {before}"
 
     def scores(self) -> Iterator[DeclaredScore]:
         """Yield what the numbers are; `direct` itself needs no declaration."""
@@ -142,16 +142,20 @@ class _Run:
 
     def settings(self, task: str) -> dict[str, Any]:
         config = self.results.get("config") or {}
-        said = {key: config[key] for key in _SETTINGS if config.get(key) not in (None, "")}
+        texts = {key: config[key] for key in _SETTINGS if config.get(key) not in (None, "")}
         arguments = config.get("model_args")
         if isinstance(arguments, Mapping):
-            said["model_args"] = {key: model_name(str(value)) for key, value in arguments.items()}
+            texts["model_args"] = {key: model_name(str(value)) for key, value in arguments.items()}
         for key in ("transformers_version", "chat_template_sha", "system_instruction"):
             if self.results.get(key):
-                said[key] = self.results[key]
-        own = self.task(task)
+                texts[key] = self.results[key]
+        own_values = self.task(task)
         version = (self.results.get("versions") or {}).get(task)
-        return said | {"task": task, "task_version": version} | {key: own[key] for key in _TASK_SETTINGS if key in own}
+        return (
+            texts
+            | {"task": task, "task_version": version}
+            | {key: own_values[key] for key in _TASK_SETTINGS if key in own_values}
+        )
 
     def task(self, name: str) -> Mapping[str, Any]:
         """Return the settings of a task."""
@@ -164,8 +168,8 @@ class _Run:
         arguments = config.get("model_args") or {}
         if not isinstance(arguments, Mapping):
             arguments = dict(part.partition("=")[::2] for part in str(arguments).split(","))
-        said = str(arguments.get("add_bos_token", "")).lower()
-        return {"true": "bos", "false": "no_bos"}.get(said, "bos_unstated")
+        text = str(arguments.get("add_bos_token", "")).lower()
+        return {"true": "bos", "false": "no_bos"}.get(text, "bos_unstated")
 
     @property
     def facts(self) -> dict[str, str]:
@@ -191,11 +195,11 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
 
 
 def _log(file: Path) -> Log:
-    said = SAMPLES.fullmatch(file.name)
-    if said is None:
+    text = SAMPLES.fullmatch(file.name)
+    if text is None:
         raise ScoreImportError(f"{file}: expected a name as lm_eval writes it, samples_TASK_DATE.jsonl")
-    task = said["task"]
-    beside = file.parent / f"results_{said['date']}.json"
+    task = text["task"]
+    beside = file.parent / f"results_{text['date']}.json"
     results = json_file(beside) if beside.is_file() else {}
     run = _Run(results=results, files=[file, beside] if results else [file])
     name = str(results.get("model_name") or (results.get("config") or {}).get("model_args") or file.parent.name)
@@ -233,8 +237,8 @@ def _stated(task: str, results: Mapping[str, Any], correct: Mapping[str, Sequenc
     for metric, values in correct.items():
         stated = printed.get(f"{metric},none", printed.get(metric))
         if isinstance(stated, int | float) and values:
-            found = sum(values) / len(values)
-            yield Stated(what=task, metric=metric, stated=float(stated), found=found)
+            result = sum(values) / len(values)
+            yield Stated(what=task, metric=metric, stated=float(stated), found=result)
 
 
 def _sample(line: Mapping[str, Any], delimiter: str, bos: str, where: str) -> _Sample | None:
@@ -242,10 +246,10 @@ def _sample(line: Mapping[str, Any], delimiter: str, bos: str, where: str) -> _S
     arguments, answers = line.get("arguments"), line.get("filtered_resps") or line.get("resps")
     if isinstance(arguments, Mapping):
         arguments = [arguments[key] for key in sorted(arguments, key=_number_of)]
-        arguments = [[one.get("arg_0"), one.get("arg_1")] for one in arguments]
+        arguments = [[argument.get("arg_0"), argument.get("arg_1")] for argument in arguments]
     if not isinstance(arguments, list) or not isinstance(answers, list):
         raise ScoreImportError(f"{where}: no arguments and resps; expected a line that lm_eval --log_samples wrote")
-    pairs = [tuple(one[:2]) for one in arguments]
+    pairs = [tuple(entry[:2]) for entry in arguments]
     if len(pairs) < 2 or not all(isinstance(text, str) for pair in pairs for text in pair):
         return None
     if len(pairs) != len(answers):
@@ -299,16 +303,16 @@ def _gold(
 def _cells(line: Mapping[str, Any], sample: _Sample, task: str) -> dict[str, str | None]:
     good, bad = sample.gold, 1 - sample.gold
     texts, doc = sample.texts, line.get("doc")
-    said = doc if isinstance(doc, Mapping) else {}
+    text = doc if isinstance(doc, Mapping) else {}
     contexts = sample.contexts
     kind = "context_pair" if contexts[0] != contexts[1] else "continuation_pair" if contexts[0] else "sentence_pair"
     number = line.get("doc_id")
-    found: dict[str, str | None] = {
+    results: dict[str, str | None] = {
         "subset": task,
         "task": kind,
-        "pair_id": str(said.get("pairID", number)),
-        "paradigm": str(said["UID"]) if "UID" in said else task,
-        "phenomenon": str(said["linguistics_term"]) if "linguistics_term" in said else None,
+        "pair_id": str(text.get("pairID", number)),
+        "paradigm": str(text["UID"]) if "UID" in text else task,
+        "phenomenon": str(text["linguistics_term"]) if "linguistics_term" in text else None,
         "context_good": contexts[good],
         "context_bad": contexts[bad],
         "target_good": texts[good],
@@ -316,7 +320,7 @@ def _cells(line: Mapping[str, Any], sample: _Sample, task: str) -> dict[str, str
     }
     suffix = sample.variant.suffix
     for side, place in (("good", good), ("bad", bad)):
-        found[f"direct{suffix}_{side}"] = repr(sample.logprobs[place])
-        found[f"per_char{suffix}_{side}"] = repr(sample.logprobs[place] / len(texts[place]))
-        found[f"per_byte{suffix}_{side}"] = repr(sample.logprobs[place] / len(texts[place].encode()))
-    return found
+        results[f"direct{suffix}_{side}"] = repr(sample.logprobs[place])
+        results[f"per_char{suffix}_{side}"] = repr(sample.logprobs[place] / len(texts[place]))
+        results[f"per_byte{suffix}_{side}"] = repr(sample.logprobs[place] / len(texts[place].encode()))
+    return results

@@ -145,18 +145,18 @@ def files_in(paths: Iterable[Path], pattern: str, *, expected: str) -> list[Path
     Raises:
         ScoreImportError: a path that is not there, or a folder without such a file.
     """
-    found: list[Path] = []
+    results: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = sorted(file for file in path.rglob(pattern) if file.is_file())
             if not inside:
                 raise ScoreImportError(f"{path}: no {pattern} in this folder; expected {expected}")
-            found += inside
+            results += inside
         elif path.is_file():
-            found.append(path)
+            results.append(path)
         else:
             raise ScoreImportError(f"no file or folder {path}; expected {expected}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(results))
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

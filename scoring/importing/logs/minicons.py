@@ -117,21 +117,21 @@ def _sums(
     by_token = "token" in table.columns
     if by_token and any(kind.startswith("mean_") for kind in kinds):
         raise ScoreImportError(f"{table.path}: mean_logprob of a row a token; a token has no mean: call it logprob")
-    found: dict[str, tuple[int, str, dict[str, float]]] = {}
+    results: dict[str, tuple[int, str, dict[str, float]]] = {}
     for line, row in rows:
         text = str(row["sentence"])
         numbers = {_KINDS[k][0]: _KINDS[k][1] * _number(row[k], f"{table.path}, row {line}") for k in kinds}
         key = normalised(text)
-        if key not in found:
-            found[key] = (line, text, numbers)
+        if key not in results:
+            results[key] = (line, text, numbers)
         elif by_token:
-            sums = found[key][2]
-            found[key] = (found[key][0], text, {name: sums[name] + value for name, value in numbers.items()})
-        elif numbers != found[key][2]:
+            sums = results[key][2]
+            results[key] = (results[key][0], text, {name: sums[name] + value for name, value in numbers.items()})
+        elif numbers != results[key][2]:
             raise ScoreImportError(
-                f"{table.path}, row {line}: {text[:60]!r} has another score in row {found[key][0]}; leave one"
+                f"{table.path}, row {line}: {text[:60]!r} has another score in row {results[key][0]}; leave one"
             )
-    return found
+    return results
 
 
 def _found(

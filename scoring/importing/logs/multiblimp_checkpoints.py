@@ -40,10 +40,10 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
     Raises:
         ScoreImportError: no such files, a row of another form, or a sum that is not that of its list.
     """
-    found = [(_NAME.fullmatch(file.name), file) for file in files_in(paths, "*.tsv*", expected="NAME-STEP.tsv.gz")]
-    if wrong := [file for said, file in found if said is None]:
+    results = [(_NAME.fullmatch(file.name), file) for file in files_in(paths, "*.tsv*", expected="NAME-STEP.tsv.gz")]
+    if wrong := [file for message, file in results if message is None]:
         raise ScoreImportError(f"{wrong[0]}: expected a name that ends in the step, NAME-STEP.tsv.gz")
-    named = sorted((said["family"], int(said["step"]), file) for said, file in found if said is not None)
+    named = sorted((text["family"], int(text["step"]), file) for text, file in results if text is not None)
     return [
         Log(
             model=f"{family}@step-{step}",
@@ -76,9 +76,11 @@ def _opened(file: Path):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a tex
 
 def _sum(tokens: str, total: str, where: str) -> float:
     try:
-        found, stated = math.fsum(map(float, json.loads(tokens))), -float(total)
+        result, stated = math.fsum(map(float, json.loads(tokens))), -float(total)
     except (ValueError, TypeError) as error:
         raise ScoreImportError(f"{where}: {tokens[:40]!r} and {total!r}; expected a list and a number") from error
-    if not abs(found - stated) <= MOST_APART:
-        raise ScoreImportError(f"{where}: log-probabilities sum to {found}, and {stated} is stated; get the file again")
-    return found
+    if not abs(result - stated) <= MOST_APART:
+        raise ScoreImportError(
+            f"{where}: log-probabilities sum to {result}, and {stated} is stated; get the file again"
+        )
+    return result

@@ -85,8 +85,8 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
                 scores=tuple(score for score in _SCORES if score.name in columns),
                 facts={} if size is None else {"size_billions": size / 1e9},
                 rows=[
-                    LogRow(file=place, line=number, cells={"item_id": ids[str(row["id"])], **found})
-                    for (number, row), found in zip(rows, cells, strict=True)
+                    LogRow(file=place, line=number, cells={"item_id": ids[str(row["id"])], **result})
+                    for (number, row), result in zip(rows, cells, strict=True)
                 ],
             )
         )
@@ -97,10 +97,10 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
 def _place(paths: Sequence[Path]) -> Path:
     """Return the table of decisions, or the folder of predictions in the form of the repository."""
     folders = [path for path in paths if path.is_dir() and (path / PREDICTIONS).is_dir()]
-    found = folders or files_in(paths, "decisions.csv", expected=f"decisions.csv or {PREDICTIONS}/ of QFrBLiMP")
-    if len(found) > 1:
-        raise ScoreImportError(f"{found[0]}, {found[1]}: two tables of decisions; give one")
-    return found[0]
+    result = folders or files_in(paths, "decisions.csv", expected=f"decisions.csv or {PREDICTIONS}/ of QFrBLiMP")
+    if len(result) > 1:
+        raise ScoreImportError(f"{result[0]}, {result[1]}: two tables of decisions; give one")
+    return result[0]
 
 
 def _table(place: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
@@ -150,5 +150,5 @@ def _sizes(path: Path) -> Mapping[str, tuple[str, float]]:
     if not path.is_file():
         return {}
     with reading(path, ScoreImportError, saying="not JSON"):
-        found = json.loads(path.read_text(encoding="utf-8"))
-    return {name.replace("/", "_"): (name, float(size)) for name, size in found.items()}
+        result = json.loads(path.read_text(encoding="utf-8"))
+    return {name.replace("/", "_"): (name, float(size)) for name, size in result.items()}

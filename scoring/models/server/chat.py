@@ -146,7 +146,7 @@ class ChatScorer:
         Raises:
             ScoringError: a text that is no question to a chat.
         """
-        found = []
+        results = []
         for request in requests:
             if self.info.thinking == "on":
                 raise ScoringError(
@@ -165,8 +165,8 @@ class ChatScorer:
             text = request.target.strip()
             option = self._options.setdefault((context, text), len(self._options))
             self._asked[context, option] = (request.context, text, request.where)
-            found.append(EncodedRequest(ids=(context, option), start=1, flags=(TOP_LOGPROBS,)))
-        return found
+            results.append(EncodedRequest(ids=(context, option), start=1, flags=(TOP_LOGPROBS,)))
+        return results
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         """Return the log-probability in nats of each option as the first thing written: a bound of one not told.
@@ -183,7 +183,7 @@ class ChatScorer:
         settings = self.settings.body(1, temperature=1.0) | {"logprobs": True, "top_logprobs": MOST_TOP}
         settings |= {"top_p": 1.0} if self.settings.takes_temperature else {}
         bodies = ({"model": self.served, "messages": messages_of(text, chat=True), **settings} for text, _, _ in first)
-        found: dict[int, FloatArray] = {}
+        results: dict[int, FloatArray] = {}
         for number, choice in self.client.post_all(CHAT, bodies, lambda _, answer: first_choice(answer)):
             members = groups[number]
             top = top_tokens(choice, 0)
@@ -193,20 +193,20 @@ class ChatScorer:
                     "answers (methods that end in _free)"
                 )
             values = self._nats(top, [requests[member] for member in members])
-            found |= {member: np.array([nats]) for member, nats in zip(members, values, strict=True)}
+            results |= {member: np.array([nats]) for member, nats in zip(members, values, strict=True)}
             progress(len(members))
         self.stats.seconds += time.perf_counter() - began
-        return [found[number] for number in range(len(requests))]
+        return [results[number] for number in range(len(requests))]
 
     def _nats(self, top: Mapping[str, float], requests: Sequence[EncodedRequest]) -> list[float]:
         """Return the values of the options of one question."""
         keys = [(request.ids[0], request.ids[1]) for request in requests]
-        told = [[nats for token, nats in top.items() if token.strip() == self._asked[key][1]] for key in keys]
+        reported = [[nats for token, nats in top.items() if token.strip() == self._asked[key][1]] for key in keys]
         self._outside.difference_update(keys)
-        self._outside.update(key for key, nats in zip(keys, told, strict=True) if not nats)
+        self._outside.update(key for key, nats in zip(keys, reported, strict=True) if not nats)
         left = max(1 - math.fsum(map(math.exp, top.values())), LEAST_LEFT)
-        bound = min(math.log(left), *top.values()) if any(told) else math.nan
-        return [math.log(math.fsum(map(math.exp, nats))) if nats else bound for nats in told]
+        bound = min(math.log(left), *top.values()) if any(reported) else math.nan
+        return [math.log(math.fsum(map(math.exp, nats))) if nats else bound for nats in reported]
 
     def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
         """Return the flag of an option that was not told."""
@@ -232,26 +232,26 @@ class ChatScorer:
             {"model": self.served, "messages": messages_of(ask.text, chat=ask.chat), **settings, **self._drawn(ask)}
             for ask in prompts
         )
-        found: dict[int, Continuation] = {}
+        results: dict[int, Continuation] = {}
 
         def read(number: int, answer: Mapping[str, Any]) -> Continuation:
             return _continuation(answer, is_drawn=prompts[number].draw is not None)
 
-        for number, made in self.client.post_all(CHAT, bodies, read):
-            found[number] = made
+        for number, created in self.client.post_all(CHAT, bodies, read):
+            results[number] = created
             progress(1)
-        return [found[number] for number in range(len(prompts))]
+        return [results[number] for number in range(len(prompts))]
 
     def _drawn(self, ask: Ask) -> dict[str, Any]:
         """Return the parameters of a sampled answer, of those that the API takes."""
-        found = draw_settings(ask.draw)
+        result = draw_settings(ask.draw)
         if ask.draw is not None and ask.draw.temperature != 1 and not self.settings.takes_temperature:
             raise ScoringError(
                 f"{ask.where or 'prompt'}: {self.info.name} takes no temperature, so draws at {ask.draw.temperature:g} "
                 "cannot be had; leave --temperature away"
             )
         dropped = {"temperature": not self.settings.takes_temperature, "seed": not self.settings.takes_seed}
-        return {name: value for name, value in found.items() if not dropped[name]}
+        return {name: value for name, value in result.items() if not dropped[name]}
 
 
 def messages_of(text: str, *, chat: bool) -> list[dict[str, str]]:

@@ -125,8 +125,8 @@ class Client:
 
         def ask(n: int) -> None:
             for number, body in islice(numbered, n):
-                asked = pool.submit(self._asked, http, "POST", path, body, stop, read=partial(read, number))
-                under_way[asked] = number
+                requested = pool.submit(self._asked, http, "POST", path, body, stop, read=partial(read, number))
+                under_way[requested] = number
 
         try:
             ask(self.concurrency)

@@ -57,9 +57,9 @@ class Probes:
     """What batching may move one of them by."""
 
 
-def moved_nats(one: FloatArray, other: FloatArray) -> float:
+def moved_nats(entry: FloatArray, other: FloatArray) -> float:
     """Return the largest difference; infinite where the numbers are not even as many."""
-    return float(np.abs(one - other).max()) if one.shape == other.shape else float("inf")
+    return float(np.abs(entry - other).max()) if entry.shape == other.shape else float("inf")
 
 
 def identity_of(probes: Probes, described: str) -> str:
@@ -82,7 +82,7 @@ def identity_of(probes: Probes, described: str) -> str:
         sha256_of_text(described, *(f"{value + 0.0:.{n_decimals}f}" for value in np.round(probes.nats, n_decimals)))
         for n_decimals in (1, 2, 3, 6, 12)
     )
-    name = next(found for found in hashes if found not in taken)
+    name = next(result for result in hashes if result not in taken)
     try:
         write_json(folder / f"{name}.json", {"allowed_nats": probes.allowed_nats, "nats": probes.nats.tolist()})
     except OSError as error:
@@ -143,21 +143,21 @@ def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest:
     """
     measured = ["tokens"] if tokens_agree(client, tokens, served) else []
     problems: dict[str, str] = {}
-    found: Probes | str
+    result: Probes | str
     for way in WAYS:
         try:
             asking = Asking(client=client, served=served, way=way)
-            found = _tried(asking, tokens, longest)
+            result = _tried(asking, tokens, longest)
         except ServerError as error:
             if error.status in (401, 403, 404) or (isinstance(error, ServerGoneError) and error.status is None):
                 raise
-            found = str(error)
-        if isinstance(found, Probes):
-            return Found(way=way, measured=(f"log-probabilities ({way.name})", *measured), probes=found)
-        problems[way.name] = found
-    told = client.without_key("; ".join(dict.fromkeys(problems.values())))
+            result = str(error)
+        if isinstance(result, Probes):
+            return Found(way=way, measured=(f"log-probabilities ({way.name})", *measured), probes=result)
+        problems[way.name] = result
+    reported = client.without_key("; ".join(dict.fromkeys(problems.values())))
     raise ModelLoadError(
-        f"{client.url} gives no log-probabilities of a prompt's tokens, so nothing can be scored with it ({told}). "
+        f"{client.url} gives no log-probabilities of a prompt's tokens, so nothing can be scored with it ({reported}). "
         "Serve the model with vLLM, load it here by its folder or Hub id, or ask for written answers alone (--api chat)"
     )
 
@@ -171,12 +171,12 @@ def tokens_agree(client: Client, tokens: CausalTokens, served: str) -> bool:
     ours = tokens.tokenizer(list(TEXTS), add_special_tokens=False)["input_ids"]
     for text, ids in zip(TEXTS, ours, strict=True):
         try:
-            told = client.post("/tokenize", {"model": served, "prompt": text, "add_special_tokens": False})
+            reported = client.post("/tokenize", {"model": served, "prompt": text, "add_special_tokens": False})
         except ServerError as error:
             if error.status in (400, 404, 405, 422):
                 return False
             raise
-        theirs = told.get("tokens") if isinstance(told, dict) else None
+        theirs = reported.get("tokens") if isinstance(reported, dict) else None
         if not isinstance(theirs, list):
             return False
         if theirs != list(ids):
@@ -196,8 +196,10 @@ def _tried(asking: Asking, tokens: CausalTokens, longest: int | None) -> Probes 
     """
     most = MOST_TOKENS if longest is None else max(3, min(MOST_TOKENS, longest - 3))
     requests = [
-        EncodedRequest(ids=one.ids[:most], start=one.start)
-        for one in tokens.encode([Request(context="", target=text, where="self-check") for text in (*TEXTS, LONG_TEXT)])
+        EncodedRequest(ids=member.ids[:most], start=member.start)
+        for member in tokens.encode(
+            [Request(context="", target=text, where="self-check") for text in (*TEXTS, LONG_TEXT)]
+        )
     ]
     *texts, long = requests
     tolerance = TOLERANCE_NATS.get(tokens.info.dtype, LOW_PRECISION_TOLERANCE_NATS)
@@ -214,7 +216,7 @@ def _tried(asking: Asking, tokens: CausalTokens, longest: int | None) -> Probes 
     )
     if problem is not None:
         return problem
-    noise = max(moved_nats(one, other) for one, other in zip(alone, again, strict=True))
+    noise = max(moved_nats(entry, other) for entry, other in zip(alone, again, strict=True))
     floor = FLOOR_NATS.get(tokens.info.dtype, OTHER_FLOOR_NATS)
     return Probes(
         requests=(texts[0], texts[-1]),
@@ -229,7 +231,7 @@ def _constant(asking: Asking, texts: Sequence[EncodedRequest], values: Sequence[
         known = " (as llama.cpp's server does: ggml-org/llama.cpp#27174)" if not together.any() else ""
         return f"it gives {together[0]:.1f} for every token{known}"
     first, other = texts[0].ids, texts[3].ids
-    at = next(place for place, (one, two) in enumerate(zip(first, other, strict=False)) if one != two)
+    at = next(place for place, (entry, two) in enumerate(zip(first, other, strict=False)) if entry != two)
     changed = EncodedRequest(ids=(*first[:at], other[at], *first[at + 1 :]), start=len(first) - 1)
     if abs(asking.nats([changed], together=False)[0][0] - values[0][-1]) < LEAST_MOVED_NATS:
         return "a token's log-probability does not depend on what stands before it"
@@ -237,7 +239,7 @@ def _constant(asking: Asking, texts: Sequence[EncodedRequest], values: Sequence[
 
 
 def _moved(alone: Sequence[FloatArray], again: Sequence[FloatArray], tolerance: float) -> str | None:
-    moved = max(moved_nats(one, other) for one, other in zip(alone, again, strict=True))
+    moved = max(moved_nats(entry, other) for entry, other in zip(alone, again, strict=True))
     if moved > tolerance:
         return f"its answers differ by {moved:.2f} nats when several questions are asked at once"
     return None
@@ -245,7 +247,7 @@ def _moved(alone: Sequence[FloatArray], again: Sequence[FloatArray], tolerance: 
 
 def _looks_ahead(beginnings: Sequence[FloatArray], whole: FloatArray, tolerance: float) -> str | None:
     """Hold the beginnings of a text to the whole: causal models give the same."""
-    moved = max((moved_nats(one, whole[: len(one)]) for one in beginnings), default=0.0)
+    moved = max((moved_nats(beginning, whole[: len(beginning)]) for beginning in beginnings), default=0.0)
     if moved > tolerance:
         return f"a token's log-probability changes by {moved:.2f} nats with what stands behind it"
     return None
@@ -278,8 +280,8 @@ def _wrong_logarithms(
                 (EncodedRequest(ids=(*prompt, token, prompt[-1]), start=len(prompt)), top[name])
                 for name, token in chosen
             ]
-    asked = asking.nats([request for request, _ in named], together=True)
-    for (request, nats), values in zip(named, asked, strict=True):
+    requested = asking.nats([request for request, _ in named], together=True)
+    for (request, nats), values in zip(named, requested, strict=True):
         if abs(values[0] - nats) > tolerance:
             return (
                 f"it makes token {request.ids[-2]} with {nats:.2f} nats, and gives it {values[0]:.2f} nats in a prompt"
@@ -291,10 +293,10 @@ def _top(asking: Asking, prompts: Sequence[tuple[int, ...]]) -> list[dict[str, f
     """Return the most probable tokens after each prompt, named by their ids where the server does so."""
     settings = {**PLAIN, "temperature": 0.0, "logprobs": N_TOP.get(asking.way.name, MOST_LAST_TOKENS)}
     settings |= {"return_tokens_as_token_ids": True}
-    found: list[dict[str, float]] = [{} for _ in prompts]
+    results: list[dict[str, float]] = [{} for _ in prompts]
     for number, choice in asking.choices([settings | {"prompt": list(prompt)} for prompt in prompts], together=False):
         logprobs = choice.get("logprobs")
         tops = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None
         if isinstance(tops, list) and tops and isinstance(tops[0], dict):
-            found[number] = {str(name): float(checked([value])[0]) for name, value in tops[0].items()}
-    return found
+            results[number] = {str(name): float(checked([value])[0]) for name, value in tops[0].items()}
+    return results

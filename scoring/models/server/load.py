@@ -123,9 +123,9 @@ class ServerScorer:
         """
         inputs = [tuple(self._tokens.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         over = too_long(self.info, prompts, inputs, max_new_tokens, over_length)
-        found = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
+        results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
         progress(sum(over))
-        asked = sorted((i for i, is_over in enumerate(over) if not is_over), key=lambda i: inputs[i])
+        requested = sorted((i for i, is_over in enumerate(over) if not is_over), key=lambda i: inputs[i])
         settings = {
             **PLAIN,
             "temperature": 0.0,
@@ -135,18 +135,18 @@ class ServerScorer:
         }
         bodies = (
             {"model": self.served, **settings, "prompt": list(inputs[i]), **draw_settings(prompts[i].draw)}
-            for i in asked
+            for i in requested
         )
 
         def read(number: int, answer: object) -> Continuation:
-            return self._continuation(first_choice(answer), is_drawn=prompts[asked[number]].draw is not None)
+            return self._continuation(first_choice(answer), is_drawn=prompts[requested[number]].draw is not None)
 
-        for number, made in self.client.post_all(COMPLETIONS, bodies, read):
-            found[asked[number]] = made
+        for number, created in self.client.post_all(COMPLETIONS, bodies, read):
+            results[requested[number]] = created
             progress(1)
-        if asked:
+        if requested:
             self.refuse_another_model()
-        return found
+        return results
 
     def refuse_another_model(self) -> None:
         """Ask the probes again, after every unit and before anything of it is stored.
@@ -234,21 +234,21 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
         raise ModelLoadError(f"tokenizer {options['tokenizer']!r} is no fast one; character offsets need one")
     info = _info(client, card, options, tokenizer)
     tokens = CausalTokens(tokenizer=tokenizer, info=info)
-    told = _told_length(card)
-    limits = [limit for limit in (told, options["max_length"]) if limit is not None]
-    found = known_answers(client, tokens, card["id"], longest=min(limits, default=None))
-    longest = told - found.way.room if told is not None else None
+    reported = _told_length(card)
+    limits = [limit for limit in (reported, options["max_length"]) if limit is not None]
+    result = known_answers(client, tokens, card["id"], longest=min(limits, default=None))
+    longest = reported - result.way.room if reported is not None else None
     if options["max_length"] is not None and longest is not None and not 1 <= options["max_length"] <= longest:
         raise ModelLoadError(f"max_length {options['max_length']} is out of range; {client.url} takes 1 to {longest}")
-    measured = [*found.measured, *(["max_length"] if longest is not None and options["max_length"] is None else [])]
+    measured = [*result.measured, *(["max_length"] if longest is not None and options["max_length"] is None else [])]
     described = f"{info.served_sha256} {info.tokenizer_sha256} {info.bos_id}"
     info = replace(
         info,
         max_length=options["max_length"] or longest,
         measured=", ".join(measured),
-        answers_sha256=identity_of(found.probes, described),
+        answers_sha256=identity_of(result.probes, described),
     )
-    return ServerScorer(client, tokenizer, info, served=card["id"], way=found.way, probes=found.probes)
+    return ServerScorer(client, tokenizer, info, served=card["id"], way=result.way, probes=result.probes)
 
 
 def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ChatScorer:
@@ -302,30 +302,30 @@ def _card(client: Client, wanted: str | None) -> Mapping[str, Any]:
     listed = client.get("/models")
     cards = listed.get("data") if isinstance(listed, dict) else None
     known = [card for card in cards or () if isinstance(card, dict) and isinstance(card.get("id"), str)]
-    found = [card for card in known if wanted in (None, card["id"])]
+    results = [card for card in known if wanted in (None, card["id"])]
     if not known and wanted is not None:
         return {"id": wanted}  # an API that lists nothing
-    if len(found) != 1:
+    if len(results) != 1:
         ids = ", ".join(card["id"] for card in known[:20]) or "no model"
-        asked = f"not {wanted!r}" if wanted is not None else "so that it has to be said which"
-        raise ModelLoadError(f"{client.url} serves {ids}, {asked}; name one (served_model=, --served-model)")
-    return found[0]
+        requested = f"not {wanted!r}" if wanted is not None else "so that it has to be said which"
+        raise ModelLoadError(f"{client.url} serves {ids}, {requested}; name one (served_model=, --served-model)")
+    return results[0]
 
 
 def _public_id(card: Mapping[str, Any]) -> str:
     """Return the model's Hub id or name; of a folder on the server's disk its name alone."""
     root = card.get("root")
-    found = root if isinstance(root, str) and root else str(card["id"])
-    return found.rstrip("/").rsplit("/", 1)[-1] if found.startswith(("/", ".", "~")) or "\\" in found else found
+    result = root if isinstance(root, str) and root else str(card["id"])
+    return result.rstrip("/").rsplit("/", 1)[-1] if result.startswith(("/", ".", "~")) or "\\" in result else result
 
 
 def _told_length(card: Mapping[str, Any]) -> int | None:
-    told = card.get("max_model_len")
-    return told if isinstance(told, int) and told > 0 else None
+    reported = card.get("max_model_len")
+    return reported if isinstance(reported, int) and reported > 0 else None
 
 
 def _software(client: Client) -> str:
     """Return `-vllm-0.32.0`, or nothing where the server does not tell."""
-    told = client.get("/version")
-    version = told.get("version") if isinstance(told, dict) else None
+    reported = client.get("/version")
+    version = reported.get("version") if isinstance(reported, dict) else None
     return f"-vllm-{version}" if isinstance(version, str) else ""

@@ -94,26 +94,26 @@ class Grouped:
         groups: dict[tuple[int, ...], dict[int, list[int]]] = {}
         for number, request in enumerate(requests):
             groups.setdefault(request.ids[:-1], {}).setdefault(request.ids[-1], []).append(number)
-        found = []
+        results = []
         for prompt in sorted(groups):
             last = sorted(groups[prompt])
             for at in range(0, len(last), MOST_LAST_TOKENS):
                 part = last[at : at + MOST_LAST_TOKENS]
                 members = tuple(number for token in part for number in groups[prompt][token])
                 reads = any(requests[number].n_scored > 1 for number in members)
-                found.append(Question(prompt=prompt, last=tuple(part), members=members, reads_prompt=reads))
-        return found
+                results.append(Question(prompt=prompt, last=tuple(part), members=members, reads_prompt=reads))
+        return results
 
     def body(self, question: Question) -> dict[str, Any]:
         """Ask for the last tokens by their ids."""
-        asked = {
+        requested = {
             **PLAIN,
             "prompt": list(question.prompt),
             "logprobs": len(question.last),
             "logprob_token_ids": list(question.last),
             "return_tokens_as_token_ids": True,
         }
-        return asked | ({"prompt_logprobs": 0} if question.reads_prompt else {})
+        return requested | ({"prompt_logprobs": 0} if question.reads_prompt else {})
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
         """Return the prompt's tokens, and the last one."""
@@ -194,11 +194,13 @@ class Asking:
             ServerError: as `Client.post`; an answer that holds none.
         """
         questions = self.way.questions(requests)
-        found: dict[int, FloatArray] = {}
+        results: dict[int, FloatArray] = {}
 
         def read(number: int, answer: object) -> None:
             choice = first_choice(answer)
-            found.update({m: self.way.read(questions[number], requests[m], choice) for m in questions[number].members})
+            results.update(
+                {m: self.way.read(questions[number], requests[m], choice) for m in questions[number].members}
+            )
 
         for number, answer in self._answers(
             [self.way.body(question) for question in questions],
@@ -207,7 +209,7 @@ class Asking:
         ):
             if not self.is_known:
                 read(number, answer)
-        return [found[number] for number in range(len(requests))]
+        return [results[number] for number in range(len(requests))]
 
     def choices(
         self, bodies: Sequence[Mapping[str, Any]], *, together: bool

@@ -87,23 +87,25 @@ class CausalTokens:
                 )
         texts = [request.context + request.target for request in requests]
         encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
-        found = [
+        results = [
             encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
             for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         ]
         # a rendered chat is made of special tokens; in any other text they are read as what nobody wrote
-        found = [
-            one if request.chat or self._specials.isdisjoint(ids) else replace(one, flags=(*one.flags, SPECIAL_TOKEN))
-            for one, request, ids in zip(found, requests, encoding["input_ids"], strict=True)
+        results = [
+            member
+            if request.chat or self._specials.isdisjoint(ids)
+            else replace(member, flags=(*member.flags, SPECIAL_TOKEN))
+            for member, request, ids in zip(results, requests, encoding["input_ids"], strict=True)
         ]
-        return [with_unknown_flag(one, self.tokenizer.unk_token_id) for one in found]
+        return [with_unknown_flag(entry, self.tokenizer.unk_token_id) for entry in results]
 
     def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
         """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
-        found: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        results: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
         requests = [Request(context=text, target="", chat=chat) for text in texts]
-        bos = [self._bos_id(request, ids) for request, ids in zip(requests, found, strict=True)]
-        return [ids if first is None else [first, *ids] for first, ids in zip(bos, found, strict=True)]
+        bos = [self._bos_id(request, ids) for request, ids in zip(requests, results, strict=True)]
+        return [ids if first is None else [first, *ids] for first, ids in zip(bos, results, strict=True)]
 
     def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
         """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""

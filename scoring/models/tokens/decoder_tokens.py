@@ -20,10 +20,10 @@ GAP, AFTER = "<extra_id_0>", "<extra_id_1>"
 def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
     """Return the ids of `<extra_id_0>` and `<extra_id_1>`, or None if each is not one known token."""
     with left_as_it_was(tokenizer):
-        found = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in (GAP, AFTER)]
-    if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in found):
+        results = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in (GAP, AFTER)]
+    if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in results):
         return None
-    return found[0][0], found[1][0]
+    return results[0][0], results[1][0]
 
 
 def decoder_start_id(model: PreTrainedModel, name: str) -> int:
@@ -33,9 +33,9 @@ def decoder_start_id(model: PreTrainedModel, name: str) -> int:
         ModelLoadError: the model states neither.
     """
     stated = [getattr(config, "decoder_start_token_id", None) for config in (model.generation_config, model.config)]
-    for found in (*stated, getattr(getattr(model.config, "decoder", None), "bos_token_id", None)):
-        if isinstance(found, int):
-            return found
+    for result in (*stated, getattr(getattr(model.config, "decoder", None), "bos_token_id", None)):
+        if isinstance(result, int):
+            return result
     raise ModelLoadError(
         f"{name}: the configuration states no decoder_start_token_id; set it in the model's config.json"
     )

@@ -27,11 +27,11 @@ TURNS = {"system": "user", "user": "assistant", "assistant": "user"}
 def limits_problem(tokenizer: PreTrainedTokenizerBase) -> str:
     """Return which limit a tokenizer's chat template exceeds; empty if it exceeds none, or fails in another way."""
     variables = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
-    asked = json.dumps({"template": tokenizer.get_chat_template(), "variables": variables, "seconds": TIME_LIMIT_S})
+    requested = json.dumps({"template": tokenizer.get_chat_template(), "variables": variables, "seconds": TIME_LIMIT_S})
     argv = [sys.executable, "-P", __file__]
     try:
         done = subprocess.run(  # noqa: S603 - this file
-            argv, input=asked, capture_output=True, text=True, check=False, timeout=6 * TIME_LIMIT_S
+            argv, input=requested, capture_output=True, text=True, check=False, timeout=6 * TIME_LIMIT_S
         )
     except subprocess.TimeoutExpired:
         return _TOO_MUCH
@@ -54,10 +54,10 @@ def _trial(template: str, variables: dict[str, Any]) -> str:
 
     template = re.sub(r"\{%-?\s*(end)?generation\s*-?%\}", "", template)  # a tag that only training needs
     try:
-        made = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
-        made.filters["tojson"] = lambda value, **options: json.dumps(value, ensure_ascii=False, **options)
-        made.globals |= {"raise_exception": refuse, "strftime_now": lambda _format: "24 Nov 2026"}
-        compiled = made.from_string(template)
+        created = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+        created.filters["tojson"] = lambda value, **options: json.dumps(value, ensure_ascii=False, **options)
+        created.globals |= {"raise_exception": refuse, "strftime_now": lambda _format: "24 Nov 2026"}
+        compiled = created.from_string(template)
     except (jinja2.TemplateError, RecursionError):
         return ""  # transformers will say it
     for roles in (("user",), ("system", "user"), ("user", "assistant"), ("user", "assistant") * 4 + ("user",)):
@@ -75,16 +75,16 @@ def _trial(template: str, variables: dict[str, Any]) -> str:
 
 
 def _main() -> None:
-    asked = json.loads(sys.stdin.read())
+    requested = json.loads(sys.stdin.read())
     try:
         import resource
     except ImportError:  # no such limits on Windows; the time limit of whoever waits holds there
         pass
     else:
-        resource.setrlimit(resource.RLIMIT_CPU, (asked["seconds"], asked["seconds"]))
+        resource.setrlimit(resource.RLIMIT_CPU, (requested["seconds"], requested["seconds"]))
         if sys.platform == "linux":
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
-    sys.stdout.write(_trial(asked["template"], asked["variables"]))
+    sys.stdout.write(_trial(requested["template"], requested["variables"]))
 
 
 if __name__ == "__main__":

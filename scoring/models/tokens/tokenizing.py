@@ -144,10 +144,10 @@ def bos_id_for(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) ->
     Raises:
         ModelLoadError: the tokenizer has none.
     """
-    own, end = tokenizer.bos_token_id, tokenizer.eos_token_id
+    own_values, end = tokenizer.bos_token_id, tokenizer.eos_token_id
     choices: dict[str, Any] = {
-        "auto": end if own is None else own,
-        "bos": own,
+        "auto": end if own_values is None else own_values,
+        "bos": own_values,
         "eos-as-bos": end,
         "cls": tokenizer.cls_token_id,
         "none": None,

@@ -100,9 +100,9 @@ def vocabulary_of(model: object) -> Vocabulary:
     """
     if isinstance(model, str | Path):
         return TokenizerVocabulary(tokenizer_named(model))
-    if (own := getattr(model, "vocabulary", None)) is not None:
-        found: Vocabulary = own
-        return found
+    if (own_values := getattr(model, "vocabulary", None)) is not None:
+        result: Vocabulary = own_values
+        return result
     tokenizer: Any = getattr(model, "tokenizer", model)
     if not hasattr(tokenizer, "get_vocab"):
         raise ScoringError(
@@ -122,10 +122,10 @@ def tokenizer_named(name: str | Path) -> PreTrainedTokenizerBase:
     from pairbank.scoring.models.checkpoints import located
     from pairbank.scoring.models.options import reference_of
 
-    asked = reference_of(name)
-    checkpoint = located(asked.id, gguf_file=None)
+    requested = reference_of(name)
+    checkpoint = located(requested.id, gguf_file=None)
     options: dict[str, Any] = {"gguf_file": checkpoint.gguf_file} if checkpoint.gguf_file else {}
-    options |= {"revision": asked.revision} if asked.revision else {}
+    options |= {"revision": requested.revision} if requested.revision else {}
     try:
         tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(checkpoint.path, **options)
     except (OSError, ValueError) as error:

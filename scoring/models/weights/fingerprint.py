@@ -77,14 +77,14 @@ class Stamp:
     @classmethod
     def of(cls, path: Path) -> Stamp:
         """Return the stamp of a file as it is now."""
-        found = path.stat()
+        result = path.stat()
         return cls(
             path=str(path.resolve()),
-            size=found.st_size,
-            mtime_ns=found.st_mtime_ns,
-            ctime_ns=found.st_ctime_ns,
-            inode=found.st_ino,
-            device=found.st_dev,
+            size=result.st_size,
+            mtime_ns=result.st_mtime_ns,
+            ctime_ns=result.st_ctime_ns,
+            inode=result.st_ino,
+            device=result.st_dev,
         )
 
     @property
@@ -130,28 +130,28 @@ def _files(folder: Path, only: str | None) -> list[Path]:
     """
     if only is not None:
         return [path for path in (folder / only,) if path.is_file()]
-    found: set[Path] = set()
+    results: set[Path] = set()
     for place in _places(folder):
         entries = [path for path in place.iterdir() if path.is_file()]
-        found.update(path for path in entries if path.suffix.lower() not in NOTES and not path.name.startswith("."))
-        if len(found) > MOST_FILES:
+        results.update(path for path in entries if path.suffix.lower() not in NOTES and not path.name.startswith("."))
+        if len(results) > MOST_FILES:
             raise ModelLoadError(
                 f"{folder}: holds more than {MOST_FILES:,} files, all of which would have to be read to identify the "
                 "model; put the model's own files into a folder without others"
             )
-    found.update(shard for path in list(found) if path.name.endswith(INDEX_SUFFIX) for shard in _shards(path))
-    return sorted(found)
+    results.update(shard for path in list(results) if path.name.endswith(INDEX_SUFFIX) for shard in _shards(path))
+    return sorted(results)
 
 
 def _places(folder: Path) -> Iterator[Path]:
     """Yield a folder and its subfolders; each once, so that a loop of links ends."""
     seen: set[Path] = set()
     for place, names, _ in os.walk(folder, followlinks=True, onerror=_raise):
-        here = Path(place).resolve()
-        if here in seen:
+        current = Path(place).resolve()
+        if current in seen:
             names.clear()
             continue
-        seen.add(here)
+        seen.add(current)
         names[:] = sorted(name for name in names if not OTHERS.fullmatch(name))
         yield Path(place)
 
@@ -194,31 +194,31 @@ _known: dict[Stamp, str] = {}
 def _digests(paths: Sequence[Path], tell: Tell) -> list[str]:
     """Return the sha256 of each file: from the cache, or read now, several at once."""
     before = [Stamp.of(path) for path in paths]
-    found = [_kept(stamp) for stamp in before]
-    todo = [i for i, digest in enumerate(found) if digest is None]
-    told = _Told(tell=tell, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES))
+    results = [_kept(stamp) for stamp in before]
+    todo = [i for i, digest in enumerate(results) if digest is None]
+    reported = _Told(tell=tell, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES))
 
     def digest(i: int) -> str:
-        made = _read(paths[i], before[i].size, told if before[i].size >= LARGE_BYTES else None)
+        created = _read(paths[i], before[i].size, reported if before[i].size >= LARGE_BYTES else None)
         if Stamp.of(paths[i]) != before[i]:
             raise ModelLoadError(f"{paths[i]}: changed while it was read; wait until it is whole, and load it again")
-        _keep(before[i], made)
-        return made
+        _keep(before[i], created)
+        return created
 
     with ThreadPoolExecutor(max(1, min(MOST_THREADS, os.cpu_count() or 1, len(todo)))) as pool:
-        made = dict(zip(todo, pool.map(digest, todo), strict=True))
-    return [made[i] if one is None else one for i, one in enumerate(found)]
+        product = dict(zip(todo, pool.map(digest, todo), strict=True))
+    return [product[i] if entry is None else entry for i, entry in enumerate(results)]
 
 
-def _read(path: Path, size: int, told: _Told | None) -> str:
+def _read(path: Path, size: int, reported: _Told | None) -> str:
     """Return the sha256 of a file of this size; of one that grows meanwhile, whatever was read."""
     digest, buffer, n_left = hashlib.sha256(), memoryview(bytearray(CHUNK_BYTES)), size
     with path.open("rb", buffering=0) as handle:
         while n_left > 0 and (n := handle.readinto(buffer)):
             n_left -= n
             digest.update(buffer[:n])
-            if told is not None:
-                told.add(path.name, n)
+            if reported is not None:
+                reported.add(path.name, n)
     return digest.hexdigest()
 
 

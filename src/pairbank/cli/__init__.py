@@ -131,8 +131,8 @@ def main() -> None:
     except PairbankError as error:
         _end_with(str(error))
     except OSError as error:
-        what = f"{error.filename}: " if error.filename else ""
-        _end_with(f"{what}{error.strerror or error}; check the place, and run it again")
+        description = f"{error.filename}: " if error.filename else ""
+        _end_with(f"{description}{error.strerror or error}; check the place, and run it again")
 
 
 def _finish_blocks(end: BaseException | None) -> None:

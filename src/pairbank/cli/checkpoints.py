@@ -28,8 +28,8 @@ def checkpoints_of(
     [('org/m', 'm@step1', 'step1'), ('org/m', 'm@step2', 'step2')]
     """
     if len(out) != 1 or out[0].suffix:
-        said = ", ".join(map(str, out))
-        raise typer.BadParameter(f"--out {said}: with --revisions it is one folder, with a file a checkpoint")
+        text = ", ".join(map(str, out))
+        raise typer.BadParameter(f"--out {text}: with --revisions it is one folder, with a file a checkpoint")
     if options.get("name") is not None:
         raise typer.BadParameter("--name is for one model, and --revisions are several: leave it out")
     names = [name.strip() for name in revisions.split(",") if name.strip()]
@@ -62,8 +62,8 @@ def score_checkpoints(
     for place, options in places:
         scorer = load(place, **options)
         with bars(work_of(scorer)) as bar:
-            tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-            scored = pairbank.score(items, scorer, progress=tell, **asked)
+            notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
+            scored = pairbank.score(items, scorer, progress=notify, **asked)
         path = scored.save(out / f"{scored.model_slug}.parquet")
         answer(scored=[{"out": path, "model": scored.model, "n_items": len(scored), "methods": scored.methods}])
         say(f"{path}: {len(scored):,} items with {', '.join(scored.methods)}")

@@ -66,9 +66,9 @@ def refuse_join_with(join: int | None, **others: object) -> None:
     Raises:
         typer.BadParameter: names them.
     """
-    given = [f"--{name}" for name, value in others.items() if value is not None]
-    if join is not None and given:
-        raise typer.BadParameter(f"--join goes with none of --part, --ray and --revisions; leave out {given[0]}")
+    provided = [f"--{name}" for name, value in others.items() if value is not None]
+    if join is not None and provided:
+        raise typer.BadParameter(f"--join goes with none of --part, --ray and --revisions; leave out {provided[0]}")
 
 
 def joined(model: str, options: LoadOptions, joining: Joining) -> Scorer:
@@ -137,7 +137,7 @@ def _in_workers(
         n_gpus_each=gpus_per_worker,
         n_threads_each=threads_per_worker,
         address=ray,
-    ) as made:
-        yield made
-        for line in worker_rates(made.stats):
+    ) as created:
+        yield created
+        for line in worker_rates(created.stats):
             say(line)

@@ -59,10 +59,10 @@ def build(
         items = load_items(corpus, repair=repair, **which)
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
     brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")
-    told = {key: manifest.get(key) for key in brief}
-    answer(**told)
+    reported = {key: manifest.get(key) for key in brief}
+    answer(**reported)
     if not output().as_json:
-        say(json.dumps(told, indent=2, ensure_ascii=False))
+        say(json.dumps(reported, indent=2, ensure_ascii=False))
     if out is not None:
         with replaced_atomically(out) as temporary:
             items.to_parquet(str(temporary))
@@ -96,18 +96,18 @@ def ratings(
     refuse_other_suffixes(out)
     refuse_other_than_a_file(out)
     with quiet_bars(), status(f"building {corpus}"):
-        found = pairbank.load_ratings(
+        result = pairbank.load_ratings(
             corpus,
             data_dir=data_dir,
             subset=subset,
             normalisation=cast("Normalisation", normalisation),
             progress=Downloads().tell,
         )
-    write_unsigned(out, found.with_format("arrow")[:], bom=bom)
-    items, raters, scales = (sorted(set(found[name][:])) for name in ("item_id", "rater", "scale"))
-    answer(out=out, n_ratings=len(found), n_items=len(items), n_raters=len(raters), scales=scales)
+    write_unsigned(out, result.with_format("arrow")[:], bom=bom)
+    items, raters, scales = (sorted(set(result[name][:])) for name in ("item_id", "rater", "scale"))
+    answer(out=out, n_ratings=len(result), n_items=len(items), n_raters=len(raters), scales=scales)
     by = f"{len(items):,} items by {len(raters):,} raters"
-    say(f"{out}: {len(found):,} ratings of {by}, on {', '.join(scales)}")
+    say(f"{out}: {len(result):,} ratings of {by}, on {', '.join(scales)}")
 
 
 def _build_all(data_dir: Path | None, out: Path | None) -> None:

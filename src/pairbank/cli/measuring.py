@@ -78,7 +78,7 @@ def unigrams(
 
     if document not in ("line", "file"):
         raise typer.BadParameter(f"{document!r}: expected line or file")
-    if sum(given is not None for given in (files or None, dataset, corpus)) != 1:
+    if sum(provided is not None for provided in (files or None, dataset, corpus)) != 1:
         raise typer.BadParameter("give files, or --dataset, or --corpus: one of them")
     with quiet_bars():
         if dataset is not None:
@@ -165,21 +165,21 @@ def minimalness(
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
     with quiet_bars(), status(f"reading {corpus}") as _:
         items: datasets.Dataset | Scored = read_scored(corpus) if _is_scored(corpus) else load_items(corpus, **which)
-        made: datasets.Dataset | Scored = (
+        created: datasets.Dataset | Scored = (
             add_edit_distance(items)
             if edits_only
             else pairbank.add_minimalness(
                 items, model, device=device, over_length="nan" if over_length == "nan" else "error"
             )
         )
-        if isinstance(made, Scored):
-            made.save(out)
+        if isinstance(created, Scored):
+            created.save(out)
         else:
             with replaced_atomically(out) as temporary:
-                made.to_parquet(str(temporary))
-    _show(made.dataset if isinstance(made, Scored) else made)
-    answer(out=out, n_items=len(made))
-    say(f"{out}: {len(made):,} items")
+                created.to_parquet(str(temporary))
+    _show(created.dataset if isinstance(created, Scored) else created)
+    answer(out=out, n_items=len(created))
+    say(f"{out}: {len(created):,} items")
 
 
 def _is_scored(name: str) -> bool:
@@ -245,7 +245,7 @@ def neuro(
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
         scorer = load(model, device=device, dtype=dtype, bos="auto")
-        with _bars() as tell:
+        with _bars() as notify:
             probed = pairbank.probe(
                 items,
                 scorer,
@@ -255,7 +255,7 @@ def neuro(
                 standardise=standardise,
                 precision="float16" if precision == "float16" else "float32",
                 seed=seed,
-                progress=tell,
+                progress=notify,
             )
     show(_headline(probed), name="probes", whole=["group"])
     say("f1: best layer (optimistic). f1_chosen: layer chosen by the other folds. control: labels exchanged at random.")
@@ -357,12 +357,12 @@ def words(
         raise typer.BadParameter(f"--by {by!r}: expected two columns, as in --by item,word")
     texts = read_texts(file, text=text, word=word, text_id=id_, region=region, language=language)
     times = None if join is None else read_table(join)
-    found, signatures = [], []
+    result, signatures = [], []
     with quiet_bars():
         for name in model or ["demo"]:
             scorer = load(name, **options)
             with status(f"reading {len(texts):,} texts with {scorer.info.name}"):
-                found.append(
+                result.append(
                     words_of(
                         texts,
                         scorer,
@@ -374,16 +374,16 @@ def words(
                     )
                 )
             signatures.append(scorer.info.to_dict())
-    table = pd.concat(found, ignore_index=True)
+    table = pd.concat(result, ignore_index=True)
     if times is not None and join is not None:
         table = joined(table, times, by=(names[0].strip(), names[1].strip()), path=join)
     write_table(out, table)
     facts = {"lags": lags, "top": top, "language": language, "corrected": not uncorrected, "window_tokens": window}
-    made = {"pairbank": version("pairbank"), "file_sha256": sha256_of_file(file), "models": signatures, **facts}
-    write_json(out.with_name(f"{out.stem}.signature.json"), made)
+    created = {"pairbank": version("pairbank"), "file_sha256": sha256_of_file(file), "models": signatures, **facts}
+    write_json(out.with_name(f"{out.stem}.signature.json"), created)
     shown = ["model", "text_id", "word", "n_tokens", "surprisal_bits", "rank", "entropy_bits"]
     show(table[[name for name in shown if name in table]].head(N_SHOWN).round(2), name="first_words")
-    answer(out=out, n_words=len(table), models=[one["name"] for one in signatures])
+    answer(out=out, n_words=len(table), models=[signature["name"] for signature in signatures])
     n_unscored = int(table["surprisal_bits"].isna().sum())
     without = f"; {n_unscored:,} without a value" if n_unscored else ""
     say(f"{out}: {len(table):,} rows, {len(texts):,} texts{without}")

@@ -39,17 +39,19 @@ def models(
     from pairbank.study.model_list import SCOPE, list_rows, shipped_list
 
     if name is not None:
-        found = shipped_list(name)
-        scopes = [{key: values for key in SCOPE if (values := getattr(one, key))} for one in found.choices]
-        shown = zip(found.choices, scopes, strict=True)
-        answer(list=name, models=[{"id": one.id, "name": one.name, **one.options, **scope} for one, scope in shown])
+        result = shipped_list(name)
+        scopes = [{key: values for key in SCOPE if (values := getattr(choice, key))} for choice in result.choices]
+        shown = zip(result.choices, scopes, strict=True)
+        answer(
+            list=name, models=[{"id": entry.id, "name": entry.name, **entry.options, **scope} for entry, scope in shown]
+        )
         if out is None:
             if not output().as_json:
-                sys.stdout.write(found.toml())
+                sys.stdout.write(result.toml())
             return
         answer(out=out)
-        write_text(out, found.toml())
-        say(f"{out}: {len(found.choices)} models; pairbank run STUDY --models {out} --out BANK")
+        write_text(out, result.toml())
+        say(f"{out}: {len(result.choices)} models; pairbank run STUDY --models {out} --out BANK")
         return
     if out is not None:
         raise typer.BadParameter("--out is for one list: say which")
@@ -70,20 +72,21 @@ def chosen_models(study: Study, named: Sequence[str], lists: Sequence[str], opti
     from pairbank.scoring.models.checkpoints import DEMO
     from pairbank.study.model_list import choice_of, choices_of, load_list, with_defaults
 
-    given = cast("dict[str, Any]", options)
+    provided = cast("dict[str, Any]", options)
     usual = cast("dict[str, Any]", DEFAULTS)
-    typed = cast("LoadOptions", {name: value for name, value in given.items() if value != usual[name]})
-    found = [choice_of(name, typed) for name in named]
-    found += [with_defaults(choice, typed) for name in lists for choice in load_list(name)]
-    if not found:
-        found = [with_defaults(choice, typed) for choice in choices_of(study.models, where=study.name)]
-    found = found or [choice_of(DEMO, typed)]
-    if "name" in typed and len(found) > 1:
+    typed = cast("LoadOptions", {name: value for name, value in provided.items() if value != usual[name]})
+    results = [choice_of(name, typed) for name in named]
+    results += [with_defaults(choice, typed) for name in lists for choice in load_list(name)]
+    if not results:
+        results = [with_defaults(choice, typed) for choice in choices_of(study.models, where=study.name)]
+    results = results or [choice_of(DEMO, typed)]
+    if "name" in typed and len(results) > 1:
         raise typer.BadParameter(
-            f"--name {typed['name']!r} is for one model, and there are {len(found)}; names of several stand in a list "
+            f"--name {typed['name']!r} is for one model, and there are {len(results)}; names of several stand in a "
+            f"list "
             "(--models FILE.toml)"
         )
-    return found
+    return results
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,19 +135,19 @@ def say_plan(plan: Plan) -> None:
     from pairbank.study.preflight import name_of, scored_by
 
     names = [name_of(model) for model in plan.models]
-    fitting = {one.name: _applying(plan.study, one.items) for one in plan.corpora}
+    fitting = {member.name: _applying(plan.study, member.items) for member in plan.corpora}
     rows = [
         {
-            "corpus": one.name,
-            "items": f"{len(one.items):,}",
-            "languages": ", ".join(sorted(set(one.items["language"][:]))),
-            "methods": f"{len(fitting[one.name])} of {len(plan.study.methods)}",
+            "corpus": entry.name,
+            "items": f"{len(entry.items):,}",
+            "languages": ", ".join(sorted(set(entry.items["language"][:]))),
+            "methods": f"{len(fitting[entry.name])} of {len(plan.study.methods)}",
             "model": name,
-            "in the bank": "yes" if slug(name) in plan.stored.get(one.name, ()) else "no",
+            "in the bank": "yes" if slug(name) in plan.stored.get(entry.name, ()) else "no",
         }
-        for one in plan.corpora
+        for entry in plan.corpora
         for name, model in zip(names, plan.models, strict=True)
-        if one in scored_by(model, plan)
+        if entry in scored_by(model, plan)
     ]
     show(pd.DataFrame(rows), name="planned", whole=["corpus"])
     study = plan.study
@@ -158,17 +161,19 @@ def say_plan(plan: Plan) -> None:
     )
     say(f"\n{study.title}")
     say(f"methods ({len(study.methods)}): {', '.join(study.methods)}")
-    for corpus, own in fitting.items():
-        if missing := [name for name in study.methods if name not in own]:
+    for corpus, own_values in fitting.items():
+        if missing := [name for name in study.methods if name not in own_values]:
             say(f"not asked of {corpus}, to none of whose items they apply: {', '.join(missing)}")
     say(f"analyses: {', '.join(study.analyses) or 'none'}; probes by: {', '.join(study.probe) or 'nothing'}")
-    n_items = sum(len(one.items) for one in plan.corpora)
-    n_scores = sum(len(one.items) * len(fitting[one.name]) for model in plan.models for one in scored_by(model, plan))
+    n_items = sum(len(element.items) for element in plan.corpora)
+    n_scores = sum(
+        len(value.items) * len(fitting[value.name]) for model in plan.models for value in scored_by(model, plan)
+    )
     say(
         f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods: "
         f"at most {n_scores:,} scores of items"
     )
-    others = sorted({x for found in plan.stored.values() for x in found} - {slug(name) for name in names})
+    others = sorted({x for result in plan.stored.values() for x in result} - {slug(name) for name in names})
     say(f"to {plan.out}" + (f", which has {', '.join(others)} too: the report is of all" if others else ""))
     for text in plan.notes:
         say(text)

@@ -211,8 +211,8 @@ def write_all(texts: Mapping[Path, str], *, may_exist: frozenset[Path] | set[Pat
     """
     from pairbank.files import write_text
 
-    if there := [path for path in texts if path.exists() and path not in may_exist]:
-        raise CorpusError(f"{there[0]} exists already; choose another name, or move it away")
+    if present := [path for path in texts if path.exists() and path not in may_exist]:
+        raise CorpusError(f"{present[0]} exists already; choose another name, or move it away")
     for path, text in texts.items():
         write_text(path, text)
 
@@ -228,7 +228,7 @@ def with_corpus(registry: str, module: str, constant: str) -> str:
     if place is None or not imports:
         raise CorpusError(f"{REGISTRY} has no tuple of corpora to put {constant} into; enter it by hand")
     registry = f"{registry[: place.end()]}\n        {constant},{registry[place.end() :]}"
-    later = next((found.start() for found in imports if _in_order(found[1]) > _in_order(module)), imports[-1].end())
+    later = next((result.start() for result in imports if _in_order(result[1]) > _in_order(module)), imports[-1].end())
     line = f"from pairbank.builders.corpora.{module} import {constant}\n"
     return registry[:later] + line + registry[later:]
 
@@ -241,7 +241,7 @@ def _in_order(module: str) -> list[tuple[str, int]]:
 def with_reference(bibliography: str, key: str, title: str, year: int) -> str:
     """Return references.bib with one entry more, in the order of the keys."""
     entry = f"@misc{{{key},\n  author = {{FILL IN}},\n  title = {{{title} (FILL IN)}},\n  year = {{{year}}}\n}}\n"
-    for found in re.finditer(r"^@\w+\{([^,]+),", bibliography, flags=re.MULTILINE):
-        if found[1] > key:
-            return f"{bibliography[: found.start()]}{entry}\n{bibliography[found.start() :]}"
+    for result in re.finditer(r"^@\w+\{([^,]+),", bibliography, flags=re.MULTILINE):
+        if result[1] > key:
+            return f"{bibliography[: result.start()]}{entry}\n{bibliography[result.start() :]}"
     return f"{bibliography.rstrip()}\n\n{entry}"

@@ -266,20 +266,20 @@ def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # n
 
 def _expanded(command: Callable[..., None], name: str, options: Sequence[inspect.Parameter]) -> Callable[..., None]:
     """Return a command with options in the place of one parameter, which gets them as a mapping."""
-    own = inspect.signature(command, eval_str=True)
+    own_values = inspect.signature(command, eval_str=True)
 
     @functools.wraps(command)
     def run(**given: Any) -> None:  # noqa: ANN401 - what typer parsed
-        taken = {one.name: given.pop(one.name) for one in options}
+        taken = {option.name: given.pop(option.name) for option in options}
         command(**given, **{name: taken})
 
     parameters = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in own.parameters.values()
-        for one in (options if parameter.name == name else [parameter])
+        entry.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in own_values.parameters.values()
+        for entry in (options if parameter.name == name else [parameter])
     ]
-    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+    run.__signature__ = own_values.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {member.name: member.annotation for member in parameters} | {"return": None}
     del run.__wrapped__
     return run
 
@@ -287,7 +287,7 @@ def _expanded(command: Callable[..., None], name: str, options: Sequence[inspect
 def _typed_text(kind: Any) -> Any:  # noqa: ANN401 - an annotation
     """Return the type that the command line reads an option as: a flag, a number, or text, perhaps none."""
     members = get_args(kind) if get_origin(kind) in (types.UnionType, Union) else (kind,)
-    base = next((one for one in (bool, int) if one in members), str)
+    base = next((entry for entry in (bool, int) if entry in members), str)
     return base | None if type(None) in members else base
 
 
@@ -300,7 +300,7 @@ def licences(pairs: list[str] | None) -> dict[str, str]:
 
 def analysis_options(settings: list[str] | None, *, asked: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return `--set` options, by analysis."""
-    found: dict[str, dict[str, str]] = {}
+    results: dict[str, dict[str, str]] = {}
     for setting in settings or ():
         place, equals, value = setting.partition("=")
         name, dot, option = place.partition(".")
@@ -308,5 +308,5 @@ def analysis_options(settings: list[str] | None, *, asked: Sequence[str]) -> dic
             raise typer.BadParameter(f"{setting!r}: expected ANALYSIS.option=value, as in comparisons.margin=0.02")
         if name not in asked:
             raise typer.BadParameter(f"{setting!r}: there is no --analysis {name}")
-        found.setdefault(name, {})[option] = value
-    return found
+        results.setdefault(name, {})[option] = value
+    return results

@@ -86,20 +86,21 @@ def plan(
     rows: list[dict[str, object]] = []
     n_models, all_costs = 0, _Costs()
     with quiet_bars(), status(f"planning for {', '.join(choice.name for choice in choices)}"):
-        rate, told = _rate(device, flops_per_second)
+        rate, reported = _rate(device, flops_per_second)
         plans = plans_of(wanted, choices, dtype=dtype, stand_in=stand_in, n_items=items, data_dir=data_dir)
-        for place, one in enumerate(plans):
-            shapes = [one.shape, *(scaled(one.shape, n) for n in (parameters or ()) if place == 0)]
+        for place, entry in enumerate(plans):
+            shapes = [entry.shape, *(scaled(entry.shape, n) for n in (parameters or ()) if place == 0)]
             for shape in shapes:
-                lines = _lines(one.work, in_all=total)
+                lines = _lines(entry.work, in_all=total)
                 rows += [_row(shape.name, name, _costs(shape, work), rate) for name, work in lines.items()]
-                n_models, all_costs = n_models + 1, all_costs + _costs(shape, _lines(one.work, in_all=True)["all"])
+                n_models, all_costs = n_models + 1, all_costs + _costs(shape, _lines(entry.work, in_all=True)["all"])
     if total and n_models > 1:
         rows.append(_row(f"{n_models} models", "all", all_costs, rate))
     show(pd.DataFrame(rows), name="costs", whole=["corpus"])
-    answer(flops_per_second=rate, measured=told)
+    answer(flops_per_second=rate, measured=reported)
     say(
-        f"{magnitude(rate)} FLOP/s per device ({told}); several devices: as many copies of the model, or its parts, "
+        f"{magnitude(rate)} FLOP/s per device ({reported}); several devices: as many copies of the model, or its "
+        f"parts, "
         "in full use"
     )
     if stand_in is not None:
@@ -216,16 +217,18 @@ def compare_engines(
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
         methods = chosen_methods(items, method).methods
-        for own in ({}, *engines):
-            given = {**cast("dict[str, Any]", options), **own}
-            scorer = load(str(given.pop("model", model)), **cast("LoadOptions", given))
+        for own_values in ({}, *engines):
+            provided = {**cast("dict[str, Any]", options), **own_values}
+            scorer = load(str(provided.pop("model", model)), **cast("LoadOptions", provided))
             with bars(work_of(scorer)) as bar:
-                tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-                tables.append(pairbank.score(items, scorer, methods=methods, per_token=True, progress=tell))
+                notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
+                tables.append(pairbank.score(items, scorer, methods=methods, per_token=True, progress=notify))
             del scorer
     reference, *others = tables
-    found = [engine_differences(reference, one).assign(engine=text) for text, one in zip(other, others, strict=True)]
-    table = pd.concat([frame[["engine", *frame.columns[:-1]]] for frame in found], ignore_index=True)
+    results = [
+        engine_differences(reference, entry).assign(engine=text) for text, entry in zip(other, others, strict=True)
+    ]
+    table = pd.concat([frame[["engine", *frame.columns[:-1]]] for frame in results], ignore_index=True)
     failed = bool((table["max"] > tolerance).any() or table["other"].any())
     shown = table.assign(**{name: table[name].round(6) for name in ("median", "max", "max_token")})
     show(shown, name="differences", whole=["engine"])
@@ -241,16 +244,16 @@ def _engine(text: str) -> dict[str, Any]:
     >>> _engine("dtype=bfloat16,max_length=128")
     {'dtype': 'bfloat16', 'max_length': 128}
     """
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals:
             raise typer.BadParameter(f"--with {text!r}: expected KEY=VALUE, as in dtype=bfloat16")
         try:
-            found[name.strip().replace("-", "_")] = json.loads(value)
+            results[name.strip().replace("-", "_")] = json.loads(value)
         except ValueError:
-            found[name.strip().replace("-", "_")] = value.strip()
-    return found
+            results[name.strip().replace("-", "_")] = value.strip()
+    return results
 
 
 @takes_model_options
@@ -298,8 +301,8 @@ def bench(
             if n_pairs:
                 with status(f"timing {workload}"):
                     some = source.select(range(min(n_pairs, len(source))))
-                    made = timed(scorer, some, method=method, repeats=repeats)
-                    rows += [{**dataclasses.asdict(row), "workload": workload} for row in made]
+                    created = timed(scorer, some, method=method, repeats=repeats)
+                    rows += [{**dataclasses.asdict(row), "workload": workload} for row in created]
     table = pd.DataFrame(rows)
     for name in ("wall_seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "worst_difference_nats"):
         table[name] = table[name].round(6 if name.endswith("nats") else 3)

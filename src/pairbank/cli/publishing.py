@@ -53,13 +53,13 @@ def check(
         from pairbank.cards.submission_check import refuse
 
         with quiet_bars(), _quiet_hub(), status("checking"):
-            found = pairbank.check_submission(
+            result = pairbank.check_submission(
                 submission or "", against, rescore=rescore, model=model or None, seed=seed
             )
-            refuse(submission or "", found)
-        answer(submission=submission, against=against, accepted=True, notes=list(found.notes))
+            refuse(submission or "", result)
+        answer(submission=submission, against=against, accepted=True, notes=list(result.notes))
         say(f"{submission}: accepted by {against}")
-        for note in found.notes:
+        for note in result.notes:
             say(f"  {note}")
         return
     with quiet_bars(), status("checking"):
@@ -111,14 +111,14 @@ def export(
     if to in {*KINDS, FOR_R, DEPOSIT}:
         with quiet_bars(), status("exporting"):
             if to == DEPOSIT:
-                found = [file for one in scored for file in export_deposit(one, out, publisher=publisher)]
+                results = [file for entry in scored for file in export_deposit(entry, out, publisher=publisher)]
             elif to == FOR_R:
                 paths = scored_files(scored)
-                found = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
+                results = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
             else:
-                found = export_copies(scored, out, kind=to, bom=bom)
-        answer(exported=[{"out": path} for path in found])
-        for path in found:
+                results = export_copies(scored, out, kind=to, bom=bom)
+        answer(exported=[{"out": path} for path in results])
+        for path in results:
             say(str(path))
         return
     if to != EVERY_EVAL_EVER:
@@ -151,7 +151,7 @@ def publish(
     import pairbank
 
     with quiet_bars(), _quiet_hub():
-        made = pairbank.publish(
+        created = pairbank.publish(
             bank,
             repo,
             private=True if private else None,
@@ -163,16 +163,16 @@ def publish(
             tag=tag,
             tell=say,
         )
-    answer(repo=repo, dry_run=dry_run, url=made.url, revision=made.revision, changes=made.changes)
+    answer(repo=repo, dry_run=dry_run, url=created.url, revision=created.revision, changes=created.changes)
     if dry_run:
         say("dry run: nothing was published")
-        for model_id in made.eval_results if eval_results_pr else ():
+        for model_id in created.eval_results if eval_results_pr else ():
             say(f"would propose results to {model_id}")
         return
-    say(f"{made.url} is at {made.revision[:12]}" + ("" if made.changes else "; there was nothing to change"))
+    say(f"{created.url} is at {created.revision[:12]}" + ("" if created.changes else "; there was nothing to change"))
     if tag:
-        say(f'version {tag}: load_dataset("{repo}", CONFIG, revision="{tag}"); cite {made.url}/tree/{tag}')
-    for text in (made.space_url, *made.pull_requests.values()):
+        say(f'version {tag}: load_dataset("{repo}", CONFIG, revision="{tag}"); cite {created.url}/tree/{tag}')
+    for text in (created.space_url, *created.pull_requests.values()):
         if text:
             say(text)
 
@@ -241,9 +241,9 @@ def submit(
     import pairbank
 
     with quiet_bars(), _quiet_hub(), status("submitting"):
-        made = pairbank.submit(scored, to, submitter=submitter, command=command, date=date, dry_run=dry_run)
-    answer(path=made.path, url=made.url, dry_run=dry_run)
-    say(f"{made.path}: {made.url or 'accepted; dry run, nothing was submitted'}")
+        created = pairbank.submit(scored, to, submitter=submitter, command=command, date=date, dry_run=dry_run)
+    answer(path=created.path, url=created.url, dry_run=dry_run)
+    say(f"{created.path}: {created.url or 'accepted; dry run, nothing was submitted'}")
 
 
 def withdraw(
@@ -278,16 +278,16 @@ def review(
     import pairbank
 
     with quiet_bars(), _quiet_hub(), status("reviewing"):
-        found = pairbank.review(repo, rescore=rescore, comment=comment, merge=merge)
-    for one in found:
-        state = "merged" if one.merged else "accepted" if one.verdict.accepted else "refused"
+        result = pairbank.review(repo, rescore=rescore, comment=comment, merge=merge)
+    for entry in result:
+        state = "merged" if entry.merged else "accepted" if entry.verdict.accepted else "refused"
         answer(
-            pull_requests=[{"number": one.number, "state": state, "problems": list(one.verdict.problems)}],
+            pull_requests=[{"number": entry.number, "state": state, "problems": list(entry.verdict.problems)}],
         )
-        say(f"{one.url}: {'withdrawal, ' if one.is_withdrawal else ''}{state}")
-        for text in (*one.verdict.problems, *one.verdict.notes):
+        say(f"{entry.url}: {'withdrawal, ' if entry.is_withdrawal else ''}{state}")
+        for text in (*entry.verdict.problems, *entry.verdict.notes):
             say(f"  {text}")
-    if not found:
+    if not result:
         say(f"{repo}: no open pull request")
 
 
@@ -303,13 +303,13 @@ def build_store(
 
     with quiet_bars(), status("building"):
         states = pairbank.build_store(bank)
-    answer(submissions=[{"path": one.path, "state": one.state, "reason": one.reason} for one in states])
-    for one in states:
-        if one.largest_difference is not None:
-            spread = ", ".join(f"{method} {magnitude(value)}" for method, value in one.largest_difference.items())
-            say(f"{one.path}: replication; largest difference: {spread}")
+    answer(submissions=[{"path": member.path, "state": member.state, "reason": member.reason} for member in states])
+    for entry in states:
+        if entry.largest_difference is not None:
+            spread = ", ".join(f"{method} {magnitude(value)}" for method, value in entry.largest_difference.items())
+            say(f"{entry.path}: replication; largest difference: {spread}")
         else:
-            say(f"{one.path}: {one.state}" + (f": {one.reason}" if one.reason else ""))
+            say(f"{entry.path}: {entry.state}" + (f": {entry.reason}" if entry.reason else ""))
 
 
 def fetch(
@@ -338,10 +338,10 @@ def say_what_publishing_lacks(bank: Path) -> None:
 
     names = locked(read_manifest(bank)["corpora"])
     answer(not_publishable=names)
-    if own := [name for name in names if name not in CORPORA]:
-        others = f"{', '.join(own[1:4])}{f' and {len(own) - 4} more' if len(own) > 4 else ''}"
+    if own_values := [name for name in names if name not in CORPORA]:
+        others = f"{', '.join(own_values[1:4])}{f' and {len(own_values) - 4} more' if len(own_values) > 4 else ''}"
         more = f" (and one for {others})" if others else ""
-        hint(f"To publish it, state a licence: pairbank bank --out {bank} --licence {own[0]}=cc-by-4.0{more}")
+        hint(f"To publish it, state a licence: pairbank bank --out {bank} --licence {own_values[0]}=cc-by-4.0{more}")
     if theirs := [name for name in names if name in CORPORA]:
         which = ", ".join(theirs)
         hint(f"It holds texts of {which} that may not be passed on; a copy without: pairbank strip {bank} --out PUBLIC")
@@ -438,8 +438,8 @@ def say_texts_left_out(bank: Path) -> None:
 
     names = locked(read_manifest(bank)["corpora"])
     answer(texts_left_out=names)
-    own = f"no licence is stated (pairbank bank --out {bank} --licence NAME=cc-by-4.0)"
-    for is_shipped, why in ((False, own), (True, "their terms forbid redistribution")):
+    own_values = f"no licence is stated (pairbank bank --out {bank} --licence NAME=cc-by-4.0)"
+    for is_shipped, why in ((False, own_values), (True, "their terms forbid redistribution")):
         if kept := [name for name in names if (name in CORPORA) == is_shipped]:
             say(f"Texts of {', '.join(kept)} are left out: {why}; --all-texts includes them, for your own use")
 

@@ -102,11 +102,15 @@ def report(
     from pairbank.study.scored_files import features_beside, probes_beside, scored_files
 
     plan = None if study is None else load_study(study)
-    asked = list(dict.fromkeys([*(plan.analyses if plan else ()), *(analysis or ())]))
-    chosen: dict[str, dict[str, Any]] = {name: dict(own) for name, own in (plan.options if plan else {}).items()}
-    for name, own in analysis_options(options, asked=asked).items():
+    requested = list(dict.fromkeys([*(plan.analyses if plan else ()), *(analysis or ())]))
+    chosen: dict[str, dict[str, Any]] = {
+        name: dict(own_values) for name, own_values in (plan.options if plan else {}).items()
+    }
+    for name, own in analysis_options(options, asked=requested).items():
         chosen.setdefault(name, {}).update(own)
-    declared = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
+    declared = all_features(
+        plan.models if plan else (), [member for name in models or () for member in load_list(name)]
+    )
     with quiet_bars(), status("computing estimates"):
         files = scored_files(scored)
         tables = [open_scored(path) for path in files]
@@ -114,29 +118,29 @@ def report(
         features = features_beside(files, declared)
         probed = probes_beside(files, tables, features)
         ratings: tuple[pd.DataFrame, ...] = ()
-        if wants_ratings(asked) and not chosen.get("raters", {}).get("ratings"):
+        if wants_ratings(requested) and not chosen.get("raters", {}).get("ratings"):
             held = ratings_beside(files, names) if data_dir is None else ratings_of(names, data_dir)
             ratings = as_frames(held)
-        made = pairbank.report(
+        created = pairbank.report(
             tables,
             title=title or (plan.title if plan else "pairbank report"),
             seed=seed if seed is not None else plan.seed if plan else SEED,
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
-            analyses=asked,
+            analyses=requested,
             options=chosen,
             sections=[neuro_section(probed)] if probed else [],
             features=features,
-            probed=[one.summary for one in probed],
+            probed=[entry.summary for entry in probed],
             ratings=ratings,
             mean_ratings=means_only(names),
         )
-    say_report(made)
+    say_report(created)
     say_wrong(tables, wrong, wrong_by)
     if out is not None:
-        folder = made.save(out)
+        folder = created.save(out)
         answer(report=folder / "report.md")
-        say(f"\n{folder}/report.html, and the same as report.md; tables beside it, {len(made.figures)} in figures/")
+        say(f"\n{folder}/report.html, and the same as report.md; tables beside it, {len(created.figures)} in figures/")
 
 
 def bank(
@@ -186,7 +190,7 @@ def bank(
             out,
             scored=tables,
             ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
-            features=all_features((), [one for name in models or () for one in load_list(name)]),
+            features=all_features((), [entry for name in models or () for entry in load_list(name)]),
             licences=licences(licence),
             command=command_line() if scored else "",
             title=title,
@@ -251,8 +255,8 @@ def run(
 
     wanted = with_analyses(load_study(study), analysis or [])
     if wanted.imports:
-        said = {"--model": model, "--models": models, "--corpus": corpus, "--limit": limit, "--unigrams": unigrams}
-        _refuse(said | {"--part": part, "--ray": ray}, wanted)
+        texts = {"--model": model, "--models": models, "--corpus": corpus, "--limit": limit, "--unigrams": unigrams}
+        _refuse(texts | {"--part": part, "--ray": ray}, wanted)
         _run_imports(wanted, out, data_dir, dry_run=dry_run)
         return
     wanted = with_corpora(wanted, corpus) if corpus else wanted
@@ -275,8 +279,8 @@ def run(
         return joined(choice.id, choice.options, joining)
 
     with quiet_bars():
-        tell = Downloads().tell
-        plan = planned(wanted, chosen, out, data_dir=data_dir, unigrams=unigrams or None, downloads=tell)
+        notify = Downloads().tell
+        plan = planned(wanted, chosen, out, data_dir=data_dir, unigrams=unigrams or None, downloads=notify)
         for warning in plan.warnings:
             warn(f"note: {warning}")
         if dry_run:
@@ -287,12 +291,12 @@ def run(
                 _score_part(plan, of_run, loader, bar)
                 return
             load = loader.load if join is None else load_joined
-            folder, made = carried_out(
+            folder, created = carried_out(
                 plan, command=command_line(), progress=bar, load=load, failed=failed, all_or_nothing=join is not None
             )
     say_work(loader.work)
-    say_report(made)
-    say_wrong(made.tables, wrong, wrong_by)
+    say_report(created)
+    say_wrong(created.tables, wrong, wrong_by)
     say_next_steps(folder)
     answer(failures=[str(failure) for failure in failures])
     if failures:
@@ -316,23 +320,23 @@ def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: boo
     from pairbank.study.published import run_imports
 
     with quiet_bars():
-        tell = Downloads().tell
+        notify = Downloads().tell
         if dry_run:
             for choice in study.imports:
-                files = published_files(choice.profile, data_dir, progress=tell)
-                said = files.note(choice.profile) or f"{choice.profile}: {files.n_pinned:,} files, as published"
+                files = published_files(choice.profile, data_dir, progress=notify)
+                text = files.note(choice.profile) or f"{choice.profile}: {files.n_pinned:,} files, as published"
                 answer(planned=[{"source": choice.profile, "files": files.n_pinned, "others": files.others}])
-                say(said)
+                say(text)
             return
-        folder, made = run_imports(
+        folder, created = run_imports(
             study,
             out,
             data_dir=data_dir,
             command=command_line(),
-            progress=tell,
+            progress=notify,
             begun=lambda source: note(f"{study.name}: {source}"),
         )
-    say_report(made)
+    say_report(created)
     say_next_steps(folder)
 
 

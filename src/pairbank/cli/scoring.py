@@ -168,7 +168,7 @@ def score(
         methods, prompts = _methods_and_prompts(corpus, items, asked_for, prompts or [])
         for text in methods.notes:
             warn(f"note: {text}")
-        asked: dict[str, Any] = {
+        requested: dict[str, Any] = {
             "methods": methods.methods,
             "over_length": over_length,
             "per_token": per_token,
@@ -177,12 +177,12 @@ def score(
             "unigrams": unigrams or None,
         }
         if revisions is not None:
-            score_checkpoints(items, places, out[0], asked, load=load)
+            score_checkpoints(items, places, out[0], requested, load=load)
             return
         shared = None if cluster is None else stack.enter_context(cluster(model, options))
         if join is not None:
             shared = joined(model, options, Joining(of=join))
-        scored = _scored(items, model, options, asked, shared, chosen)
+        scored = _scored(items, model, options, requested, shared, chosen)
     if scored is None:
         return
     for path in out:
@@ -225,16 +225,16 @@ def _scored(
 
     tell_reading = Downloads(doing="reading").tell
     info = remembered(model, progress=tell_reading, **options) if workers is None and part is None else None
-    if info is not None and (found := score_stored(items, info, **asked)) is not None:
-        say_work({found.model: ScoringStats()})
-        return found
+    if info is not None and (result := score_stored(items, info, **asked)) is not None:
+        say_work({result.model: ScoringStats()})
+        return result
     scorer = workers or load(model, **options)
     with bars(work_of(scorer)) as bar:
-        tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
+        notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
         if part is not None:
-            say_part(part, score_part(items, scorer, part, progress=tell, **asked))
+            say_part(part, score_part(items, scorer, part, progress=notify, **asked))
             return None
-        scored = pairbank.score(items, scorer, progress=tell, **asked)
+        scored = pairbank.score(items, scorer, progress=notify, **asked)
     say_work(work_of(scorer))
     return scored
 
@@ -326,7 +326,9 @@ def _of_groups(items: datasets.Dataset, limit: int | None) -> str:
     """Return of how many paradigms or phenomena a limit takes items, as text to append."""
     if limit is None:
         return ""
-    paradigms, phenomena = (sum(one is not None for one in items.unique(name)) for name in ("paradigm", "phenomenon"))
+    paradigms, phenomena = (
+        sum(entry is not None for entry in items.unique(name)) for name in ("paradigm", "phenomenon")
+    )
     named = f"{paradigms:,} paradigms" if paradigms else f"{phenomena:,} phenomena" if phenomena else "one group"
     return f": at most {limit:,} of each of {named}, per subset, language and label"
 
@@ -335,8 +337,8 @@ def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with
     """Return the methods of `--multiverse`: all that apply to the items, or the prompts given instead of all."""
     from pairbank.scoring.methods.multiverse import multiverse_methods
 
-    found = multiverse_methods(items, with_unigrams=with_unigrams, asked=method is None)
-    return list(dict.fromkeys([*found, *(method or ())]))
+    result = multiverse_methods(items, with_unigrams=with_unigrams, asked=method is None)
+    return list(dict.fromkeys([*result, *(method or ())]))
 
 
 def import_(
@@ -394,7 +396,7 @@ def import_(
         files = files or [*published_files(str(source), data_dir, progress=Downloads().tell).paths]
         known = None if items is None else pairbank.load_corpus(items, data_dir=data_dir)
         if source is not None:
-            found = pairbank.import_logs(files, source, items=known, corpus=corpus, model=model)
+            result = pairbank.import_logs(files, source, items=known, corpus=corpus, model=model)
         else:
             tables = pairbank.import_scores(
                 files[0],
@@ -405,20 +407,20 @@ def import_(
                 corpus=corpus,
                 model=model,
             )
-            found = pairbank.Imports(tables=tables, left_out=[], stated=[])
-        paths = [table.save(out / f"{table.model_slug}.parquet") for table in found.tables]
-    for path, table in zip(paths, found.tables, strict=True):
+            result = pairbank.Imports(tables=tables, left_out=[], stated=[])
+        paths = [table.save(out / f"{table.model_slug}.parquet") for table in result.tables]
+    for path, table in zip(paths, result.tables, strict=True):
         methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
         answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
-    slugs = {table.model: table.model_slug for table in found.tables}
-    for name, ratings in found.ratings.items():
+    slugs = {table.model: table.model_slug for table in result.tables}
+    for name, ratings in result.ratings.items():
         path = _write_ratings(ratings, out / "ratings" / f"{name}.parquet", kind="ratings")
         say(f"{path}: {len(ratings):,} ratings of {ratings['rater'].nunique():,} people, for `pairbank bank --ratings`")
-    for name, ratings in found.draws.items():
+    for name, ratings in result.draws.items():
         path = _write_ratings(ratings, out / "ratings" / f"{slugs[name]}.parquet", kind="draws")
         say(f"{path}: {len(ratings):,} sampled answers, for `pairbank report --set raters.ratings={path}`")
-    for line in (*found.left_out, *found.stated):
+    for line in (*result.left_out, *result.stated):
         say(str(line))
 
 
@@ -473,13 +475,13 @@ def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:
     >>> score_declarations(["judge=decision,good=A|1,bad=B", "slor=score,direction=higher"])["judge"]
     {'kind': 'decision', 'answers': {'good': ['A', '1'], 'bad': ['B']}}
     """
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for text in said or ():
         pairs = [part.partition("=") for part in text.split(",")]
         if bad := [key for key, equals, value in pairs if not (key and equals and value)]:
             raise typer.BadParameter(f"{text!r}: {bad[0]!r} has no value; expected NAME=KIND,KEY=VALUE")
         name, _, kind = pairs[0]
-        table = found[name] = {"kind": kind}
+        table = results[name] = {"kind": kind}
         for key, _, value in pairs[1:]:
             if key in ("direction", "unit", "label"):
                 table[key] = value
@@ -487,7 +489,7 @@ def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:
                 table[key] = _scale(value)
             else:
                 table.setdefault("answers", {})[key] = value.split("|")
-    return found
+    return results
 
 
 def _scale(value: str) -> list[float]:
@@ -497,8 +499,8 @@ def _scale(value: str) -> list[float]:
 
 
 def _with_flags(method: str, n_by_flag: Mapping[str, int]) -> str:
-    said = ", ".join(f"{n:,} {flag.replace('_', ' ')}" for flag, n in n_by_flag.items())
-    return f"{method} ({said})" if said else method
+    text = ", ".join(f"{n:,} {flag.replace('_', ' ')}" for flag, n in n_by_flag.items())
+    return f"{method} ({text})" if text else method
 
 
 def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:

@@ -52,18 +52,18 @@ def corpora_of(
         StudyError: a corpus twice, none that can be had, or a choice that fits no item.
     """
     _refuse_twice([choice.name for choice in study.corpora], study)
-    found, missing = [], []
+    result, missing = [], []
     for choice in study.corpora:
         try:
-            found.append(ChosenItems(choice=choice, items=_items(choice, data_dir, downloads)))
+            result.append(ChosenItems(choice=choice, items=_items(choice, data_dir, downloads)))
         except CorpusFileNotFoundError as error:
             if not choice.optional:
                 raise
             missing.append(f"Left out: {error}")
-    if not found:
+    if not result:
         raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
-    _refuse_twice([one.name for one in found], study)
-    return Corpora(found=tuple(found), missing=tuple(_without_place(note, data_dir) for note in missing))
+    _refuse_twice([entry.name for entry in result], study)
+    return Corpora(found=tuple(result), missing=tuple(_without_place(note, data_dir) for note in missing))
 
 
 def _without_place(note: str, data_dir: str | Path | None) -> str:
@@ -84,14 +84,14 @@ def embedding_models(study: Study, chosen: ChosenItems) -> dict[str, str] | None
 
     A corpus's own declaration counts before the study's; `default` is a model, `edits` is none.
     """
-    own = chosen.choice.minimalness
-    asked = study.minimalness if own is None else own
-    if not asked:
+    own_values = chosen.choice.minimalness
+    requested = study.minimalness if own_values is None else own_values
+    if not requested:
         return None
     languages = sorted(set(chosen.items["language"][:]))
-    by_language = asked if isinstance(asked, Mapping) else dict.fromkeys(languages, asked)
-    found = {tag: by_language.get(tag, by_language.get(tag.partition("-")[0], EDITS)) for tag in languages}
-    return {tag: model for tag, model in found.items() if model != EDITS}
+    by_language = requested if isinstance(requested, Mapping) else dict.fromkeys(languages, requested)
+    results = {tag: by_language.get(tag, by_language.get(tag.partition("-")[0], EDITS)) for tag in languages}
+    return {tag: model for tag, model in results.items() if model != EDITS}
 
 
 def with_distances(study: Study, chosen: ChosenItems) -> datasets.Dataset:
@@ -124,8 +124,8 @@ def _items(
     from pairbank.builders.load import first_of_each_paradigm, first_of_each_subset, load_corpus
 
     # What `where` leaves out must not count towards the limit.
-    here = bool(choice.where) or choice.limit_subsets
-    limit = None if here else choice.limit
+    current = bool(choice.where) or choice.limit_subsets
+    limit = None if current else choice.limit
     items = load_corpus(
         choice.name,
         data_dir=data_dir,
@@ -141,7 +141,7 @@ def _items(
         items = items.select([i for i, cell in enumerate(items[column][:]) if cell in wanted])
     if choice.where and not len(items):
         raise StudyError(f"corpus {choice.name!r} has no item with {dict(choice.where)}")
-    if here and choice.limit is not None:
+    if current and choice.limit is not None:
         first = first_of_each_subset if choice.limit_subsets else first_of_each_paradigm
         items = first(items, choice.limit)
     return items

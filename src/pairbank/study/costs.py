@@ -67,8 +67,8 @@ def plans_of(
     for choice in choices:
         stored_as = choice.options.get("quantisation") or dtype
         size = choice.features.size_billions if stand_in is not None and choice.features is not None else None
-        own = choice.options.get("tokenizer") or choice.reference  # of a server's model, by its tokenizer
-        name = stand_in.model if stand_in is not None and size is not None else own
+        own_values = choice.options.get("tokenizer") or choice.reference  # of a server's model, by its tokenizer
+        name = stand_in.model if stand_in is not None and size is not None else own_values
         shape = shape_of(name, dtype=stored_as)
         if stand_in is not None and size is not None:
             shape = replace(scaled(shape, size * 1e9), kind=stand_in.kind or shape.kind)
@@ -78,7 +78,7 @@ def plans_of(
         work = counted[name, shape.kind]
         if choice.corpora or choice.languages:
             corpora = corpora_of(study, data_dir, None).found
-            kept = [one.name for one in corpora if choice.is_for(one.name, set(one.items["language"][:]))]
+            kept = [entry.name for entry in corpora if choice.is_for(entry.name, set(entry.items["language"][:]))]
             work = {corpus: work[corpus] for corpus in kept}
         yield Planned(shape=replace(shape, name=choice.name), work=work)
 
@@ -94,11 +94,11 @@ def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Pa
     """
     from pairbank.scoring.costs import work_of
 
-    found: dict[str, Work] = {}
-    for one in corpora_of(study, data_dir, None).found:
-        work = work_of(one.items, tokens, methods=study.methods, prompts=study.prompts, seed=study.seed, kind=kind)
-        found[one.name] = work
-    return found
+    results: dict[str, Work] = {}
+    for entry in corpora_of(study, data_dir, None).found:
+        work = work_of(entry.items, tokens, methods=study.methods, prompts=study.prompts, seed=study.seed, kind=kind)
+        results[entry.name] = work
+    return results
 
 
 def as_many(work: Mapping[str, Work], n_items: int) -> dict[str, Work]:
@@ -109,4 +109,4 @@ def as_many(work: Mapping[str, Work], n_items: int) -> dict[str, Work]:
     """
     if len(work) != 1:
         raise StudyError(f"{n_items} items of which corpus? There are {', '.join(work)}; name one (--corpus)")
-    return {name: one.times(n_items / one.n_items) for name, one in work.items()}
+    return {name: entry.times(n_items / entry.n_items) for name, entry in work.items()}

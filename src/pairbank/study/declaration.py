@@ -171,8 +171,8 @@ def limited(study: Study, limit: int) -> Study:
     """Return the study with one limit on all its corpora, and a note that says so."""
     note = f"Limited by the user to {limit} {'item' if limit == 1 else 'items'} a paradigm."
     corpora = tuple(replace(choice, limit=limit) for choice in study.corpora)
-    here = f"{study.description} Here: at most {limit} of each paradigm.".lstrip()
-    return replace(study, corpora=corpora, description=here, notes=(*study.notes, note))
+    current = f"{study.description} Here: at most {limit} of each paradigm.".lstrip()
+    return replace(study, corpora=corpora, description=current, notes=(*study.notes, note))
 
 
 def with_corpora(study: Study, names: Sequence[str]) -> Study:
@@ -181,8 +181,8 @@ def with_corpora(study: Study, names: Sequence[str]) -> Study:
     parts = [name.partition(":") for name in names]
     corpora = tuple(_chosen(known.get(name), name, subset or None) for name, _, subset in parts)
     note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
-    here = f"{study.description} Here: on {', '.join(names)}.".lstrip()
-    return replace(study, corpora=corpora, description=here, notes=(*study.notes, note))
+    current = f"{study.description} Here: on {', '.join(names)}.".lstrip()
+    return replace(study, corpora=corpora, description=current, notes=(*study.notes, note))
 
 
 def with_minimalness(study: Study, embedder: str) -> Study:

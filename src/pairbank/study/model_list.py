@@ -92,18 +92,18 @@ def list_rows() -> list[dict[str, str]]:
     """Return a row a list, for people."""
     rows = []
     for name in papers():
-        found = shipped_list(name)
-        kinds = sorted({choice.features.family for choice in found.choices if choice.features})
+        result = shipped_list(name)
+        kinds = sorted({choice.features.family for choice in result.choices if choice.features})
         rows.append(
-            {"list": name, "models": str(len(found.choices)), "families": ", ".join(kinds), "source": found.source}
+            {"list": name, "models": str(len(result.choices)), "families": ", ".join(kinds), "source": result.source}
         )
     return rows
 
 
 def _listed_choice(name: str, model_id: str, options: Mapping[str, Any], features: ModelFeatures) -> ModelChoice:
-    asked = reference_of(model_id)
-    own = cast("LoadOptions", {"name": name, **options})
-    return ModelChoice(id=asked.id, options=with_reference(own, asked), features=features)
+    requested = reference_of(model_id)
+    own_values = cast("LoadOptions", {"name": name, **options})
+    return ModelChoice(id=requested.id, options=with_reference(own_values, requested), features=features)
 
 
 def _lines(choice: ModelChoice) -> Iterator[str]:
@@ -168,8 +168,8 @@ class ModelChoice:
     @property
     def name(self) -> str:
         """What it will be called in tables, as far as that is known before it is loaded."""
-        if given := self.options.get("name"):
-            return given
+        if provided := self.options.get("name"):
+            return provided
         if ADDRESS.match(self.id):
             return name_at(self._served, self.options.get("revision"))
         if backend := BACKEND_NAME.fullmatch(self.id):
@@ -210,14 +210,14 @@ def choice_of(model: str, options: LoadOptions | None = None) -> ModelChoice:
     Raises:
         ModelLoadError: a revision of what has none, or two different ones.
     """
-    asked = reference_of(model)
-    return ModelChoice(id=asked.id, options=with_reference(options or {}, asked))
+    requested = reference_of(model)
+    return ModelChoice(id=requested.id, options=with_reference(options or {}, requested))
 
 
 def with_defaults(choice: ModelChoice, options: LoadOptions) -> ModelChoice:
     """Return a choice with options for what its own do not say."""
-    own = cast("LoadOptions", {**options, **choice.options})
-    return replace(choice, options=own)
+    own_values = cast("LoadOptions", {**options, **choice.options})
+    return replace(choice, options=own_values)
 
 
 def load_list(name: str) -> list[ModelChoice]:
@@ -259,11 +259,11 @@ def choices_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> list[Mode
     ('org/m', {'dtype': 'bfloat16', 'revision': 'v2'}, 'm@v2')
     """
     loaded = [entry for entry in entries if "id" in entry]
-    found = [_choice(entry, where=f"{where}, model {entry.get('name', entry['id'])!r}") for entry in loaded]
+    results = [_choice(entry, where=f"{where}, model {entry.get('name', entry['id'])!r}") for entry in loaded]
     with reading(where, StudyError, saying="the id of a model cannot be looked up", remedy="correct it"):
-        names = [choice.name for choice in found]
+        names = [choice.name for choice in results]
     refuse_twins(names, where=where)
-    return found
+    return results
 
 
 def declared_features(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
@@ -277,8 +277,8 @@ def declared_features(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFe
 
 def all_features(entries: Sequence[Mapping[str, Any]], choices: Iterable[ModelChoice]) -> dict[str, ModelFeatures]:
     """Return what is declared of models, by name: by `[[models]]` of a study, and by choices, which come first."""
-    own = [*choices_of(entries, where="the study"), *choices]
-    return declared_features(entries) | {one.name: one.features for one in own if one.features}
+    own_values = [*choices_of(entries, where="the study"), *choices]
+    return declared_features(entries) | {entry.name: entry.features for entry in own_values if entry.features}
 
 
 def refuse_twins(names: Iterable[str], *, where: str) -> None:
@@ -307,14 +307,14 @@ def _choice(entry: Mapping[str, Any], *, where: str) -> ModelChoice:
     record = record_of(create_model("Model", __config__=STRICT, **keys), entry, where=where, error=StudyError)
     values = {name: getattr(record, name) for name in record.model_fields_set}
     options = cast("LoadOptions", {name: values[name] for name in hints if name in values})
-    given = {name: values[name] for name in _FEATURES if name in values}
-    features = features_from_entries([{"name": where, **given}])[where] if given else None
+    provided = {name: values[name] for name in _FEATURES if name in values}
+    features = features_from_entries([{"name": where, **provided}])[where] if provided else None
     named = f"{values['backend']}:{values['id']}" if "backend" in values else values["id"]
     try:
-        asked = reference_of(named)
+        requested = reference_of(named)
         return ModelChoice(
-            id=asked.id,
-            options=with_reference(options, asked),
+            id=requested.id,
+            options=with_reference(options, requested),
             features=features,
             corpora=tuple(values.get("corpora", ())),
             languages=_tags(values.get("languages", ()), where),

@@ -46,8 +46,8 @@ class Failure:
     reason: str
 
     def __str__(self) -> str:
-        what = f"not scored on {self.corpus}" if self.corpus else "not loaded"
-        return f"{self.model} was {what}: {self.reason}"
+        description = f"not scored on {self.corpus}" if self.corpus else "not loaded"
+        return f"{self.model} was {description}: {self.reason}"
 
     @property
     def note(self) -> str:
@@ -56,8 +56,8 @@ class Failure:
         >>> Failure(model="m", corpus="", reason="cannot load '/home/me/models/m': no file").note
         "Failed: m was not loaded: cannot load 'm': no file"
         """
-        said = _FOLDERS.sub(lambda found: found[1], str(self))
-        return html_as_text(f"Failed: {said[:MOST_CHARACTERS]}{' …' if len(said) > MOST_CHARACTERS else ''}")
+        text = _FOLDERS.sub(lambda result: result[1], str(self))
+        return html_as_text(f"Failed: {text[:MOST_CHARACTERS]}{' …' if len(text) > MOST_CHARACTERS else ''}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,8 +75,8 @@ def loaded(choice: ModelChoice) -> Scorer:
     """Load a model as its list says."""
     from pairbank.scoring.models.load import load_model
 
-    found: Scorer = load_model(choice.id, **choice.options)
-    return found
+    result: Scorer = load_model(choice.id, **choice.options)
+    return result
 
 
 def of_model(asked: Asked, plan: Plan, *, load: Load, progress: Tellers, taken: Callable[[str], bool]) -> OfModel:
@@ -93,7 +93,7 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: Tellers, taken: 
 
     done = OfModel(name=name_of(asked))
     corpora = scored_by(asked, plan)
-    if missing := [one.name for one in plan.corpora if one not in corpora]:
+    if missing := [entry.name for entry in plan.corpora if entry not in corpora]:
         done.notes.append(f"Not scored by {done.name}: {', '.join(missing)}; the model list leaves them out.")
     if not corpora:
         return done
@@ -147,8 +147,8 @@ def _counting(progress: Tellers, model: str, study: Study) -> Callable[[int], No
     def tell(n_documents: int) -> None:
         nonlocal n_done
         n_done += n_documents
-        if text is not None and (told := teller()) is not None:
-            told(min(n_done, text.documents), text.documents)
+        if text is not None and (reported := teller()) is not None:
+            reported(min(n_done, text.documents), text.documents)
 
     return tell
 
@@ -163,8 +163,8 @@ def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progr
     teller = functools.cache(lambda task: progress(f"{task} of {chosen.name}", done.name))
 
     def tell(task: str, n_done: int, n_total: int) -> None:
-        if (told := teller(task)) is not None:
-            told(n_done, n_total)
+        if (reported := teller(task)) is not None:
+            reported(n_done, n_total)
 
     try:
         done.probed.append(

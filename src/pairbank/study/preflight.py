@@ -133,10 +133,10 @@ def counts_for(
 
     if not needs_counts(study.methods):
         return Counts(given=())
-    wanted = {_base(language) for one in corpora for language in set(one.items["language"][:])}
-    names = dict.fromkeys(name for one in corpora for name in one.choice.unigrams_from or study.unigrams_from)
+    wanted = {_base(language) for entry in corpora for language in set(entry.items["language"][:])}
+    names = dict.fromkeys(name for value in corpora for name in value.choice.unigrams_from or study.unigrams_from)
     files = _files_to_count(study.unigram_text, data_dir)
-    if study.unigram_text is not None and files and not any(one.choice.unigrams_from for one in corpora):
+    if study.unigram_text is not None and files and not any(member.choice.unigrams_from for member in corpora):
         wanted -= {_base(study.unigram_text.language)}
     texts: dict[str, list[Documents]] = {}
     for name in names if wanted else ():
@@ -153,8 +153,8 @@ def _files_to_count(text: UnigramText | None, data_dir: str | Path | None) -> tu
     """Return the files of a study's text to count, by name; none if the folder is not there."""
     if text is None or data_dir is None:
         return ()
-    found = (Path(data_dir) / text.folder).rglob("*")
-    return tuple(sorted(path for path in found if path.suffix in (".parquet", ".jsonl", ".txt") and path.is_file()))
+    result = (Path(data_dir) / text.folder).rglob("*")
+    return tuple(sorted(path for path in result if path.suffix in (".parquet", ".jsonl", ".txt") and path.is_file()))
 
 
 def _counts_said(study: Study, counts: Counts) -> list[str]:
@@ -162,15 +162,17 @@ def _counts_said(study: Study, counts: Counts) -> list[str]:
     if counts.given or not needs_counts(study.methods):
         return []
     text = study.unigram_text
-    said = []
+    message = []
     if text is not None and counts.files:
-        said.append(f"up to {text.documents:,} documents of {text.folder} ({text.language})")
-    if parts := [len(part.texts) for found in counts.texts.values() for part in found if isinstance(part.texts, list)]:
-        said.append(f"{sum(parts):,} better sentences of {', '.join(counts.texts)}")
-    if not said:
+        message.append(f"up to {text.documents:,} documents of {text.folder} ({text.language})")
+    if parts := [
+        len(part.texts) for result in counts.texts.values() for part in result if isinstance(part.texts, list)
+    ]:
+        message.append(f"{sum(parts):,} better sentences of {', '.join(counts.texts)}")
+    if not message:
         return []
     wanted = f" Files in the folder {text.folder} of --data-dir would be counted instead." if text is not None else ""
-    return [f"Unigram counts are of {' and '.join(said)}.{'' if counts.files else wanted}"]
+    return [f"Unigram counts are of {' and '.join(message)}.{'' if counts.files else wanted}"]
 
 
 def _base(language: str) -> str:
@@ -215,7 +217,7 @@ def scored_by(model: Asked, plan: Plan) -> tuple[ChosenItems, ...]:
 
 
 def _scope(model: ModelChoice, corpora: Sequence[ChosenItems]) -> tuple[ChosenItems, ...]:
-    return tuple(one for one in corpora if model.is_for(one.name, set(one.items["language"][:])))
+    return tuple(entry for entry in corpora if model.is_for(entry.name, set(entry.items["language"][:])))
 
 
 def planned(
@@ -267,7 +269,7 @@ def planned(
         features=_features(root, held, declared),
         notes=(*corpora.missing, *_unprobed(study, corpora.found), *_counts_said(study, counts)),
         warnings=(*_locked(corpora.found), *_unfitting(study, corpora.found)),
-        stored={name: sorted(found) for name, found in held["scores"].items()},
+        stored={name: sorted(result) for name, result in held["scores"].items()},
         ratings=ratings_of_items(corpora.found, data_dir, bank=root, progress=downloads),
     )
 
@@ -282,9 +284,9 @@ def _check_names(study: Study, models: Sequence[Asked]) -> None:
         )
     if not models:
         raise StudyError(f"{study.name}: no model to run it with; name one with --model, or a list with --models")
-    problems = [(one, one.problem()) for one in models if isinstance(one, ModelChoice)]
-    if found := [f"{one.id}: {problem}" for one, problem in problems if problem]:
-        raise StudyError(f"{study.name}: {len(found)} of {len(models)} models cannot be loaded. {' '.join(found)}")
+    problems = [(member, member.problem()) for member in models if isinstance(member, ModelChoice)]
+    if result := [f"{entry.id}: {problem}" for entry, problem in problems if problem]:
+        raise StudyError(f"{study.name}: {len(result)} of {len(models)} models cannot be loaded. {' '.join(result)}")
     refuse_twins([name_of(model) for model in models], where=study.name)
 
 
@@ -293,13 +295,14 @@ def _check_scopes(study: Study, models: Sequence[Asked], corpora: Sequence[Chose
     from pairbank.builders.corpora.registry import CORPORA
 
     choices = [model for model in models if isinstance(model, ModelChoice)]
-    here = [one.name for one in corpora]
+    current = [entry.name for entry in corpora]
     for model in choices:
-        if unknown := [name for name in model.corpora if name not in here and name not in CORPORA]:
-            raise unknown_name(f"corpus (of model {model.name!r})", unknown[0], [*here, *CORPORA])
+        if unknown := [name for name in model.corpora if name not in current and name not in CORPORA]:
+            raise unknown_name(f"corpus (of model {model.name!r})", unknown[0], [*current, *CORPORA])
     if len(choices) == len(models) and not any(_scope(model, corpora) for model in choices):
         raise StudyError(
-            f"{study.name}: its corpora ({', '.join(here)}) are none that the model list names (corpora, languages); "
+            f"{study.name}: its corpora ({', '.join(current)}) are none that the model list names (corpora, "
+            f"languages); "
             "choose others with --corpus, or change the list"
         )
 
@@ -332,7 +335,7 @@ def _methods(study: Study) -> list[Method]:
 def _check_embedders(study: Study, corpora: Sequence[ChosenItems]) -> None:
     from importlib.util import find_spec
 
-    if any(embedding_models(study, one) for one in corpora) and find_spec("sentence_transformers") is None:
+    if any(embedding_models(study, entry) for entry in corpora) and find_spec("sentence_transformers") is None:
         raise ModelLoadError(
             f"{study.name} asks for distances between sentences, which need the package sentence-transformers; pip "
             f"install 'pairbank[embeddings]', or count edits alone: --minimalness {EDITS} (in a study: minimalness = "
@@ -363,24 +366,25 @@ def _check_bank(
     # those that draw examples from the items have a hash that is known when they are scored
     fixed = [method for method in methods if not MethodName.parsed(method.name).n_shots]
     ours = {method.name: method.definition["sha256"] for method in fixed}
-    for one in corpora:
+    for entry in corpora:
         others = {
-            model: signature for model, signature in held["scores"].get(one.name, {}).items() if model not in mine
+            model: signature for model, signature in held["scores"].get(entry.name, {}).items() if model not in mine
         }
         if not others:
             continue
-        items = corpus_signature(one.items, manifest_of(one.items) or {})["items_sha256"]
+        items = corpus_signature(entry.items, manifest_of(entry.items) or {})["items_sha256"]
         for model, signature in others.items():
             theirs = method_hashes(signature)
             if sorted(theirs) != sorted(names) or any(theirs[name] != ours.get(name, theirs[name]) for name in names):
-                what = f"scored with {', '.join(theirs)}, and this run scores with {', '.join(names)}"
+                description = f"scored with {', '.join(theirs)}, and this run scores with {', '.join(names)}"
             elif signature["corpus"]["items_sha256"] != items:
                 n_items = signature["corpus"]["n_items"]
-                what = f"scored on other items ({n_items:,}) than those of this run ({len(one.items):,})"
+                description = f"scored on other items ({n_items:,}) than those of this run ({len(entry.items):,})"
             else:
                 continue
             raise StudyError(
-                f"corpus {one.name!r}: the bank has {model}, {what}; models of one bank are scored alike: choose "
+                f"corpus {entry.name!r}: the bank has {model}, {description}; models of one bank are scored alike: "
+                f"choose "
                 "another folder with --out, or run with the same study and limit"
             )
 
@@ -390,16 +394,17 @@ def _features(root: Path, held: Mapping[str, Any], declared: Mapping[str, ModelF
     from pairbank.cards.bank.declared import contradictions, declared_in, united
 
     known = declared_in(held)
-    if found := list(contradictions(known, declared)):
+    if result := list(contradictions(known, declared)):
         raise StudyError(
-            f"{root} and this run declare different features: {'; '.join(found)}. Declare the same, or change those of "
+            f"{root} and this run declare different features: {'; '.join(result)}. Declare the same, or change "
+            f"those of "
             f"the bank first: pairbank bank --out {root} --models LIST"
         )
     return united(declared, known)
 
 
 def _unprobed(study: Study, corpora: Sequence[ChosenItems]) -> list[str]:
-    lacking = {one.name: [x for x in study.probe if x not in one.items.column_names] for one in corpora}
+    lacking = {entry.name: [x for x in study.probe if x not in entry.items.column_names] for entry in corpora}
     return [f"Not probed: {name}, which has no column {x[0]} to probe by." for name, x in lacking.items() if x]
 
 
@@ -407,24 +412,24 @@ def _unfitting(study: Study, corpora: Sequence[ChosenItems]) -> Iterator[str]:
     """Yield which methods apply to no item of a corpus, and why: its tables will have no such rows."""
     from pairbank.scoring.applicability import why_not_asked
 
-    for one in corpora:
-        why = why_not_asked(one.items, study.methods, prompts=study.prompts)
+    for entry in corpora:
+        why = why_not_asked(entry.items, study.methods, prompts=study.prompts)
         if why:
             first, reason = next(iter(why.items()))
             names = ", ".join(why)
-            yield f"{one.name} is not asked by {names}: {first} applies to no item of it, {reason}"
+            yield f"{entry.name} is not asked by {names}: {first} applies to no item of it, {reason}"
 
 
 def _locked(corpora: Sequence[ChosenItems]) -> list[str]:
     from pairbank.builders.dataset import manifest_of
     from pairbank.cards.bank.redistribution import licence_of, may_publish
 
-    found = []
-    for one in corpora:
-        facts = manifest_of(one.items) or {}
-        if not may_publish(one.name, facts):
-            found.append(
-                f"texts of {one.name} may not be published (licence: {licence_of(one.name, facts)}); the bank will "
+    results = []
+    for entry in corpora:
+        facts = manifest_of(entry.items) or {}
+        if not may_publish(entry.name, facts):
+            results.append(
+                f"texts of {entry.name} may not be published (licence: {licence_of(entry.name, facts)}); the bank will "
                 "hold them, and `pairbank strip` makes a copy that can be published"
             )
-    return found
+    return results

@@ -64,7 +64,7 @@ def imported(
     names = [choice.profile for choice in study.imports]
     if twice := [name for name in names if names.count(name) > 1]:
         raise StudyError(f"{study.name}: {twice[0]!r} is imported twice; list it once")
-    found = Published()
+    result = Published()
     for choice in study.imports:
         begun(choice.profile)
         try:
@@ -73,17 +73,17 @@ def imported(
         except CorpusFileNotFoundError as error:
             if not choice.optional:
                 raise
-            found.notes.append(f"Left out: {error}")
+            result.notes.append(f"Left out: {error}")
             continue
         read = import_logs(files.paths, choice.profile, items=items)
-        _refuse_again(study, choice, read.tables, found.tables)
-        found.tables += read.tables
-        found.ratings |= {**read.ratings, **_ratings(choice, data_dir, progress)}
-        found.notes += _notes(choice, files, read)
-    if not found.tables:
-        raise StudyError(f"{study.name}: none of its sources can be had. {' '.join(found.notes)}")
-    found.tables = filled_alike(found.tables)
-    return found
+        _refuse_again(study, choice, read.tables, result.tables)
+        result.tables += read.tables
+        result.ratings |= {**read.ratings, **_ratings(choice, data_dir, progress)}
+        result.notes += _notes(choice, files, read)
+    if not result.tables:
+        raise StudyError(f"{study.name}: none of its sources can be had. {' '.join(result.notes)}")
+    result.tables = filled_alike(result.tables)
+    return result
 
 
 def run_imports(
@@ -118,32 +118,32 @@ def run_imports(
     check_folder(Path(out))
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
-    found = imported(study, data_dir=data_dir, progress=progress, begun=begun)
+    result = imported(study, data_dir=data_dir, progress=progress, begun=begun)
     features = declared_features(study.models)
     begun("the report")
-    made = report(
-        found.tables,
+    created = report(
+        result.tables,
         title=study.title,
         description=study.description,
         seed=study.seed,
         n_resamples=study.n_resamples,
-        notes=[*study.notes, *found.notes],
+        notes=[*study.notes, *result.notes],
         analyses=study.analyses,
         options=study.options,
         features=features,
-        ratings=tuple(found.ratings.values()),
+        ratings=tuple(result.ratings.values()),
         mean_ratings=means_only(choice.items for choice in study.imports if choice.items),
     )
     begun("the bank")
     folder = write_bank(
         out,
-        scored=found.tables,
-        ratings=list(found.ratings.values()),
-        reports={study.name: made},
+        scored=result.tables,
+        ratings=list(result.ratings.values()),
+        reports={study.name: created},
         features=features,
         command=command,
     )
-    return folder, made
+    return folder, created
 
 
 def _items(
@@ -171,8 +171,8 @@ def _ratings(
     from pairbank.study.raters import as_frames, ratings_of
 
     for place in (*_places(data_dir), *(() if data_dir else (None,))):
-        if found := ratings_of([choice.items], place, progress=progress):
-            return {choice.items: as_frames(found)[0]}
+        if result := ratings_of([choice.items], place, progress=progress):
+            return {choice.items: as_frames(result)[0]}
     return {}
 
 
@@ -195,7 +195,7 @@ def _refuse_again(study: Study, choice: ImportChoice, new: list[Scored], before:
 def _notes(choice: ImportChoice, files: PublishedFiles, read: Imports) -> list[str]:
     """Return what the report says of a source: copies that are not the published files, and rows left out."""
     note = files.note(choice.profile)
-    n_rows = sum(one.n for one in read.left_out)
+    n_rows = sum(entry.n for entry in read.left_out)
     left_out = f"{choice.profile}: {n_rows:,} rows were not imported (`pairbank import` lists them)."
-    wrong = [str(one) for one in read.stated if not one.is_same]
+    wrong = [str(member) for member in read.stated if not member.is_same]
     return [*([note] if note else []), *([left_out] if n_rows else []), *wrong]

@@ -50,17 +50,17 @@ def ratings_of(
     from pairbank.builders.corpora.tabular import is_own
     from pairbank.builders.load_ratings import load_ratings, own_ratings
 
-    found = []
+    results = []
     for name in dict.fromkeys(corpora):
-        if is_own(name) and (own := own_ratings(name)) is not None:
-            found.append(own)
+        if is_own(name) and (own_values := own_ratings(name)) is not None:
+            results.append(own_values)
         if name not in CORPORA or CORPORA[name].rated is None:
             continue
         try:
-            found.append(load_ratings(name, data_dir=data_dir, progress=progress))
+            results.append(load_ratings(name, data_dir=data_dir, progress=progress))
         except CorpusFileNotFoundError:
             continue
-    return tuple(found)
+    return tuple(results)
 
 
 def means_only(corpora: Iterable[str]) -> tuple[str, ...]:
@@ -90,15 +90,15 @@ def ratings_of_items(
         bank: the folder that the run writes to, where a bank may be already.
         progress: as for `ratings_of`.
     """
-    made = {}
-    for one in chosen:
-        ids = set(one.items["item_id"][:])
-        tables = ratings_of([one.choice.name], data_dir, progress=progress) or ratings_in([bank], [one.name])
+    created = {}
+    for entry in chosen:
+        ids = set(entry.items["item_id"][:])
+        tables = ratings_of([entry.choice.name], data_dir, progress=progress) or ratings_in([bank], [entry.name])
         for table in tables:
             rows = np.flatnonzero([item in ids for item in table["item_id"][:]])
             if rows.size:
-                made[one.name] = table.select(rows)
-    return made
+                created[entry.name] = table.select(rows)
+    return created
 
 
 def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset, ...]:
@@ -108,12 +108,12 @@ def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.
     from pairbank.cards.bank.writing import is_unfinished
 
     wanted = list(dict.fromkeys(corpora))
-    found = []
+    results = []
     for root in dict.fromkeys(banks):
         is_bank = (root / MANIFEST).is_file() and not is_unfinished(root)
         held = read_manifest(root).get(RATINGS, {}) if is_bank else {}
-        found += [read_table(root / ratings_path(name)) for name in wanted if name in held]
-    return tuple(found)
+        results += [read_table(root / ratings_path(name)) for name in wanted if name in held]
+    return tuple(results)
 
 
 def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset | pa.Table, ...]:
@@ -130,7 +130,7 @@ def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:
     """
     from pairbank.files import read_parquet
 
-    found: list[pa.Table] = []
+    results: list[pa.Table] = []
     known: dict[str, tuple[Path, list[tuple[object, ...]]]] = {}
     for path in dict.fromkeys(ratings_file(file) for file in files):
         if not path.is_file():
@@ -149,10 +149,10 @@ def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:
         new = {item for item in of_items if known[item][0] == path}
         if new:
             ids = table.column("item_id").to_pylist()
-            found.append(table.take([place for place, item in enumerate(ids) if item in new]))
-    return tuple(found)
+            results.append(table.take([place for place, item in enumerate(ids) if item in new]))
+    return tuple(results)
 
 
 def as_frames(ratings: Iterable[datasets.Dataset | pa.Table]) -> tuple[pd.DataFrame, ...]:
     """Return tables of ratings as the analysis takes them."""
-    return tuple(one.to_pandas() for one in ratings)
+    return tuple(rating.to_pandas() for rating in ratings)

@@ -53,37 +53,37 @@ def carried_out(
     measured = replace(plan, corpora=tuple(corpora))
     done = _of_models(measured, load=load, progress=progress, failed=failed)
     scored = [table for one in done for table in one.scored]
-    if not scored or (all_or_nothing and any(one.failures for one in done)):
-        why = " ".join(str(failure) for one in done for failure in one.failures)
+    if not scored or (all_or_nothing and any(value.failures for value in done)):
+        why = " ".join(str(failure) for member in done for failure in member.failures)
         raise StudyError(f"{plan.study.name}: nothing was {'written' if scored else 'scored'}. {why}")
     used = {table.corpus for table in scored}
     others = _others(plan.out, used, {(table.corpus, table.model_slug) for table in scored})
     probed = _probed(measured, done, used)
-    made = _report(measured, done, [*scored, *others], probed)
-    items = [one.items for one in corpora if one.name in used]
+    created = _report(measured, done, [*scored, *others], probed)
+    items = [entry.items for entry in corpora if entry.name in used]
     judged = [ratings for name, ratings in plan.ratings.items() if name in used]
     folder = write_bank(
         plan.out,
         corpora=items,
         scored=scored,
         ratings=judged,
-        reports={plan.study.name: made},
-        probed=[one for model in done for one in model.probed],
+        reports={plan.study.name: created},
+        probed=[element for model in done for element in model.probed],
         features=plan.features,
         command=command,
     )
-    return folder, made
+    return folder, created
 
 
 def _of_models(plan: Plan, *, load: Load, progress: Tellers, failed: Callable[[Failure], None]) -> list[OfModel]:
     """Return what each model gave, one loaded after the other."""
     done: list[OfModel] = []
-    for asked in plan.models:
-        names = {slug(one.name) for one in done}
-        one = of_model(asked, plan, load=load, progress=progress, taken=names.__contains__)
-        for failure in one.failures:
+    for requested in plan.models:
+        names = {slug(member.name) for member in done}
+        entry = of_model(requested, plan, load=load, progress=progress, taken=names.__contains__)
+        for failure in entry.failures:
             failed(failure)
-        done.append(one)
+        done.append(entry)
     return done
 
 
@@ -108,10 +108,14 @@ def _probed(plan: Plan, done: Sequence[OfModel], corpora: Collection[str]) -> li
     from pairbank.cards.bank.probes import probes_in
     from pairbank.stats.report.cautions import names_by_size
 
-    found = {(one.corpus, one.model): one for one in probes_in(plan.out, corpora=corpora)} if plan.study.probe else {}
-    found |= {(one.corpus, one.model): one for model in done for one in model.probed}
-    names = names_by_size(list(dict.fromkeys(model for _, model in found)), plan.features)
-    return [one for name in names for (_, model), one in found.items() if model == name]
+    result = (
+        {(value.corpus, value.model): value for value in probes_in(plan.out, corpora=corpora)}
+        if plan.study.probe
+        else {}
+    )
+    result |= {(member.corpus, member.model): member for model in done for member in model.probed}
+    names = names_by_size(list(dict.fromkeys(model for _, model in result)), plan.features)
+    return [entry for name in names for (_, model), entry in result.items() if model == name]
 
 
 def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored], probed: Sequence[Probed]) -> Report:
@@ -136,7 +140,7 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored], probe
         features=plan.features,
         ratings=as_frames(plan.ratings.values()),
         mean_ratings=means_only(choice.name for choice in study.corpora),
-        probed=[one.summary for one in probed],
+        probed=[entry.summary for entry in probed],
     )
 
 
@@ -151,7 +155,7 @@ def said_once(notes: Mapping[str, Sequence[str]]) -> list[str]:
     """
     place = " by \0:"
     models: dict[str, list[str]] = {}
-    for model, said in notes.items():
-        for note in said:
+    for model, text in notes.items():
+        for note in text:
             models.setdefault(note.replace(f" by {model}:", place, 1), []).append(model)
     return [note.replace(place, f" by {', '.join(names)}:") for note, names in models.items()]

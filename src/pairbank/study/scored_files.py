@@ -80,8 +80,8 @@ def scored_files(places: Iterable[Path]) -> list[Path]:
     Raises:
         BankError: A folder with neither.
     """
-    found = [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
-    return [path for path in found if not path.name.endswith(RATINGS)]
+    results = [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
+    return [path for path in results if not path.name.endswith(RATINGS)]
 
 
 def ratings_file(scored: Path) -> Path:
@@ -109,9 +109,11 @@ def features_beside(files: Iterable[Path], given: Mapping[str, ModelFeatures]) -
 
     known: dict[str, ModelFeatures] = {}
     for root in banks_of(files):
-        held = {name: one for name, one in declared_in_bank(root).items() if name not in given}
-        if found := list(contradictions(known, held)):
-            raise BankError(f"the banks declare different features: {'; '.join(found)}. Say which holds: --models LIST")
+        held = {name: entry for name, entry in declared_in_bank(root).items() if name not in given}
+        if result := list(contradictions(known, held)):
+            raise BankError(
+                f"the banks declare different features: {'; '.join(result)}. Say which holds: --models LIST"
+            )
         known = united(known, held)
     return known | dict(given)
 
@@ -123,28 +125,28 @@ def probes_beside(
     from pairbank.cards.bank.probes import probes_in
     from pairbank.stats.report.cautions import from_small_to_large
 
-    found = {(one.corpus, one.model): one for root in banks_of(files) for one in probes_in(root)}
+    results = {(entry.corpus, entry.model): entry for root in banks_of(files) for entry in probes_in(root)}
     ordered, _ = from_small_to_large(tables, features)
-    return [found[table.corpus, table.model] for table in ordered if (table.corpus, table.model) in found]
+    return [results[table.corpus, table.model] for table in ordered if (table.corpus, table.model) in results]
 
 
 def _in_folder(folder: Path) -> list[Path]:
     from pairbank.cards.bank.layout import MANIFEST
 
     if (folder / MANIFEST).is_file():
-        found = list(_of_bank(folder))
-        if not found:
+        results = list(_of_bank(folder))
+        if not results:
             raise BankError(
                 f"{folder}: a bank without scores that a report can read (it has none, or ids and scores only, without "
                 "texts); report on the files that `pairbank score` wrote"
             )
-        return found
-    if not (found := sorted(folder.glob("*.parquet"))):
+        return results
+    if not (results := sorted(folder.glob("*.parquet"))):
         raise BankError(
             f"{folder}: no bank (it has no {MANIFEST}) and no folder of scored tables (it has no parquet files); give "
             "the folder of a bank, or the files that `pairbank score` wrote"
         )
-    return found
+    return results
 
 
 def _of_bank(folder: Path) -> Iterator[Path]:

@@ -179,174 +179,181 @@ LEAST_MISSING, LEAST_TIES, CONSTANT = 0.01, 0.05, 0.99
 """Shares of items without an answer, and with a tie, that are told; and of one same answer, that is called constant."""
 
 
-def answer_checks(one: Audited) -> Iterator[Looked]:
+def answer_checks(entry: Audited) -> Iterator[Looked]:
     """Yield what was found of a method's answers."""
-    yield no_answer(one)
+    yield no_answer(entry)
     checks: tuple[Callable[[Audited], Looked], ...] = (zero, chance, ties, constant, position)
     names = ("zero", "chance", "ties", "constant", "position")
     for name, check in zip(names, checks, strict=True):
-        if one.n < LEAST_ITEMS:
-            reason = f"{one.n:,} items with an answer; it takes {LEAST_ITEMS}"
-            yield Looked(check=name, outcome="not checked", said=reason, n=one.n, **one.place)
+        if entry.n < LEAST_ITEMS:
+            reason = f"{entry.n:,} items with an answer; it takes {LEAST_ITEMS}"
+            yield Looked(check=name, outcome="not checked", said=reason, n=entry.n, **entry.place)
         else:
-            yield check(one)
+            yield check(entry)
 
 
-def no_answer(one: Audited) -> Looked:
+def no_answer(entry: Audited) -> Looked:
     """Items without a score or an answer: an accuracy is of the others, and lower if they count as wrong."""
-    missing = ~one.scored & one.asked
-    n, n_missing = int(one.asked.sum()), int(missing.sum())
-    as_wrong = one.accuracy * one.n / n if one.n else 0.0
-    unparsed = int((np.nan_to_num(one.scores.unparsed) > 0).sum())
-    found = n_missing >= LEAST_MISSING * n and n_missing > 0
+    missing = ~entry.scored & entry.asked
+    n, n_missing = int(entry.asked.sum()), int(missing.sum())
+    as_wrong = entry.accuracy * entry.n / n if entry.n else 0.0
+    unparsed = int((np.nan_to_num(entry.scores.unparsed) > 0).sum())
+    result = n_missing >= LEAST_MISSING * n and n_missing > 0
     of_which = f", of {unparsed:,} because no answer was found in what was written" if unparsed else ""
-    if cut := int(flagged(one.table.frame, one.layout.columns.flags, TRUNCATED).sum()):
+    if cut := int(flagged(entry.table.frame, entry.layout.columns.flags, TRUNCATED).sum()):
         of_which += f" ({cut:,} cut before the model had finished thinking: raise --thinking-tokens)"
-    said = (
-        f"has no score on {n_missing:,} of {n:,} items{of_which}: {share_said(one.accuracy)} right of the others, "
+    text = (
+        f"has no score on {n_missing:,} of {n:,} items{of_which}: {share_said(entry.accuracy)} right of the others, "
         f"{share_said(as_wrong)} if they count as wrong"
     )
     return Looked(
-        check="no_answer", outcome="found" if found else "clean", said=said if found else "", n=n,
-        n_concerned=n_missing, headline=one.accuracy, without=as_wrong, items=one.some(missing), **one.place,
+        check="no_answer", outcome="found" if result else "clean", said=text if result else "", n=n,
+        n_concerned=n_missing, headline=entry.accuracy, without=as_wrong, items=entry.some(missing), **entry.place,
     )  # fmt: skip
 
 
-def zero(one: Audited) -> Looked:
+def zero(entry: Audited) -> Looked:
     """An accuracy of exactly 0, or below chance: unread answers that count as wrong, or reversed labels."""
-    credit = one.credit[one.scored]
+    credit = entry.credit[entry.scored]
     exact = bool((credit == 0).all())
     two_sided = mean_share_p(credit, about=CHANCE)
-    p = two_sided / 2 if one.accuracy < CHANCE else 1 - two_sided / 2
-    below = one.accuracy < CHANCE - CHANCE_MARGIN
-    beyond = 1 - 2 * one.accuracy
-    said = f"is right in {share_said(one.accuracy)}, which is below chance" if not exact else "is right in exactly 0"
-    said += (
+    p = two_sided / 2 if entry.accuracy < CHANCE else 1 - two_sided / 2
+    below = entry.accuracy < CHANCE - CHANCE_MARGIN
+    beyond = 1 - 2 * entry.accuracy
+    text = f"is right in {share_said(entry.accuracy)}, which is below chance" if not exact else "is right in exactly 0"
+    text += (
         f": guessing would be right in 0.50, so that on {percent(beyond)} of the items or more it did not choose at all"
     )
-    said += ", or chose the wrong side on purpose"
+    text += ", or chose the wrong side on purpose"
     return Looked(
-        check="zero", outcome="found" if below else "clean", said=said if below else "", n=one.n,
-        n_concerned=int((credit == 0).sum()), headline=one.accuracy, p=p,
-        items=one.some(one.credit == 0) if below else (), **one.place,
+        check="zero", outcome="found" if below else "clean", said=text if below else "", n=entry.n,
+        n_concerned=int((credit == 0).sum()), headline=entry.accuracy, p=p,
+        items=entry.some(entry.credit == 0) if below else (), **entry.place,
     )  # fmt: skip
 
 
-def chance(one: Audited) -> Looked:
+def chance(entry: Audited) -> Looked:
     """An accuracy that is shown to be within 0.05 of 0.50; one that may be, or may not, cannot be told."""
     from scipy.stats import norm
 
-    credit = one.credit[one.scored]
-    error = np.sqrt((float(((credit - CHANCE) ** 2).sum()) + 0.25) / (one.n + 1) / one.n)
-    p = float(norm.sf((CHANCE_MARGIN - abs(one.accuracy - CHANCE)) / error))
+    credit = entry.credit[entry.scored]
+    error = np.sqrt((float(((credit - CHANCE) ** 2).sum()) + 0.25) / (entry.n + 1) / entry.n)
+    p = float(norm.sf((CHANCE_MARGIN - abs(entry.accuracy - CHANCE)) / error))
     interval = share_of_items(credit)
     outcome: Outcome
     low, high = interval.low, interval.high
-    if abs(one.accuracy - CHANCE) < CHANCE_MARGIN:
-        outcome, said = (
+    if abs(entry.accuracy - CHANCE) < CHANCE_MARGIN:
+        outcome, text = (
             "found",
-            f"is right in {share_said(one.accuracy)} [{share_said(low)}, {share_said(high)}], no more than guessing",
+            f"is right in {share_said(entry.accuracy)} [{share_said(low)}, {share_said(high)}], no more than guessing",
         )
     else:
-        outcome, said = "clean", ""
+        outcome, text = "clean", ""
     if low <= CHANCE <= high:  # becomes `found` only if the test holds after the correction
-        said = said or f"is right in {share_said(one.accuracy)} [{share_said(low)}, {share_said(high)}]"
+        text = text or f"is right in {share_said(entry.accuracy)} [{share_said(low)}, {share_said(high)}]"
         outcome = "found" if outcome == "found" else "inconclusive"
     return Looked(
-        check="chance", outcome=outcome, said=said, n=one.n, n_concerned=one.n if outcome == "found" else 0,
-        headline=one.accuracy, p=p, **one.place,
+        check="chance", outcome=outcome, said=text, n=entry.n, n_concerned=entry.n if outcome == "found" else 0,
+        headline=entry.accuracy, p=p, **entry.place,
     )  # fmt: skip
 
 
-def ties(one: Audited) -> Looked:
+def ties(entry: Audited) -> Looked:
     """Items on which neither side is preferred: they count one half, nothing, or are left out."""
-    delta = one.scores.delta_nats[one.scored & ~np.isnan(one.scores.delta_nats)]
-    tied = is_tie(one.scores.delta_nats)
+    delta = entry.scores.delta_nats[entry.scored & ~np.isnan(entry.scores.delta_nats)]
+    tied = is_tie(entry.scores.delta_nats)
     n_tied = int(tied.sum())
     if not delta.size or n_tied < LEAST_TIES * delta.size:
-        return Looked(check="ties", n=one.n, n_concerned=n_tied, headline=one.accuracy, **one.place)
+        return Looked(check="ties", n=entry.n, n_concerned=n_tied, headline=entry.accuracy, **entry.place)
     decided = delta[~is_tie(delta)]
     without = float((decided > 0).mean()) if decided.size else np.nan
     right = float((delta > 0).mean())
     half = share_said(right + n_tied / delta.size / 2)
-    said = (
+    text = (
         f"prefers neither side on {n_tied:,} of {delta.size:,} items: right in {half} "
         f"if these count one half, {share_said(right)} if they are wrong, {share_said(without)} of the others"
     )
     return Looked(
-        check="ties", outcome="found", said=said, n=delta.size, n_concerned=n_tied, headline=one.accuracy,
-        without=without, items=one.some(tied), **one.place,
+        check="ties", outcome="found", said=text, n=delta.size, n_concerned=n_tied, headline=entry.accuracy,
+        without=without, items=entry.some(tied), **entry.place,
     )  # fmt: skip
 
 
-def constant(one: Audited) -> Looked:
+def constant(entry: Audited) -> Looked:
     """One same answer to everything: the option shown first, `no`, or one rating."""
-    place, layout = one.place, one.layout
+    place, layout = entry.place, entry.layout
     if layout.kind == "rating" and layout.has_logprobs:
-        ratings = one.scores.argmax[~np.isnan(one.scores.argmax).any(axis=1)]
+        ratings = entry.scores.argmax[~np.isnan(entry.scores.argmax).any(axis=1)]
         values, counts = np.unique(ratings, return_counts=True)
         share = float(counts.max() / counts.sum()) if counts.size else 0.0
-        what = (
+        description = (
             f"rates {values[counts.argmax()]:g} in {percent(share, digits=1)} of its most probable ratings"
             if counts.size
             else ""
         )
-    elif one.choices is None or layout.orders == "unknown":
-        why = "which side was shown first is not known" if one.choices is not None else "it compares two numbers"
-        return Looked(check="constant", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **place)
+    elif entry.choices is None or layout.orders == "unknown":
+        why = "which side was shown first is not known" if entry.choices is not None else "it compares two numbers"
+        return Looked(check="constant", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place)
     else:
-        asked = one.choices[~np.isnan(one.choices).any(axis=2)]
-        shares = asked.mean(axis=0)
+        requested = entry.choices[~np.isnan(entry.choices).any(axis=2)]
+        shares = requested.mean(axis=0)
         share = float(shares.max())
         option = layout.options[int(shares.argmax())]
-        what = f"answers {option!r} in {percent(share, digits=1)} of {len(asked):,} questions"
-        if layout.asked == "one" and not _both_orders(one):
+        description = f"answers {option!r} in {percent(share, digits=1)} of {len(requested):,} questions"
+        if layout.asked == "one" and not _both_orders(entry):
             why = "the same side is always shown first, so that a constant answer may be a right one"
-            return Looked(check="constant", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **place)
+            return Looked(
+                check="constant", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
+            )
     outcome: Outcome = "found" if share >= CONSTANT else "clean"
-    said = f"{what}: it does not choose" if outcome == "found" else ""
-    concerned = one.n if outcome == "found" else 0
+    text = f"{description}: it does not choose" if outcome == "found" else ""
+    concerned = entry.n if outcome == "found" else 0
     return Looked(
-        check="constant", outcome=outcome, said=said, n=one.n, n_concerned=concerned, headline=one.accuracy, **place
+        check="constant", outcome=outcome, said=text, n=entry.n, n_concerned=concerned, headline=entry.accuracy, **place
     )
 
 
-def position(one: Audited) -> Looked:
+def position(entry: Audited) -> Looked:
     """The option shown first (or yes) is chosen far more or less often than half of the time."""
-    credit = one.credit_by_presentation
-    if credit is None or one.choices is None or one.layout.orders == "unknown" or not _both_orders(one):
+    credit = entry.credit_by_presentation
+    if credit is None or entry.choices is None or entry.layout.orders == "unknown" or not _both_orders(entry):
         why = (
-            "it compares two numbers and shows neither first" if one.choices is None
+            "it compares two numbers and shows neither first" if entry.choices is None
             else "which side was shown first is not known, or is the same one always"
         )  # fmt: skip
-        return Looked(check="position", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **one.place)
-    first = one.choices[:, np.arange(len(one.layout.correct)), list(one.layout.shown_first)]
-    by_item = mean_of_known(first)[one.scored]
+        return Looked(
+            check="position", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place
+        )
+    first = entry.choices[:, np.arange(len(entry.layout.correct)), list(entry.layout.shown_first)]
+    by_item = mean_of_known(first)[entry.scored]
     share = float(np.nanmean(first))
-    correct_first = np.array(one.layout.correct) == np.array(one.layout.shown_first)
+    correct_first = np.array(entry.layout.correct) == np.array(entry.layout.shown_first)
     where_first, where_second = (float(np.nanmean(credit[:, which])) for which in (correct_first, ~correct_first))
     p = mean_share_p(by_item[~np.isnan(by_item)], about=CHANCE)
     biased = abs(share - CHANCE) >= LEAST_EFFECT
-    judged = one.layout.kind == "judgment"
-    what = f"says {one.layout.options[0]!r}" if judged else "takes the option shown first"
+    judged = entry.layout.kind == "judgment"
+    description = f"says {entry.layout.options[0]!r}" if judged else "takes the option shown first"
     where = "of good sentences, {} of bad ones" if judged else "where the better side is shown first, {} where second"
-    said = f"{what} in {share_said(share)}: right in {share_said(where_first)} {where.format(share_said(where_second))}"
-    both = one.layout.asked == "all" and one.layout.has_logprobs
-    without = float(np.nanmean(one.credit_averaged)) if both else (where_first + where_second) / 2
+    text = (
+        f"{description} in {share_said(share)}: right in {share_said(where_first)} "
+        f"{where.format(share_said(where_second))}"
+    )
+    both = entry.layout.asked == "all" and entry.layout.has_logprobs
+    without = float(np.nanmean(entry.credit_averaged)) if both else (where_first + where_second) / 2
     return Looked(
-        check="position", outcome="found" if biased else "clean", said=said if biased else "", n=one.n,
-        n_concerned=one.n if biased else 0, headline=one.accuracy, without=without, p=p, **one.place,
+        check="position", outcome="found" if biased else "clean", said=text if biased else "", n=entry.n,
+        n_concerned=entry.n if biased else 0, headline=entry.accuracy, without=without, p=p, **entry.place,
     )  # fmt: skip
 
 
-def _both_orders(one: Audited) -> bool:
+def _both_orders(entry: Audited) -> bool:
     """Return whether the better side is shown first in some questions and second in others."""
-    credit = one.credit_by_presentation
+    credit = entry.credit_by_presentation
     if credit is None:
         return False
-    correct_first = np.array(one.layout.correct) == np.array(one.layout.shown_first)
-    asked = ~np.isnan(credit)
-    return bool(asked[:, correct_first].any() and asked[:, ~correct_first].any())
+    correct_first = np.array(entry.layout.correct) == np.array(entry.layout.shown_first)
+    requested = ~np.isnan(credit)
+    return bool(requested[:, correct_first].any() and requested[:, ~correct_first].any())
 
 
 SAME, IMPOSSIBLE = 0.2, 0.01
@@ -356,49 +363,51 @@ FEW_VALUES, LEAST_COPIED, LEAST_COPIED_ANSWERS = 10, 5, 30
 so many of the rarer one, for two good models are right on the same items by chance."""
 
 
-def constant_scores(one: Audited) -> Looked:
+def constant_scores(entry: Audited) -> Looked:
     """One number again and again, or log-probabilities of 0 (a probability of 1) and above."""
-    values = _values(one)
+    values = _values(entry)
     if values is None or values.size < LEAST_ITEMS:
         why = "only its answers are known" if values is None else f"{values.size:,} scores; it takes {LEAST_ITEMS}"
-        return Looked(check="scores", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **one.place)
+        return Looked(
+            check="scores", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place
+        )
     distinct, counts = np.unique(np.round(values, 9), return_counts=True)
     share, most = float(counts.max() / values.size), float(distinct[counts.argmax()])
-    is_logprob = not one.layout.unit and (one.layout.has_logprobs or one.layout.method in (DIRECT, DIRECT_WB))
+    is_logprob = not entry.layout.unit and (entry.layout.has_logprobs or entry.layout.method in (DIRECT, DIRECT_WB))
     impossible = float((values >= -TIE).mean()) if is_logprob else 0.0
     if share >= SAME:
-        said = f"has the score {most:g} in {percent(share)} of {values.size:,} places"
+        text = f"has the score {most:g} in {percent(share)} of {values.size:,} places"
     elif impossible >= IMPOSSIBLE:
-        said = f"has log-probabilities of 0 or more, as none can be, in {percent(impossible)} of {values.size:,} places"
+        text = f"has log-probabilities of 0 or more, as none can be, in {percent(impossible)} of {values.size:,} places"
     else:
-        return Looked(check="scores", n=one.n, headline=one.accuracy, **one.place)
-    same = _at_fault(one, most if share >= SAME else None)
-    kept = one.credit[one.scored & ~same]
+        return Looked(check="scores", n=entry.n, headline=entry.accuracy, **entry.place)
+    same = _at_fault(entry, most if share >= SAME else None)
+    kept = entry.credit[entry.scored & ~same]
     without = float(kept.mean()) if kept.size else np.nan
     return Looked(
-        check="scores", outcome="found", said=said, n=one.n, n_concerned=int((same & one.scored).sum()),
-        headline=one.accuracy, without=without, items=one.some(same), **one.place,
+        check="scores", outcome="found", said=text, n=entry.n, n_concerned=int((same & entry.scored).sum()),
+        headline=entry.accuracy, without=without, items=entry.some(same), **entry.place,
     )  # fmt: skip
 
 
-def _sides(one: Audited) -> FloatArray:
+def _sides(entry: Audited) -> FloatArray:
     """Return all scores of each row, shape (rows, scores)."""
-    if one.layout.has_logprobs:
-        return one.scores.logprobs_nats.reshape(len(one.credit), -1)
-    method = one.layout.method
-    return np.column_stack([one.table.side(method, "good"), one.table.side(method, "bad")])
+    if entry.layout.has_logprobs:
+        return entry.scores.logprobs_nats.reshape(len(entry.credit), -1)
+    method = entry.layout.method
+    return np.column_stack([entry.table.side(method, "good"), entry.table.side(method, "bad")])
 
 
-def _values(one: Audited) -> FloatArray | None:
+def _values(entry: Audited) -> FloatArray | None:
     """Return the scores that a method has, without NaN; None where it has decisions, or differences alone."""
-    if one.layout.has_decisions or one.layout.readout == "generation":
+    if entry.layout.has_decisions or entry.layout.readout == "generation":
         return None
-    values = _sides(one)
+    values = _sides(entry)
     return values[~np.isnan(values)] if not np.isnan(values).all() else None
 
 
-def _at_fault(one: Audited, most: float | None) -> np.ndarray:
-    values = _sides(one)
+def _at_fault(entry: Audited, most: float | None) -> np.ndarray:
+    values = _sides(entry)
     same = np.abs(values - most) <= TIE if most is not None else values >= -TIE
     return np.asarray(same.any(axis=1))
 
@@ -410,8 +419,8 @@ def copies(methods: Sequence[Audited]) -> Iterator[Looked]:
         methods: Of all models.
     """
     keyed: dict[tuple[str, str], list[Audited]] = {}
-    for one in methods:
-        keyed.setdefault((one.table.corpus, one.layout.method), []).append(one)
+    for entry in methods:
+        keyed.setdefault((entry.table.corpus, entry.layout.method), []).append(entry)
     for (corpus, method), same in keyed.items():
         if len(same) < 2:
             yield Looked(
@@ -428,15 +437,16 @@ def _copied(corpus: str, method: str, same: Sequence[Audited]) -> Iterator[Looke
         if same[b].table.model not in copied and _equal(deltas[a], deltas[b]):
             copied[same[b].table.model] = same[a].table.model
     place: dict[str, Any] = {"corpus": corpus, "method": method}
-    every = np.array([one.accuracy for one in same])
-    kept = np.array([one.accuracy for one in same if one.table.model not in copied])
-    for one in same:
-        of = copied.get(one.table.model)
+    every = np.array([value.accuracy for value in same])
+    kept = np.array([member.accuracy for member in same if member.table.model not in copied])
+    for entry in same:
+        of = copied.get(entry.table.model)
         if of is None:
-            yield Looked(check="copies", model=one.table.model, n=one.n, headline=one.accuracy, **place)
+            yield Looked(check="copies", model=entry.table.model, n=entry.n, headline=entry.accuracy, **place)
             continue
         yield Looked(
-            check="copies", model=one.table.model, outcome="found", n=one.n, n_concerned=one.n, headline=one.accuracy,
+            check="copies", model=entry.table.model, outcome="found", n=entry.n, n_concerned=entry.n,
+            headline=entry.accuracy,
             said=f"has the scores of {listed([of])} on every item: the mean over models is {_mean(every)} with copies "
             f"and {_mean(kept)} without", **place,
         )  # fmt: skip
@@ -444,13 +454,13 @@ def _copied(corpus: str, method: str, same: Sequence[Audited]) -> Iterator[Looke
 
 def _side_by_side(same: Sequence[Audited]) -> FloatArray:
     """Return differences of all models on the items of any of them, shape (models, items)."""
-    ids = [np.array(one.table.item_ids, dtype=object) for one in same]
+    ids = [np.array(member.table.item_ids, dtype=object) for member in same]
     union, places = np.unique(np.concatenate(ids), return_inverse=True)
-    found = np.full((len(same), union.size), np.nan)
+    result = np.full((len(same), union.size), np.nan)
     starts = np.cumsum([0, *(len(x) for x in ids)])
-    for nth, one in enumerate(same):
-        found[nth, places[starts[nth] : starts[nth + 1]]] = one.scores.delta_nats
-    return found
+    for nth, entry in enumerate(same):
+        result[nth, places[starts[nth] : starts[nth + 1]]] = entry.scores.delta_nats
+    return result
 
 
 def _equal(a: FloatArray, b: FloatArray) -> bool:

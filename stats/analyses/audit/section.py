@@ -75,76 +75,79 @@ CHECKS = {
 COLUMNS = ["what", "where", "found", "models", "items", "headline", "without", "effect", "of"]
 
 
-def lines_of(looked: Sequence[Looked]) -> pd.DataFrame:
+def lines_of(checked: Sequence[Looked]) -> pd.DataFrame:
     """Return one line a finding: a check of a method on a corpus, over its models; the largest effects first.
 
     Args:
-        looked: Results after the correction.
+        checked: Results after the correction.
     """
     rows = []
-    keys = dict.fromkeys((one.check, one.corpus, one.method) for one in looked if one.outcome == "found")
+    keys = dict.fromkeys(
+        (member.check, member.corpus, member.method) for member in checked if member.outcome == "found"
+    )
     for check, corpus, method in sorted(keys, key=lambda key: list(CHECKS).index(key[0])):
-        here = [one for one in looked if (one.check, one.corpus, one.method) == (check, corpus, method)]
-        line = _line(CHECKS[check], corpus, method, here)
-        rows.append(line | {"found": f"{line['found']}{_otherwise(here, looked)}"})
+        current = [entry for entry in checked if (entry.check, entry.corpus, entry.method) == (check, corpus, method)]
+        line = _line(CHECKS[check], corpus, method, current)
+        rows.append(line | {"found": f"{line['found']}{_otherwise(current, checked)}"})
     frame = pd.DataFrame(rows, columns=COLUMNS)
     order = frame["effect"].abs().fillna(-1.0).sort_values(ascending=False, kind="stable").index
     return frame.loc[order].reset_index(drop=True)
 
 
-def _line(check: Check, corpus: str, method: str, here: Sequence[Looked]) -> dict[str, object]:
-    found = [one for one in here if one.outcome == "found"]
+def _line(check: Check, corpus: str, method: str, current: Sequence[Looked]) -> dict[str, object]:
+    results = [entry for entry in current if entry.outcome == "found"]
     where = f"{corpus}, `{method}`" if method else corpus
-    named = [one for one in found if one.model]
-    if check.drops and len(here) > 1:
-        every = np.array([one.headline for one in here])
-        kept = np.array([one.headline for one in here if one.outcome != "found"])
+    named = [one for one in results if one.model]
+    if check.drops and len(current) > 1:
+        every = np.array([value.headline for value in current])
+        kept = np.array([one.headline for one in current if one.outcome != "found"])
         headline, without = _mean(every), _mean(kept)
-        of = f"mean over {len(here)} models"
+        of = f"mean over {len(current)} models"
     else:
-        widest = max(found, key=lambda one: _size(one.without - one.headline))
+        widest = max(results, key=lambda element: _size(element.without - element.headline))
         headline, without, of = widest.headline, widest.without, widest.model or "the corpus"
-    first = max(found, key=lambda one: _size(one.without - one.headline))
-    said = f"`{first.model}` {first.said}" if first.model else first.said
+    first = max(results, key=lambda member: _size(member.without - member.headline))
+    text = f"`{first.model}` {first.said}" if first.model else first.said
     if len(named) > 1:
-        said = f"{len(named)} of {len(here)} models ({listed([one.model for one in named])}); {said}"
+        text = f"{len(named)} of {len(current)} models ({listed([one.model for one in named])}); {text}"
     return {
-        "what": check.title, "where": where, "found": said, "models": f"{len(named)} of {len(here)}" if named else "",
-        "items": sum(one.n_concerned for one in found), "headline": headline, "without": without,
+        "what": check.title, "where": where, "found": text,
+        "models": f"{len(named)} of {len(current)}" if named else "",
+        "items": sum(one.n_concerned for one in results), "headline": headline, "without": without,
         "effect": without - headline, "of": of,
     }  # fmt: skip
 
 
-def _otherwise(here: Sequence[Looked], looked: Sequence[Looked]) -> str:
+def _otherwise(current: Sequence[Looked], checked: Sequence[Looked]) -> str:
     """Return how often the models of a finding are right by their other methods, where it leaves them no accuracy."""
-    found = {one.model for one in here if one.outcome == "found" and CHECKS[one.check].drops}
-    corpus, method = here[0].corpus, here[0].method
+    results = {member.model for member in current if member.outcome == "found" and CHECKS[member.check].drops}
+    corpus, method = current[0].corpus, current[0].method
     by_method: dict[str, list[float]] = {}
-    for one in looked:
-        same = one.check == "no_answer" and one.corpus == corpus and one.model in found
-        if same and one.method != method and not np.isnan(one.headline):
-            by_method.setdefault(one.method, []).append(one.headline)
-    said = [
+    for entry in checked:
+        same = entry.check == "no_answer" and entry.corpus == corpus and entry.model in results
+        if same and entry.method != method and not np.isnan(entry.headline):
+            by_method.setdefault(entry.method, []).append(entry.headline)
+    texts = [
         f"`{other}` {share_said(min(values))}" + (f" to {share_said(max(values))}" if len(values) > 1 else "")
         for other, values in by_method.items()
     ]
-    whose = "the same models are" if len(found) > 1 else "the same model is"
-    return f"; {whose} right by {', '.join(said[:3])}" if said else ""
+    owners = "the same models are" if len(results) > 1 else "the same model is"
+    return f"; {owners} right by {', '.join(texts[:3])}" if texts else ""
 
 
-def answer_of(looked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
+def answer_of(checked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
     """Return the answer: how much was found and the largest effect, and how much was not checked."""
-    kinds = {one.check for one in looked if one.outcome != "not checked"}
-    n_methods = len({(one.corpus, one.method, one.model) for one in looked if one.method and one.model})
-    asked = f"{len(kinds)} of {len(CHECKS)} checks ran on {plural(n_tables, 'table')}"
-    asked += f" ({plural(n_methods, 'combination')} of model and method)"
+    kinds = {value.check for value in checked if value.outcome != "not checked"}
+    n_methods = len({(entry.corpus, entry.method, entry.model) for entry in checked if entry.method and entry.model})
+    requested = f"{len(kinds)} of {len(CHECKS)} checks ran on {plural(n_tables, 'table')}"
+    requested += f" ({plural(n_methods, 'combination')} of model and method)"
     skipped = [CHECKS[name].title for name in CHECKS if name not in kinds]
     unsaid = f" Not applicable: {', '.join(skipped)}." if skipped else ""
-    n_unsure = sum(one.outcome == "inconclusive" for one in looked)
+    n_unsure = sum(member.outcome == "inconclusive" for member in checked)
     unsaid += f" Inconclusive (neither at chance nor above it): {n_unsure:,} of the accuracies." if n_unsure else ""
     if found.empty:
-        return f"**No artefact was found**: {asked}.{unsaid}"
-    return f"**{len(found)} finding{'s' * (len(found) > 1)}**: {asked}. {_largest(found)}{unsaid}"
+        return f"**No artefact was found**: {requested}.{unsaid}"
+    return f"**{len(found)} finding{'s' * (len(found) > 1)}**: {requested}. {_largest(found)}{unsaid}"
 
 
 def _largest(found: pd.DataFrame) -> str:
@@ -158,22 +161,23 @@ def _largest(found: pd.DataFrame) -> str:
     )
 
 
-def text_of(looked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
+def text_of(checked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
     """Return the findings one by one, what was clean, and what no table could show."""
-    return "\n\n".join(_paragraphs(looked, found, n_tables))
+    return "\n\n".join(_paragraphs(checked, found, n_tables))
 
 
-def _paragraphs(looked: Sequence[Looked], found: pd.DataFrame, n_tables: int) -> Iterator[str]:
-    yield f"Tables: {_tables(n_tables)} of {listed(list(dict.fromkeys(one.corpus for one in looked)), most=8)}."
+def _paragraphs(checked: Sequence[Looked], found: pd.DataFrame, n_tables: int) -> Iterator[str]:
+    yield f"Tables: {_tables(n_tables)} of {listed(list(dict.fromkeys(value.corpus for value in checked)), most=8)}."
     lines = [
-        f"- **{one['what']}** ({one['where']}): {one['found']}. Accuracy {share_said(one['headline'])} as reported, "
-        f"{share_said(one['without'])} without it ({one['of']})."
-        for one in found.to_dict("records")
+        f"- **{member['what']}** ({member['where']}): {member['found']}. Accuracy {share_said(member['headline'])} "
+        f"as reported, "
+        f"{share_said(member['without'])} without it ({member['of']})."
+        for member in found.to_dict("records")
     ]
     if lines:
         yield "\n".join(lines)
-    clean = {one.check for one in looked if one.outcome == "clean"}
-    clean -= {one.check for one in looked if one.outcome == "found"}
+    clean = {entry.check for entry in checked if entry.outcome == "clean"}
+    clean -= {element.check for element in checked if element.outcome == "found"}
     if clean:
         yield f"Clean: {', '.join(CHECKS[name].title for name in CHECKS if name in clean)}."
     yield (
@@ -182,13 +186,13 @@ def _paragraphs(looked: Sequence[Looked], found: pd.DataFrame, n_tables: int) ->
     )
 
 
-def not_checked_of(looked: Sequence[Looked]) -> pd.DataFrame:
+def not_checked_of(checked: Sequence[Looked]) -> pd.DataFrame:
     """Return what was not checked or is inconclusive, and why: one line a check, corpus, method and reason."""
     rows: dict[tuple[str, str, str, str, str], list[str]] = {}
-    for one in looked:
-        if one.outcome in ("not checked", "inconclusive"):
-            why = one.said if one.outcome == "not checked" else "neither shown to be at chance nor above it"
-            rows.setdefault((one.check, one.corpus, one.method, one.outcome, why), []).append(one.model)
+    for entry in checked:
+        if entry.outcome in ("not checked", "inconclusive"):
+            why = entry.said if entry.outcome == "not checked" else "neither shown to be at chance nor above it"
+            rows.setdefault((entry.check, entry.corpus, entry.method, entry.outcome, why), []).append(entry.model)
     return pd.DataFrame(
         [
             {"what": CHECKS[check].title, "corpus": corpus, "method": method, "outcome": outcome, "why": why,
@@ -243,24 +247,24 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
     Raises:
         BankError: If no table has two sides of which one is right.
     """
-    looked = after_correction(list(look(tables)))
-    if not any(one.outcome != "not checked" for one in looked):
+    checked = after_correction(list(look(tables)))
+    if not any(member.outcome != "not checked" for member in checked):
         raise BankError("no table has items of two sides and a method that compares them; there is nothing to audit")
-    found = lines_of(looked)
+    result = lines_of(checked)
     return Section(
         id="audit",
         title="Common artefacts in these scores",
-        text=text_of(looked, found, n_tables=len(tables)),
-        answer=answer_of(looked, found, n_tables=len(tables)),
+        text=text_of(checked, result, n_tables=len(tables)),
+        answer=answer_of(checked, result, n_tables=len(tables)),
         main_table="findings",
         definitions=DEFINITIONS,
         tables={
-            "findings": found,
-            "details": _table([one for one in looked if one.outcome == "found"]),
-            "not_checked": not_checked_of(looked),
-            "checks": _table(looked),
+            "findings": result,
+            "details": _table([entry for entry in checked if entry.outcome == "found"]),
+            "not_checked": not_checked_of(checked),
+            "checks": _table(checked),
         },
-        figures=tuple(_figures(found)),
+        figures=tuple(_figures(result)),
         references=("Holm 1979, Scandinavian Journal of Statistics 6:65-70",),
     )
 
@@ -272,43 +276,43 @@ def look(tables: Sequence[ScoredFrame]) -> Iterator[Looked]:
         tables: Scored tables of any corpora.
     """
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        mine = [table for table in tables if table.corpus == corpus]
-        read = [read_table(table) for table in mine]
+        selected = [table for table in tables if table.corpus == corpus]
+        read = [read_table(table) for table in selected]
         methods = [list(audited(table)) for table in read]
-        flat = [one for of_table in methods for one in of_table]
+        flat = [entry for of_table in methods for entry in of_table]
         yield from item_checks(_with_texts(read), flat)
         yield changed_items(read)
-        yield from changed_between(mine, flat)
+        yield from changed_between(selected, flat)
         for table, of_table in zip(read, methods, strict=True):
             yield from changed_within(table, of_table)
-        for one in flat:
-            yield from answer_checks(one)
-            yield length_choice(one)
-            yield identical_tokens(one)
-            yield unknown_tokens(one)
-            yield constant_scores(one)
+        for member in flat:
+            yield from answer_checks(member)
+            yield length_choice(member)
+            yield identical_tokens(member)
+            yield unknown_tokens(member)
+            yield constant_scores(member)
         yield from copies(flat)
 
 
-def after_correction(looked: Sequence[Looked]) -> list[Looked]:
+def after_correction(checked: Sequence[Looked]) -> list[Looked]:
     """Return the results with p corrected by Holm over all of them, and findings that do not hold after it taken back.
 
     Args:
-        looked: Results of all checks.
+        checked: Results of all checks.
     """
-    adjusted = corrected([one.p for one in looked]).holm
+    adjusted = corrected([member.p for member in checked]).holm
     return [
-        one if np.isnan(p) else _decided(replace(one, p=float(p)))
-        for one, p in zip(looked, adjusted, strict=True)
+        entry if np.isnan(p) else _decided(replace(entry, p=float(p)))
+        for entry, p in zip(checked, adjusted, strict=True)
     ]  # fmt: skip
 
 
-def _decided(one: Looked) -> Looked:
-    if one.outcome != "found" or one.p < LEVEL:
-        return one
-    if one.check == "chance":
-        return replace(one, outcome="inconclusive", n_concerned=0)
-    return replace(one, outcome="clean", said="", n_concerned=0, items=())
+def _decided(entry: Looked) -> Looked:
+    if entry.outcome != "found" or entry.p < LEVEL:
+        return entry
+    if entry.check == "chance":
+        return replace(entry, outcome="inconclusive", n_concerned=0)
+    return replace(entry, outcome="clean", said="", n_concerned=0, items=())
 
 
 def _with_texts(read: Sequence[ScoredTable]) -> ScoredTable:
@@ -316,9 +320,9 @@ def _with_texts(read: Sequence[ScoredTable]) -> ScoredTable:
     return max(read, key=lambda table: ("target_bad" in table.frame.columns, len(table.frame)))
 
 
-def _table(looked: Sequence[Looked]) -> pd.DataFrame:
+def _table(checked: Sequence[Looked]) -> pd.DataFrame:
     columns = list(Looked.__slots__)
-    frame = pd.DataFrame([asdict(one) for one in looked], columns=columns)
+    frame = pd.DataFrame([asdict(entry) for entry in checked], columns=columns)
     frame["what"] = [CHECKS[name].title for name in frame["check"]]
     frame["items"] = [" ".join(items) for items in frame["items"]]
     return frame[["corpus", "check", "what", *(name for name in columns if name not in ("corpus", "check"))]]
@@ -330,8 +334,14 @@ def _figures(found: pd.DataFrame) -> Iterator[Figure]:
     if shown.empty:
         return
     rows = [
-        {"row": f"{one['what']}: {one['where']}", "series": series, "value": one[column], "low": np.nan, "high": np.nan}
-        for one in shown.to_dict("records")
+        {
+            "row": f"{entry['what']}: {entry['where']}",
+            "series": series,
+            "value": entry[column],
+            "low": np.nan,
+            "high": np.nan,
+        }
+        for entry in shown.to_dict("records")
         for series, column in (("as reported", "headline"), ("without it", "without"))
     ]
     yield Figure(

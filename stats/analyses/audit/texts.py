@@ -73,46 +73,47 @@ def identical(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
     n = int(which.sum())
     if not n:
         return Looked(check="identical", corpus=table.corpus, n=len(which))
-    best = max((one for one in methods if one.n), key=lambda one: one.accuracy, default=None)
+    best = max((entry for entry in methods if entry.n), key=lambda member: member.accuracy, default=None)
     headline = best.accuracy if best else np.nan
     with_them = headline * best.n / (best.n + n) if best else np.nan
-    said = (
+    text = (
         f"{n:,} of {len(which):,} pairs have two identical sides; here they are left out"
         + (f" (`{best.table.model}` by `{best.layout.method}`: {share_said(headline)})" if best else "")
         + (f", as wrong answers they would make it {share_said(with_them)}" if best else "")
     )
     return Looked(
-        check="identical", corpus=table.corpus, outcome="found", said=said, n=len(which), n_concerned=n,
+        check="identical", corpus=table.corpus, outcome="found", said=text, n=len(which), n_concerned=n,
         headline=with_them, without=headline, items=tuple(table.frame["item_id"][which][:5]),
     )  # fmt: skip
 
 
-def identical_tokens(one: Audited) -> Looked:
+def identical_tokens(entry: Audited) -> Looked:
     """Pairs whose sides are the same to a model's tokenizer: a tie whatever the model knows."""
-    said = "cannot tell the sides of {n:,} of {of:,} pairs apart: its tokenizer makes the same tokens of both"
-    return _flagged(one, "tokens", IDENTICAL_TOKENS, said)
+    text = "cannot tell the sides of {n:,} of {of:,} pairs apart: its tokenizer makes the same tokens of both"
+    return _flagged(entry, "tokens", IDENTICAL_TOKENS, text)
 
 
-def unknown_tokens(one: Audited) -> Looked:
+def unknown_tokens(entry: Audited) -> Looked:
     """Items with characters that a model's tokenizer has no token for: it is not asked about what stands there."""
-    said = "has no token for some characters of {n:,} of {of:,} items, and is given an unknown token in their place"
-    return _flagged(one, "unknown", UNKNOWN_TOKEN, said)
+    text = "has no token for some characters of {n:,} of {of:,} items, and is given an unknown token in their place"
+    return _flagged(entry, "unknown", UNKNOWN_TOKEN, text)
 
 
-def _flagged(one: Audited, check: str, flag: str, said: str) -> Looked:
+def _flagged(entry: Audited, check: str, flag: str, said: str) -> Looked:
     """Return how many scored items a flag of the method names (`n`, `of` them), and the accuracy without them."""
-    name = ScoreColumns(one.layout.method).flags
-    if name not in one.table.frame.columns:
+    name = ScoreColumns(entry.layout.method).flags
+    if name not in entry.table.frame.columns:
         why = "the table has no flags of this method"
-        return Looked(check=check, outcome="not checked", said=why, n=one.n, headline=one.accuracy, **one.place)
-    which = flagged(one.table.frame, name, flag) & one.scored
+        return Looked(check=check, outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place)
+    which = flagged(entry.table.frame, name, flag) & entry.scored
     n = int(which.sum())
     if not n:
-        return Looked(check=check, n=one.n, headline=one.accuracy, **one.place)
-    kept = one.credit[one.scored & ~which]
+        return Looked(check=check, n=entry.n, headline=entry.accuracy, **entry.place)
+    kept = entry.credit[entry.scored & ~which]
     return Looked(
-        check=check, outcome="found", said=said.format(n=n, of=one.n), n=one.n, n_concerned=n, headline=one.accuracy,
-        without=float(kept.mean()) if kept.size else np.nan, items=one.some(which), **one.place,
+        check=check, outcome="found", said=said.format(n=n, of=entry.n), n=entry.n, n_concerned=n,
+        headline=entry.accuracy,
+        without=float(kept.mean()) if kept.size else np.nan, items=entry.some(which), **entry.place,
     )  # fmt: skip
 
 
@@ -127,22 +128,24 @@ def repeated(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
     if not which.any():
         return Looked(check="repeated", corpus=table.corpus, n=len(which))
     ids = set(table.frame["item_id"][which])
-    changes = [(abs(one.accuracy - kept), one, kept) for one in methods if (kept := _without(one, ids)) is not None]
+    changes = [
+        (abs(entry.accuracy - kept), entry, kept) for entry in methods if (kept := _without(entry, ids)) is not None
+    ]
     _, most, kept = max(changes, key=lambda x: x[0], default=(0.0, None, np.nan))
-    said = f"{again.sum():,} of {len(which):,} pairs stand there before"
-    said += f", {turned.sum():,} also with the sides exchanged" if turned.any() else ""
+    text = f"{again.sum():,} of {len(which):,} pairs stand there before"
+    text += f", {turned.sum():,} also with the sides exchanged" if turned.any() else ""
     if most is not None:
-        said += f"; without them `{most.table.model}` by `{most.layout.method}` is right in {share_said(kept)}"
-        said += f", not {share_said(most.accuracy)}"
+        text += f"; without them `{most.table.model}` by `{most.layout.method}` is right in {share_said(kept)}"
+        text += f", not {share_said(most.accuracy)}"
     return Looked(
-        check="repeated", corpus=table.corpus, outcome="found", said=said, n=len(which), n_concerned=int(which.sum()),
+        check="repeated", corpus=table.corpus, outcome="found", said=text, n=len(which), n_concerned=int(which.sum()),
         headline=np.nan if most is None else most.accuracy, without=kept,
         items=tuple(table.frame["item_id"][which][:5]),
     )  # fmt: skip
 
 
-def _without(one: Audited, ids: set[str]) -> float | None:
-    kept = one.credit[one.scored & ~one.table.frame["item_id"].isin(ids).to_numpy(dtype=np.bool_)]
+def _without(entry: Audited, ids: set[str]) -> float | None:
+    kept = entry.credit[entry.scored & ~entry.table.frame["item_id"].isin(ids).to_numpy(dtype=np.bool_)]
     return float(kept.mean()) if kept.size else None
 
 
@@ -167,46 +170,50 @@ def length_alone(table: ScoredTable) -> Looked:
     credit = (direction + 1) / 2
     share = float(credit.mean())
     rule, right = ("longer", share) if share > 0.5 else ("shorter", 1 - share)
-    found = right - 0.5 >= LEAST_EFFECT
-    said = f"taking the {rule} side (in characters; equal ones one half) is right in {share_said(right)} of "
-    said += f"{credit.size:,} pairs"
+    result = right - 0.5 >= LEAST_EFFECT
+    text = f"taking the {rule} side (in characters; equal ones one half) is right in {share_said(right)} of "
+    text += f"{credit.size:,} pairs"
     return Looked(
-        outcome="found" if found else "clean", said=said if found else "", n=credit.size, headline=right, without=0.5,
-        n_concerned=int((direction != 0).sum()) if found else 0, p=_length_p(direction, np.ones_like(direction), used),
+        outcome="found" if result else "clean", said=text if result else "", n=credit.size, headline=right, without=0.5,
+        n_concerned=int((direction != 0).sum()) if result else 0, p=_length_p(direction, np.ones_like(direction), used),
         **place,
     )  # fmt: skip
 
 
-def length_choice(one: Audited) -> Looked:
+def length_choice(entry: Audited) -> Looked:
     """A method is right far more often where the better side is the longer (or the shorter) one."""
-    place = one.place
-    if not has_texts(one.table.frame) or one.n < LEAST_ITEMS:
+    place = entry.place
+    if not has_texts(entry.table.frame) or entry.n < LEAST_ITEMS:
         why = (
             "the table has no texts of two sides"
-            if one.n >= LEAST_ITEMS
-            else f"{one.n:,} items; it takes {LEAST_ITEMS}"
+            if entry.n >= LEAST_ITEMS
+            else f"{entry.n:,} items; it takes {LEAST_ITEMS}"
         )
-        return Looked(check="length_choice", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **place)
-    direction, credit = longer(one.table)[one.scored], one.credit[one.scored]
+        return Looked(
+            check="length_choice", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
+        )
+    direction, credit = longer(entry.table)[entry.scored], entry.credit[entry.scored]
     up, down = credit[direction > 0], credit[direction < 0]
     if min(up.size, down.size) < LEAST_OF_A_LENGTH:
         why = f"the better side is longer in {up.size:,} pairs and shorter in {down.size:,}; it takes 10 of each"
-        return Looked(check="length_choice", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **place)
+        return Looked(
+            check="length_choice", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
+        )
     gap = float(up.mean() - down.mean())
-    found = abs(gap) >= LEAST_EFFECT
+    result = abs(gap) >= LEAST_EFFECT
     balanced = float(up.mean() + down.mean()) / 2
-    said = (
+    text = (
         f"is right in {share_said(up.mean())} where the better side is the longer one (n = {up.size:,}) and in "
         f"{share_said(down.mean())} where it is the shorter one (n = {down.size:,}); "
         f"{share_said(balanced)} with equal weights"
     )
-    used = one.table.rows(one.scored)
+    used = entry.table.rows(entry.scored)
     differs = direction != 0
     centred = np.where(differs, credit - credit[differs].mean(), 0.0)
     balance = np.where(differs, direction - direction[differs].mean(), 0.0)
     return Looked(
-        check="length_choice", outcome="found" if found else "clean", said=said if found else "", n=one.n,
-        n_concerned=int(differs.sum()) if found else 0, headline=one.accuracy, without=balanced,
+        check="length_choice", outcome="found" if result else "clean", said=text if result else "", n=entry.n,
+        n_concerned=int(differs.sum()) if result else 0, headline=entry.accuracy, without=balanced,
         p=_length_p(balance, centred, used), **place,
     )  # fmt: skip
 
@@ -269,32 +276,32 @@ def changed_within(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[L
 def templates(frame: pd.DataFrame, column: str) -> pd.Series[str]:
     """Return each row's prompt with the texts of its sides taken out; null where there is none."""
     texts = texts_of(frame)
-    found = []
+    results = []
     for prompt, *sides in zip(frame[column], *(texts[name] for name in TEXTS), strict=True):
-        said = prompt if isinstance(prompt, str) else None
+        text = prompt if isinstance(prompt, str) else None
         for side in sorted((side for side in sides if side), key=len, reverse=True):
-            said = None if said is None else said.replace(side, "…")
-        found.append(said)
-    return pd.Series(found, index=frame.index, dtype="object")
+            text = None if text is None else text.replace(side, "…")
+        results.append(text)
+    return pd.Series(results, index=frame.index, dtype="object")
 
 
 def _changed(
     table: ScoredTable, methods: Sequence[Audited], column: str, template: pd.Series[str], rare: np.ndarray
 ) -> Looked:
     n, first = int(template.nunique()), str(template.value_counts().index[0])
-    said = f"was asked with {n:,} prompts in the column `{column}`, most often {first[:60]!r}"
+    text = f"was asked with {n:,} prompts in the column `{column}`, most often {first[:60]!r}"
     rare_ids = set(table.frame["item_id"][rare])
     changes = []
-    for one in methods:
-        kept = one.scored & ~one.table.frame["item_id"].isin(rare_ids).to_numpy(dtype=np.bool_)
+    for entry in methods:
+        kept = entry.scored & ~entry.table.frame["item_id"].isin(rare_ids).to_numpy(dtype=np.bool_)
         if kept.any():
-            changes.append((one.accuracy, float(one.credit[kept].mean()), one.layout.method))
+            changes.append((entry.accuracy, float(entry.credit[kept].mean()), entry.layout.method))
     headline, without, method = max(changes, key=lambda x: abs(x[0] - x[1]), default=(np.nan, np.nan, ""))
     if method:
-        said += f"; by `{method}` it is right in {share_said(headline)}"
-        said += f", and in {share_said(without)} where asked as most were"
+        text += f"; by `{method}` it is right in {share_said(headline)}"
+        text += f", and in {share_said(without)} where asked as most were"
     return Looked(
-        check="prompts", corpus=table.corpus, model=table.model, outcome="found", said=said,
+        check="prompts", corpus=table.corpus, model=table.model, outcome="found", said=text,
         n=int(template.notna().sum()),
         n_concerned=int(rare.sum()), headline=headline, without=without,
         items=tuple(table.frame["item_id"][rare][:5]),
@@ -320,8 +327,8 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
         known = hashes.get(method, {})
         n_models = sum(map(len, known.values()))
         if others := _scored_otherwise(method, tables):
-            said = f"is another method than `{DIRECT}`, which {listed(others, most=2)} has: other strings were scored"
-            yield Looked(check="definitions", corpus=corpus, method=method, outcome="found", said=said)
+            text = f"is another method than `{DIRECT}`, which {listed(others, most=2)} has: other strings were scored"
+            yield Looked(check="definitions", corpus=corpus, method=method, outcome="found", said=text)
         elif n_models < 2:
             why = "one model only, or none with a signature" if len(tables) > 1 else "there is one model only"
             yield Looked(check="definitions", corpus=corpus, method=method, outcome="not checked", said=why)
@@ -335,9 +342,9 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
             most = max(known, key=lambda key: len(known[key]))
             every, kept = np.concatenate([*means.values()]), means[most]
             parts = [f"{listed(of, most=2)} ({key[:8]})" for key, of in known.items()]
-            said = f"is defined in {len(known)} ways under one name: {'; '.join(parts)}"
+            text = f"is defined in {len(known)} ways under one name: {'; '.join(parts)}"
             yield Looked(
-                check="definitions", corpus=corpus, method=method, outcome="found", said=said,
+                check="definitions", corpus=corpus, method=method, outcome="found", said=text,
                 headline=_mean(every), without=_mean(kept),
             )  # fmt: skip
 
@@ -348,12 +355,12 @@ def _scored_otherwise(method: str, tables: Sequence[ScoredFrame]) -> list[str]:
     definitions = [
         table.signature.get("methods", {}).get(method, {}) for table in tables if method in layouts[table.model]
     ]
-    is_variant = any((one.get("imported") or {}).get("kind") == "logprob" for one in definitions)
+    is_variant = any((definition.get("imported") or {}).get("kind") == "logprob" for definition in definitions)
     if method == DIRECT or not is_variant or not method.startswith((f"{DIRECT}_", "logprob_")):
         return []
     if any({DIRECT, method} <= own for own in layouts.values()):
         return []
-    return [model for model, own in layouts.items() if DIRECT in own]
+    return [model for model, own_values in layouts.items() if DIRECT in own_values]
 
 
 def changed_items(tables: Sequence[ScoredTable]) -> Looked:
@@ -368,16 +375,16 @@ def changed_items(tables: Sequence[ScoredTable]) -> Looked:
     for other in with_texts[1:]:
         both = first.index.intersection(pd.Index(other.frame["item_id"]))
         n_shared = max(n_shared, len(both))
-        mine = _text_by_id(other).reindex(both)
-        changed |= {*both[(mine != first.reindex(both)).to_numpy(dtype=np.bool_)]}
+        selected = _text_by_id(other).reindex(both)
+        changed |= {*both[(selected != first.reindex(both)).to_numpy(dtype=np.bool_)]}
     if not n_shared:
         why = "the models share no item"
         return Looked(check="items", corpus=corpus, outcome="not checked", said=why)
     if not changed:
         return Looked(check="items", corpus=corpus, n=n_shared)
-    said = f"{len(changed):,} of {n_shared:,} shared items have other texts in some tables, under the same id"
+    text = f"{len(changed):,} of {n_shared:,} shared items have other texts in some tables, under the same id"
     return Looked(
-        check="items", corpus=corpus, outcome="found", said=said, n=n_shared, n_concerned=len(changed),
+        check="items", corpus=corpus, outcome="found", said=text, n=n_shared, n_concerned=len(changed),
         items=tuple(sorted(changed)[:5]),
     )  # fmt: skip
 

@@ -112,8 +112,8 @@ def of_the_paper(found: Sequence[Measure]) -> dict[str, Measure]:
     """
     chosen: dict[str, Measure] = {}
     for kind in MEASURES:
-        own = [one for one in found if one.measure == kind]
-        first = [one for one in own if one.method == own[0].method]
-        if own:
-            chosen[kind] = next((one for one in first if one.reading == ARGMAX), first[0])
+        own_values = [member for member in found if member.measure == kind]
+        first = [value for value in own_values if value.method == own_values[0].method]
+        if own_values:
+            chosen[kind] = next((entry for entry in first if entry.reading == ARGMAX), first[0])
     return chosen

@@ -130,10 +130,10 @@ def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     told_by = right.loc[right["model"] != HUMAN, "told_by"].iloc[0]
     whom = "the right context" if told_by == DESIGN else f"what people prefer ({told_by})"
     kinds = [(kind, right[(right["measure"] == kind) & (right["model"] != HUMAN)]) for kind in reversed(MEASURES)]
-    said = [f"{kind} {_values(part)}" for kind, part in kinds if len(part)]
+    texts = [f"{kind} {_values(part)}" for kind, part in kinds if len(part)]
     n, width = int(right["n"].max()), float((right["high"] - right["low"]).max() / 2)
     precision = f"Chance is 0.50 (n = {n:,}, 95% intervals at most ±{number(width)})."
-    sentences = [f"On {corpus}, models choose {whom} in these shares: {'; '.join(said)}.", precision]
+    sentences = [f"On {corpus}, models choose {whom} in these shares: {'; '.join(texts)}.", precision]
     both = same[same["measure"] == BOTH]
     models, people = both[both["model"] != HUMAN], both[both["model"] == HUMAN]
     if len(models):
@@ -161,17 +161,17 @@ def ties_said(accuracies: pd.DataFrame) -> list[str]:
     """
     rows = shown_rows(accuracies, TIES_FIRST)
     tied = rows[(rows["n_ties"] == rows["n"]) & (rows["n"] > 0)]
-    said = []
+    texts = []
     for kind, part in tied.groupby("measure", sort=False):
         names = list(dict.fromkeys(part["model"]))
         who = ", ".join(names[:MOST_NAMED]) + (
             f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         )
-        said.append(
+        texts.append(
             f"All {int(part['n'].max()):,} {kind} comparisons of {who} are ties, given to the first context: "
             "there the share says how often the first context is right or chosen, and nothing of a preference."
         )
-    return said
+    return texts
 
 
 CONFUSION, ACCURACIES = "choice_likert_confusion", "choice_likert"
@@ -227,8 +227,8 @@ def _whom(part: pd.DataFrame) -> str:
     return "the items' design" if told_by == DESIGN else f"people ({told_by})"
 
 
-def _of_models(part: pd.DataFrame, **look: Any) -> Drawing:  # noqa: ANN401 - of `intervals`
-    return intervals(part, rows="model", series="measure", limits=(0, 1), **look)
+def _of_models(part: pd.DataFrame, **style: Any) -> Drawing:  # noqa: ANN401 - of `intervals`
+    return intervals(part, rows="model", series="measure", limits=(0, 1), **style)
 
 
 def confusion_panels(rows: pd.DataFrame) -> Drawing:
@@ -242,19 +242,19 @@ def confusion_panels(rows: pd.DataFrame) -> Drawing:
     n_columns = min(MOST_COLUMNS, len(models))
     n_blocks = -(-len(models) // MOST_COLUMNS)
     with styled():
-        made = drawing(0.9 + 1.05 * max(2, n_columns), 0.3 + n_blocks * (0.3 + 0.98 * len(kinds)))
+        created = drawing(0.9 + 1.05 * max(2, n_columns), 0.3 + n_blocks * (0.3 + 0.98 * len(kinds)))
         for nth, model in enumerate(models):
             block, column = divmod(nth, MOST_COLUMNS)
             for row, kind in enumerate(kinds):
                 place = (block * len(kinds) + row) * n_columns + column + 1
-                axes = made.add_subplot(n_blocks * len(kinds), n_columns, place)
-                own = rows[(rows["model"] == model) & (rows["measure"] == kind)]
-                _matrix(axes, own)
+                axes = created.add_subplot(n_blocks * len(kinds), n_columns, place)
+                own_values = rows[(rows["model"] == model) & (rows["measure"] == kind)]
+                _matrix(axes, own_values)
                 if row == 0:
                     axes.set_title(_short(str(model)), fontsize=7.5, fontweight="normal", loc="center")
                 if column == 0:
                     axes.set_ylabel(kind, fontsize=8)
-    return made
+    return created
 
 
 def _short(name: str) -> str:
@@ -311,15 +311,15 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         read = read_table(table)
         pairs = read.rows(read.has_value("task", TASK))
         place = SummaryRow(**pairs.place)
-        found = list(measures(pairs.choices))
-        against += _all_against(found, pairs, place)
-        between += _all_between(found, pairs, place)
-        if found:
+        results = list(measures(pairs.choices))
+        against += _all_against(results, pairs, place)
+        between += _all_between(results, pairs, place)
+        if results:
             people.setdefault(pairs.corpus, (pairs, place))
     for pairs, place in people.values():
-        own = list(human_measures(pairs.choices))
-        against += _all_against(own, pairs, replace(place, model=HUMAN))
-        between += _all_between(own, pairs, replace(place, model=HUMAN))
+        own_values = list(human_measures(pairs.choices))
+        against += _all_against(own_values, pairs, replace(place, model=HUMAN))
+        between += _all_between(own_values, pairs, replace(place, model=HUMAN))
     if not against:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score ewok, or "
@@ -383,13 +383,13 @@ def _against(item: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[d
         table = confusion(sign * side > 0, takes_second(delta * side))
         cells = _cells(item.measure, item.reading, table, n_ties=int(np.sum(is_tie(delta))))
         cells["told_by"] = reference.told_by
-        here = replace(place, method=item.name, versus=reference.versus)
+        current = replace(place, method=item.name, versus=reference.versus)
         n_rows = kept.size + pairs.n_identical
-        half = replace(here, metric="accuracy")
+        half = replace(current, metric="accuracy")
         yield half.row(accuracy(delta * sign), n_rows=n_rows) | cells
-        first = replace(here, metric="accuracy_ties_first")
+        first = replace(current, metric="accuracy_ties_first")
         yield first.row(agreement_share(table), n_rows=n_rows) | cells
-        yield replace(here, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
+        yield replace(current, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
 
 
 def _between(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -400,10 +400,10 @@ def _between(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> I
     x, y = a.good_minus_bad[kept], b.good_minus_bad[kept]
     table = confusion(takes_second(x * side), takes_second(y * side))
     cells = _cells(f"{a.measure}-{b.measure}", "", table, n_ties=int(np.sum(is_tie(x) | is_tie(y))))
-    here = replace(place, method=a.name, versus=b.name, metric="consistency")
+    current = replace(place, method=a.name, versus=b.name, metric="consistency")
     n_rows = kept.size + pairs.n_identical
-    yield here.row(agreement_share(table), n_rows=n_rows) | cells
-    yield replace(here, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
+    yield current.row(agreement_share(table), n_rows=n_rows) | cells
+    yield replace(current, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
 
 
 def _cells(measure: str, reading: str, table: Confusion, *, n_ties: int) -> dict[str, Any]:
@@ -417,14 +417,14 @@ def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     for (corpus, told_by), part in of_models[of_models["metric"] == "accuracy"].groupby(
         ["corpus", "told_by"], sort=False
     ):
-        said = [_said(*row) for row in _ranges(part, ["measure", "method"])]
+        texts = [_said(*row) for row in _ranges(part, ["measure", "method"])]
         whom = "the items' design" if told_by == "design" else f"people ({told_by})"
-        parts.append(_listed(f"**{corpus}**, share of choices that agree with {whom}:", said))
+        parts.append(_listed(f"**{corpus}**, share of choices that agree with {whom}:", texts))
     same = consistency[(consistency["metric"] == "consistency") & (consistency["model"] != HUMAN)]
     for corpus in same["corpus"].unique():
         part = same[same["corpus"] == corpus]
-        said = [_said(*row) for row in _ranges(part, ["measure", "method", "versus"])]
-        parts.append(_listed(f"**{corpus}**, same choice by two measures:", said))
+        texts = [_said(*row) for row in _ranges(part, ["measure", "method", "versus"])]
+        parts.append(_listed(f"**{corpus}**, same choice by two measures:", texts))
     parts += ties_said(accuracies)
     parts.append(
         "`accuracy` credits ties one half, `accuracy_ties_first` gives them to the first context as the paper does."

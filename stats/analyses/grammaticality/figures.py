@@ -71,8 +71,8 @@ def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Ite
     """Yield the scatter of the good against the bad strings of each pair (Figure 2a), every model's."""
     direct = [part for part in points if part["method"].iloc[0] == DIRECT and len(part) > 2]
     models = list(dict.fromkeys(part["model"].iloc[0] for part in direct))
-    found = correlations[(correlations["group_by"] == "all") & (correlations["method"] == DIRECT)]
-    r = found.set_index(["model", "corpus"])["value"].to_dict()
+    result = correlations[(correlations["group_by"] == "all") & (correlations["method"] == DIRECT)]
+    r = result.set_index(["model", "corpus"])["value"].to_dict()
     if len(models) > MOST_MODELS:
         yield from _cells(direct, models)
         return
@@ -140,7 +140,7 @@ def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figur
         separability: Long table with the areas (metric `auc`).
     """
     keys = ["corpus", "group", "model", "method"]
-    found = separability[separability["metric"] == "auc"].set_index(keys)["value"].to_dict()
+    result = separability[separability["metric"] == "auc"].set_index(keys)["value"].to_dict()
     for (corpus, subset), part in roc.groupby(["corpus", "subset"], sort=False):
         where = place_said(corpus, subset)
         if part["model"].nunique() == 1:
@@ -149,7 +149,7 @@ def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figur
             for (model, method), points in part.groupby(["model", "method"], sort=False):
                 rates = [points[name].to_numpy() for name in ("false_positive_rate", "true_positive_rate")]
                 lines[str(method)] = (rates[0], rates[1])
-                of_method[str(method)] = found[corpus, subset, model, method]
+                of_method[str(method)] = result[corpus, subset, model, method]
             who = f"each score of {part['model'].iloc[0]}; the area under each curve stands in the legend"
             draw = partial(roc_curves, lines, areas=of_method, title=where)
         else:

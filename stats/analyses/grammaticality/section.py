@@ -62,8 +62,8 @@ class ScoredStrings:
     def language(self) -> str:
         """The language of the pairs or sentences; empty where there are several."""
         frame = self.pairs.frame
-        found = set(frame["language"]) if "language" in frame.columns else {""}
-        return str(found.pop()) if len(found) == 1 else ""
+        result = set(frame["language"]) if "language" in frame.columns else {""}
+        return str(result.pop()) if len(result) == 1 else ""
 
 
 def scored_strings(table: ScoredTable) -> Iterator[ScoredStrings]:
@@ -169,10 +169,12 @@ def null_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
 def _beside_null(rows: pd.DataFrame, null: pd.DataFrame, metric: str) -> str:
     """Return what word counts and random weights give, and how many models are above that; "" without them."""
     is_counts = null["model"] == UNIGRAM
-    said = _beside(rows, null[is_counts], metric, "Word counts alone (unigram null) give")
+    message = _beside(rows, null[is_counts], metric, "Word counts alone (unigram null) give")
     if (random := null[~is_counts]).empty:
-        return said
-    return said + _beside(rows, random, metric, f"Random weights ({plural(random['model'].nunique(), 'model')}) give")
+        return message
+    return message + _beside(
+        rows, random, metric, f"Random weights ({plural(random['model'].nunique(), 'model')}) give"
+    )
 
 
 def _beside(rows: pd.DataFrame, null: pd.DataFrame, metric: str, lead_in: str) -> str:
@@ -208,26 +210,28 @@ def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str],
         tables: Those of the section.
         without: Corpus and method -> why there is no area.
     """
-    said, null = [], tables["null"]
+    message, null = [], tables["null"]
     first = _direct(_whole(tables["correlation"]))
     if first["value"].notna().any():
         beside = _beside_null(first, null, "pearson_sides")
-        said.append(
+        message.append(
             f"**Prediction 1a**: log P of the two strings of a pair correlate at r = {_typical(first)}.{beside}"
         )
-        said.append(f"**Prediction 1b** (weaker the less minimal the pair): {_bins_said(tables['by_bin'])}")
+        message.append(f"**Prediction 1b** (weaker the less minimal the pair): {_bins_said(tables['by_bin'])}")
     second = _direct(_whole(tables["with_people"]))
     if second["value"].notna().any():
         beside = _beside_null(second, null, "pearson_human")
-        said.append(f"**Prediction 2a**: their difference correlates with people's at r = {_typical(second)}.{beside}")
-        said.append(f"**Prediction 2b** (weaker the less minimal the pair): {_bins_said(tables['by_bin_people'])}")
+        message.append(
+            f"**Prediction 2a**: their difference correlates with people's at r = {_typical(second)}.{beside}"
+        )
+        message.append(f"**Prediction 2b** (weaker the less minimal the pair): {_bins_said(tables['by_bin_people'])}")
     third = _whole(tables["separability"]).query("metric == 'auc'")
     right = _whole(tables["separability"]).query("metric == 'accuracy'")
     parted = (
         "**Prediction 3**: one threshold separates grammatical from ungrammatical strings with an area under the ROC "
         f"curve (AUC) of {_typical(third)}; 0.50 is chance."
     )
-    lines = [*said, parted + "".join(_without(without, third)), *_by_score(third, right)]
+    lines = [*message, parted + "".join(_without(without, third)), *_by_score(third, right)]
     return html_as_text("\n".join(f"- {line}" for line in lines))
 
 
@@ -260,9 +264,9 @@ def _by_score(areas: pd.DataFrame, right: pd.DataFrame) -> Iterator[str]:
 
 def _bins_said(binned: pd.DataFrame) -> str:
     """Return r of the closest and of the furthest tenth of the pairs, by cosine distance or else by edits."""
-    mine = binned[(binned["method"] == DIRECT) & (binned["subset"] == "") & binned["value"].notna()]
+    selected = binned[(binned["method"] == DIRECT) & (binned["subset"] == "") & binned["value"].notna()]
     for distance in DISTANCES:
-        ends = _ends_of_bins(mine[mine["group_by"] == distance])
+        ends = _ends_of_bins(selected[selected["group_by"] == distance])
         if ends.empty:
             continue
         lower = int((ends["last"] < ends["first"]).sum())
@@ -283,11 +287,11 @@ def _ends_of_bins(binned: pd.DataFrame) -> pd.DataFrame:
 
 def _without(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Iterator[str]:
     """Yield why a corpus has no area, or which of its scores have none where others do."""
-    there = set(zip(areas["corpus"], areas["method"], strict=True))
-    corpora = {corpus for corpus, _ in there}
+    present = set(zip(areas["corpus"], areas["method"], strict=True))
+    corpora = {corpus for corpus, _ in present}
     lacking: dict[str, list[str]] = {}
     for corpus, method in without:
-        if (corpus, method) not in there:
+        if (corpus, method) not in present:
             lacking.setdefault(corpus, []).append(method)
     for corpus, methods in lacking.items():
         if corpus in corpora:
@@ -315,28 +319,28 @@ def text(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:
 def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     area, right = part[part["metric"] == "auc"], part[part["metric"] == "accuracy"]
     n_models = part["model"].nunique()
-    said = [f"**{html_as_text(corpus)}** ({_count(area['n'])} items, {n_models} model{'s' * (n_models > 1)})."]
+    texts = [f"**{html_as_text(corpus)}** ({_count(area['n'])} items, {n_models} model{'s' * (n_models > 1)})."]
     sides = _direct(_whole(tables["correlation"])).query("corpus == @corpus")
     if sides["value"].notna().any():
-        said.append(f"log P of the two strings of a pair correlate at r = {_said(sides)}.")
-    said += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
+        texts.append(f"log P of the two strings of a pair correlate at r = {_said(sides)}.")
+    texts += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
     if "null_by_bin" in tables:
-        said += _null_bins(tables["null_by_bin"].query("corpus == @corpus"))
+        texts += _null_bins(tables["null_by_bin"].query("corpus == @corpus"))
     rated = _direct(_whole(tables["with_people"])).query("corpus == @corpus")
     if rated["value"].notna().any():
-        said.append(
+        texts.append(
             f"Its difference correlates with people's at r = {_said(rated)} ({n_items(rated['n'])} rated pairs)."
         )
-    areas = [f"by `{method}` is {_said(mine)}" for method, mine in area.groupby("method", sort=False)]
-    said.append(f"Pooled, the AUC of grammatical against ungrammatical strings {'; '.join(areas)}; 0.50 is chance.")
+    areas = [f"by `{method}` is {_said(selected)}" for method, selected in area.groupby("method", sort=False)]
+    texts.append(f"Pooled, the AUC of grammatical against ungrammatical strings {'; '.join(areas)}; 0.50 is chance.")
     if right["value"].notna().any():
         within = [
             f"`{method}` {_said(mine)}"
             for method, mine in right.groupby("method", sort=False)
             if mine["value"].notna().any()
         ]
-        said.append(f"Within pairs the better string scores higher in: {'; '.join(within)}.")
-    return said
+        texts.append(f"Within pairs the better string scores higher in: {'; '.join(within)}.")
+    return texts
 
 
 def _said(rows: pd.DataFrame) -> str:
@@ -345,10 +349,12 @@ def _said(rows: pd.DataFrame) -> str:
 
 def _said_of_bins(binned: pd.DataFrame) -> list[str]:
     """Return r of the closest and of the furthest pairs of each model (prediction 1b)."""
-    mine = binned[(binned["method"] == DIRECT) & (binned["group_by"] == "cosine_distance") & binned["value"].notna()]
-    if mine.empty or mine["bin"].nunique() < 2:
+    selected = binned[
+        (binned["method"] == DIRECT) & (binned["group_by"] == "cosine_distance") & binned["value"].notna()
+    ]
+    if selected.empty or selected["bin"].nunique() < 2:
         return []
-    ends = mine.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
+    ends = selected.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
     lower = int((ends["last"] < ends["first"]).sum())
     if len(ends) == 1:
         near, far = ends.iloc[0]
@@ -362,10 +368,10 @@ def _said_of_bins(binned: pd.DataFrame) -> list[str]:
 
 def _null_bins(binned: pd.DataFrame) -> list[str]:
     """Return in how many models with random weights r falls, too (prediction 1b)."""
-    mine = binned[(binned["group_by"] == "cosine_distance") & binned["value"].notna()]
-    if mine.empty or mine["bin"].nunique() < 2:
+    selected = binned[(binned["group_by"] == "cosine_distance") & binned["value"].notna()]
+    if selected.empty or selected["bin"].nunique() < 2:
         return []
-    ends = mine.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
+    ends = selected.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
     return [f"With random weights it falls in {int((ends['last'] < ends['first']).sum())} of {len(ends)} models."]
 
 
@@ -443,26 +449,28 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, filte
         BankError: If no table has scored strings of both classes, or one to be filtered has no edit distances.
     """
     used, notes = close_pairs(tables, filtered)
-    found = _Found()
+    result = _Found()
     for part in (part for table in used for part in read_table(table).parts()):
-        if part.corpus not in found.nulls:
-            found.nulls[part.corpus] = list(null_rows(part))
+        if part.corpus not in result.nulls:
+            result.nulls[part.corpus] = list(null_rows(part))
         for scored in scored_strings(part):
             place = SummaryRow(method=scored.method, **part.place)
-            _add(found, scored, place)
-    for part in map(read_table, close_pairs([one for one in context.nulls if one.corpus in found.nulls], filtered)[0]):
-        _add_null_model(found, part)
-    if not found.separated:
+            _add(result, scored, place)
+    for part in map(
+        read_table, close_pairs([null for null in context.nulls if null.corpus in result.nulls], filtered)[0]
+    ):
+        _add_null_model(result, part)
+    if not result.separated:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has whole strings of both classes scored by `direct` or a "
             "linking function; score a corpus of sentence pairs, or of labelled sentences, with `direct`"
         )
-    _add_pools(found, SummaryRow(model="", corpus="", group_by="all", group=""))
-    return _section(found, notes)
+    _add_pools(result, SummaryRow(model="", corpus="", group_by="all", group=""))
+    return _section(result, notes)
 
 
 def _section(found: _Found, notes: Sequence[str]) -> Section:
-    made = {
+    created = {
         "correlation": long_table(found.correlations),
         "with_people": long_table(found.people),
         "by_bin": long_table(found.binned, BIN_COLUMNS),
@@ -473,18 +481,18 @@ def _section(found: _Found, notes: Sequence[str]) -> Section:
         "distributions": pd.concat(found.histograms, ignore_index=True),
     }
     if found.null_bins:
-        made["null_by_bin"] = long_table(found.null_bins, BIN_COLUMNS)
-    areas = made["separability"].query("metric == 'auc' and group_by == 'all'")
+        created["null_by_bin"] = long_table(found.null_bins, BIN_COLUMNS)
+    areas = created["separability"].query("metric == 'auc' and group_by == 'all'")
     return Section(
         id="grammaticality",
         title="Probability and grammaticality",
-        text=text(made, notes),
-        answer=answer(made, found.without),
+        text=text(created, notes),
+        answer=answer(created, found.without),
         main_table="areas",
         main_figure=AREAS,
         definitions=DEFINITIONS + (NULL_MODELS if found.null_bins else ""),
-        tables={"areas": wide(areas)} | made,
-        figures=tuple(string_figures(made, found.points)),
+        tables={"areas": wide(areas)} | created,
+        figures=tuple(string_figures(created, found.points)),
         references=(
             "Hu et al. 2026, TACL: sections 4 to 6",
             "Obuchowski 1997, Biometrics 53:567-578",
@@ -552,19 +560,19 @@ def _with_people_by_bin(scored: ScoredStrings, place: SummaryRow) -> Iterator[di
     rated = ~np.isnan(scored.human_delta)
     if rated.sum() >= _LEAST_RATED:
         delta, human = (scored.good - scored.bad)[rated], scored.human_delta[rated]
-        here = replace(place, versus="human", metric="pearson_human")
-        yield from rows_by_bin(scored.pairs.rows(rated), delta, human, here)
+        current = replace(place, versus="human", metric="pearson_human")
+        yield from rows_by_bin(scored.pairs.rows(rated), delta, human, current)
 
 
 def _separation(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    here = replace(place, metric="auc")
-    yield here.row(auc(scored.strings), n_rows=scored.n_rows)
-    here = replace(place, metric="accuracy")
+    current = replace(place, metric="auc")
+    yield current.row(auc(scored.strings), n_rows=scored.n_rows)
+    current = replace(place, metric="accuracy")
     if scored.good.size:
         estimate = accuracy(scored.good - scored.bad)
     else:
         estimate = undefined("single labelled sentences make no pairs", n=0, method="none")
-    yield here.row(estimate, n_rows=scored.n_rows)
+    yield current.row(estimate, n_rows=scored.n_rows)
 
 
 def _curve(strings: Strings, place: SummaryRow) -> pd.DataFrame:

@@ -158,13 +158,13 @@ def adjusted_differences(x: FloatArray, y: FloatArray, groups: FloatArray) -> Fl
     >>> adjusted_differences(np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 2, 2, 3]]), groups).round(6).tolist()
     [[0.0, 1.0]]
     """
-    there = (~np.isnan(x) & ~np.isnan(y)).astype(np.float64)
-    x, y = np.where(there > 0, x, 0.0), np.where(there > 0, y, 0.0)
-    n = _grouped(there, groups)
+    present = (~np.isnan(x) & ~np.isnan(y)).astype(np.float64)
+    x, y = np.where(present > 0, x, 0.0), np.where(present > 0, y, 0.0)
+    n = _grouped(present, groups)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_x, mean_y = _grouped(x, groups) / n, _grouped(y, groups) / n
     fill_x, fill_y = (np.einsum("rg,ig->ri", np.nan_to_num(mean), groups) for mean in (mean_x, mean_y))
-    within_x, within_y = (x - fill_x) * there, (y - fill_y) * there
+    within_x, within_y = (x - fill_x) * present, (y - fill_y) * present
     variation, shared = (within_x**2).sum(axis=1), (within_x * within_y).sum(axis=1)
     slope = np.full(len(x), np.nan)
     np.divide(shared, variation, out=slope, where=variation > 1e-16 * x.shape[1])
@@ -175,9 +175,9 @@ def adjusted_differences(x: FloatArray, y: FloatArray, groups: FloatArray) -> Fl
 def _contrasts(x: FloatArray, y: FloatArray, codes: np.ndarray, n_groups: int) -> dict[str, FloatArray]:
     """Return both contrasts of group 0 with each group, shape (resamples, groups)."""
     groups = (codes[:, np.newaxis] == np.arange(n_groups)).astype(np.float64)
-    there = (~np.isnan(x) & ~np.isnan(y)).astype(np.float64)
+    present = (~np.isnan(x) & ~np.isnan(y)).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = _grouped(np.where(there > 0, y, 0.0), groups) / _grouped(there, groups)
+        mean = _grouped(np.where(present > 0, y, 0.0), groups) / _grouped(present, groups)
     return {"plain": mean[:, :1] - mean, "at_equal_similarity": adjusted_differences(x, y, groups)}
 
 
@@ -387,10 +387,10 @@ def introspect(
     pairs = pair_table(stack, features)
     name = json.dumps(["introspection", stack.corpus, items]).encode()
     key = int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")
-    found = pair_correlations(stack)
+    result = pair_correlations(stack)
     resampled = resampled_correlations(stack, rng=np.random.default_rng([seed, key]), n_resamples=n_resamples)
-    contrasts = self_contrasts(found, resampled, pairs["match_type"].tolist())
-    own = own_advantage(stack, found, features)
+    contrasts = self_contrasts(result, resampled, pairs["match_type"].tolist())
+    own_values = own_advantage(stack, result, features)
     regressions = dict(_regressions(stack, pairs, features))
     defined = pairs[(pairs["match_type"] == "self") & pairs["meta_direct"].notna()]
     return Introspection(
@@ -402,10 +402,10 @@ def introspect(
         pairs=pairs,
         regressions=regressions,
         contrasts=contrasts,
-        own=own,
+        own=own_values,
         verdict=introspection_verdict(
             regressions[SIMILARITY_TABLE],
-            own,
+            own_values,
             n_models=len(defined),
             contrasts=contrasts,
         ),
@@ -441,12 +441,13 @@ def with_seed_variants(models: Sequence[str], features: Mapping[str, ModelFeatur
         models: The models' names.
         features: By model name; None or absent where nothing is declared.
     """
-    known = {name: found for name in models if (found := features.get(name)) is not None}
+    known = {name: result for name in models if (result := features.get(name)) is not None}
     families = [
         known[a].family for a, b in combinations(known, 2) if match_type(a, known[a], b, known[b]) == SEED_VARIANT
     ]
     return {
-        family: [name for name, found in known.items() if found.family == family] for family in dict.fromkeys(families)
+        family: [name for name, results in known.items() if results.family == family]
+        for family in dict.fromkeys(families)
     }
 
 
@@ -454,8 +455,8 @@ def _cells(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> p
     """Return counts of correct answers, a direct and a prompted row for each model and prompt (Table 5)."""
     rows: list[dict[str, Any]] = []
     for nth, model in enumerate(stack.models):
-        found = features.get(model)
-        size = np.nan if found is None else found.size_billions
+        result = features.get(model)
+        size = np.nan if result is None else result.size_billions
         for meta_nats in stack.meta_nats[:, nth]:
             both = ~np.isnan(meta_nats) & ~np.isnan(stack.direct_nats[nth])
             if not both.any():

@@ -113,17 +113,17 @@ def own_advantage(
     n_items = int(found.n_items_by_prompt.max(initial=0))
     declared = closest_relatives(stack.models, features, read=read)
     models = model_advantages(stack, declared)
-    there = np.flatnonzero(~np.isnan(models.value))
+    present = np.flatnonzero(~np.isnan(models.value))
     families = [str(known.family) if (known := features.get(name)) else name for name in stack.models]
     reason = _why_not(stack.models, features, declared)
     n_drawn = 0 if stack.clusters is None else int(stack.clusters.max()) + 1
     shared: dict[str, Any] = {"n_items": n_items, "n_paradigms": n_drawn, "level": level}
     over_relatives, smallest = over_models(models, families, reason=reason, **shared)
-    asked = there.tolist() or np.flatnonzero(~np.isnan(np.diag(found.meta_direct))).tolist()
-    similar = model_advantages(stack, most_similar(found.direct_direct, read=read, asked=asked))
+    requested = present.tolist() or np.flatnonzero(~np.isnan(np.diag(found.meta_direct))).tolist()
+    similar = model_advantages(stack, most_similar(found.direct_direct, read=read, asked=requested))
     reason = "needs a third model, and direct differences of models that are alike"
     over_similar, _ = over_models(similar, families, reason=reason, **shared)
-    if over_similar.is_defined and not len(there):
+    if over_similar.is_defined and not len(present):
         over_similar = without_interval(over_similar.value, _NO_TEST, n=n_items, method=METHOD, level=level)
     return OwnAdvantage(
         over_relatives=over_relatives,
@@ -131,8 +131,8 @@ def own_advantage(
         partial=mean_partial(found, n_items=n_items),
         smallest=smallest,
         models=models,
-        n_models=len(there),
-        n_families=len({families[nth] for nth in there}),
+        n_models=len(present),
+        n_families=len({families[nth] for nth in present}),
         n_most_similar=int((~np.isnan(similar.value)).sum()),
         n_paradigms=n_drawn,
     )
@@ -151,13 +151,13 @@ def over_models(
         reason: Why there is none, should there be none.
         n_paradigms: Paradigms, where these are the draws and not the items.
     """
-    there = np.flatnonzero(~np.isnan(found.value))
-    if not len(there):
+    present = np.flatnonzero(~np.isnan(found.value))
+    if not len(present):
         return undefined(reason, n=n_items, method=METHOD, level=level), float("nan")
-    groups = {family: [nth for nth in there if families[nth] == family] for family in families}
+    groups = {family: [nth for nth in present if families[nth] == family] for family in families}
     units = [members for members in groups.values() if members]
     if len(units) < LEAST_FAMILIES:
-        units = [[nth] for nth in there]
+        units = [[nth] for nth in present]
     values = np.array([found.value[members].mean() for members in units])
     value = round(float(values.mean()), _DIGITS)
     if n_items < LEAST_ITEMS:
@@ -186,9 +186,9 @@ def _excess_variance(values: FloatArray, influence: FloatArray) -> float:
     n_units = len(values)
     if n_units < 2:
         return 0.0
-    own = (influence**2).sum()
+    own_values = (influence**2).sum()
     together = (influence.sum(axis=0) ** 2).sum()
-    expected = (own - together / n_units) / (n_units - 1)
+    expected = (own_values - together / n_units) / (n_units - 1)
     return float(max(0.0, values.var(ddof=1) - expected))
 
 
@@ -295,8 +295,8 @@ def _drawn(own: OwnAdvantage) -> str:
 def _beside(own: OwnAdvantage) -> str:
     parts = []
     if own.n_models:
-        there = ~np.isnan(own.models.value)
-        relatives = float(own.models.relatives[there].mean())
+        present = ~np.isnan(own.models.value)
+        relatives = float(own.models.relatives[present].mean())
         parts.append(
             f"Mean r of answers with the model's own direct differences {signed(_own_r(own))}, with its closest "
             f"declared relatives' {signed(relatives)}, before both are put at the same reliability."

@@ -59,21 +59,21 @@ def introspection_figures(done: Sequence[Introspection]) -> Iterator[Figure]:
     Args:
         done: The analyses.
     """
-    corpora = list(dict.fromkeys(found.corpus for found in done))
+    corpora = list(dict.fromkeys(result.corpus for result in done))
     for corpus in corpora:
-        here = [found for found in done if found.corpus == corpus]
-        bars = under_each_other((found, means_by_match_type(found.pairs)) for found in here)
-        if bars["n_pairs"].max() >= LEAST_PAIRS - 2 and len(here[0].models) > 1:
+        current = [outcome for outcome in done if outcome.corpus == corpus]
+        bars = under_each_other((results, means_by_match_type(results.pairs)) for results in current)
+        if bars["n_pairs"].max() >= LEAST_PAIRS - 2 and len(current[0].models) > 1:
             yield Figure(
                 name=file_name("introspection", "match_types", corpus.replace("-", "_")),
                 caption=(
                     f"{corpus}: mean r between the direct differences of A and the prompted ones of B, by match "
-                    f"type, over all pairs of {here[0].n_models} models; mean +- 1.96 standard errors."
+                    f"type, over all pairs of {current[0].n_models} models; mean +- 1.96 standard errors."
                 ),
                 draw=partial(_draw_bars, bars, corpus),
             )
-        alone = here if corpora[1:] == [] else [found for found in here if found is not here[-1]]
-        yield from (made for found in alone if (made := _scatter(found)) is not None)
+        alone = current if corpora[1:] == [] else [matches for matches in current if matches is not current[-1]]
+        yield from (created for found in alone if (created := _scatter(found)) is not None)
 
 
 def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Figure]:
@@ -82,11 +82,11 @@ def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Figure]:
     Args:
         chosen: One analysis a corpus.
     """
-    panels = {found.corpus: found.pairs.dropna(subset=["direct_direct", "meta_direct"]) for found in chosen}
+    panels = {results.corpus: results.pairs.dropna(subset=["direct_direct", "meta_direct"]) for results in chosen}
     panels = {corpus: _self_on_top(points) for corpus, points in panels.items() if len(points) >= LEAST_PAIRS}
     if len(panels) < 2:
         return
-    n_items = pd.Series([found.n_items for found in chosen if found.corpus in panels])
+    n_items = pd.Series([result.n_items for result in chosen if result.corpus in panels])
     yield Figure(
         name=SCATTERS,
         caption=(
@@ -120,12 +120,12 @@ def _scatter(found: Introspection) -> Figure | None:
     if len(points) < LEAST_PAIRS:
         return None
     line = trend(points)
-    said = "" if line is None else " The line is the least-squares trend of the pairs of different models."
+    text = "" if line is None else " The line is the least-squares trend of the pairs of different models."
     return Figure(
         name=scatter_name(found),
         caption=(
             f"{found.corpus}, {found.items} items (n = {found.n_items}): each point is a pair of models "
-            f"(n = {len(points)}), A read directly and B asked.{said} Introspection would lift self above the "
+            f"(n = {len(points)}), A read directly and B asked.{text} Introspection would lift self above the "
             "trend of the others."
         ),
         draw=partial(_draw_scatter, points, f"{found.corpus}, {found.items} items", line),
@@ -188,15 +188,15 @@ def model_figures(
         declared: Features by corpus and model.
         people: By corpus, the share of rated items whose better side people rate higher, and how many these are.
     """
-    known = {model: found for of_corpus in declared.values() for model, found in of_corpus.items()}
+    known = {model: result for of_corpus in declared.values() for model, result in of_corpus.items()}
     models = by_size(list(dict.fromkeys(shares["model"])), known)
     if len(models) < 2:
         return
     yield from _shares(shares, models, known, people)
     yield from _kappas(shares, models, known)
-    for found in done:
-        if found.pairs["meta_direct"].notna().any():
-            yield _pairs(found, known)
+    for results in done:
+        if results.pairs["meta_direct"].notna().any():
+            yield _pairs(results, known)
     yield from _seed_variants(done, known)
 
 
@@ -209,7 +209,7 @@ def _shares(
     panels = {str(corpus): _in_order(part, models, "share") for corpus, part in shares.groupby("corpus", sort=False)}
     is_accuracy = (shares["what"] == ACCURACY).groupby(shares["corpus"]).all()
     without = [corpus for corpus in panels if not is_accuracy[corpus]]
-    said = (
+    text = (
         f" On {' and '.join(without)} neither word is right: what is drawn is the share of items whose drawn word is "
         "preferred, no accuracy."
         if without
@@ -220,7 +220,7 @@ def _shares(
         caption=(
             f"Share of items whose better side is preferred, by model from small to large, directly and with each "
             f"prompt ({_n_said(shares['n'])} items); vertical lines part bins of similar size."
-            f"{_people_said(people)}{said}"
+            f"{_people_said(people)}{text}"
         ),
         draw=partial(
             over_models,
@@ -236,16 +236,16 @@ def _shares(
 
 
 def _kappas(shares: pd.DataFrame, models: Sequence[str], known: Mapping[str, ModelFeatures | None]) -> Iterator[Figure]:
-    asked = shares[(shares["method"] != DIRECT) & shares["kappa"].notna()]
-    if asked.empty:
+    requested = shares[(shares["method"] != DIRECT) & shares["kappa"].notna()]
+    if requested.empty:
         return
-    panels = {str(corpus): _in_order(part, models, "kappa") for corpus, part in asked.groupby("corpus", sort=False)}
+    panels = {str(corpus): _in_order(part, models, "kappa") for corpus, part in requested.groupby("corpus", sort=False)}
     yield Figure(
         name=file_name("introspection", "kappa"),
         caption=(
             "Cohen's kappa between the choices of each prompt and of `direct`, by model from small to large "
-            f"({_n_said(asked['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
-            f"{number(asked['kappa'].mean())}, from {span(asked['kappa'])}."
+            f"({_n_said(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
+            f"{number(requested['kappa'].mean())}, from {span(requested['kappa'])}."
         ),
         draw=partial(
             over_models, panels, series="method", y_label="Cohen's kappa", chance=0.0,
@@ -279,13 +279,13 @@ def _pairs(found: Introspection, known: Mapping[str, ModelFeatures | None]) -> F
         _DIRECT_DIRECT: pair_matrix(found.pairs, "direct_direct", models),
         _DIRECT_META: pair_matrix(found.pairs, "meta_direct", models),
     }
-    own = found.pairs["meta_direct"].dropna()
+    own_values = found.pairs["meta_direct"].dropna()
     return Figure(
         name=file_name("introspection", "pairs", found.items, found.corpus.replace("-", "_")),
         caption=(
             f"{found.corpus}, {found.items} items (n = {found.n_items:,}): Pearson r of every pair of models, from "
             "small to large. Left: differences of A and B, both read directly. Right: of A read directly and B asked "
-            f"(mean over prompts), from {span(own)}; the diagonal is a model with itself."
+            f"(mean over prompts), from {span(own_values)}; the diagonal is a model with itself."
         ),
         draw=partial(matrices, panels, value_label="Pearson r", x_label="B", y_label="A, read directly"),
     )
@@ -294,14 +294,14 @@ def _pairs(found: Introspection, known: Mapping[str, ModelFeatures | None]) -> F
 def _seed_variants(done: Sequence[Introspection], known: Mapping[str, ModelFeatures | None]) -> Iterator[Figure]:
     """Yield, of each family that has seed variants, r of its models' pairs on each set of items (figure 10)."""
     families = {
-        family: siblings for found in done for family, siblings in with_seed_variants(found.models, known).items()
+        family: siblings for results in done for family, siblings in with_seed_variants(results.models, known).items()
     }
     for family, siblings in families.items():
         models = by_family(siblings, known)
         panels = {
-            f"{found.corpus}, {found.items} items": pair_matrix(found.pairs, "meta_direct", models)
-            for found in done
-            if set(models) & set(found.models)
+            f"{result.corpus}, {result.items} items": pair_matrix(result.pairs, "meta_direct", models)
+            for result in done
+            if set(models) & set(result.models)
         }
         values = np.concatenate([matrix.to_numpy(dtype=float).ravel() for matrix in panels.values()])
         if np.isnan(values).all():

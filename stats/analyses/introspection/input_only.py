@@ -71,9 +71,9 @@ def input_only(stack: DeltaStack, good: Sequence[str], bad: Sequence[str]) -> pd
     predicted = predictions(texts.kernel, answers, texts.folds)
     rows = []
     for nth, (prompt, model) in enumerate(names):
-        own = stack.direct_nats[model, where]
-        found = compare_predictors(answers[:, nth], own, predicted[:, nth], texts.folds, groups)
-        rows.append({"corpus": stack.corpus, "model": stack.models[model], "method": stack.prompts[prompt]} | found)
+        own_values = stack.direct_nats[model, where]
+        result = compare_predictors(answers[:, nth], own_values, predicted[:, nth], texts.folds, groups)
+        rows.append({"corpus": stack.corpus, "model": stack.models[model], "method": stack.prompts[prompt]} | result)
     table = pd.DataFrame(rows)
     tested = table["p"].notna().to_numpy(dtype=np.bool_)
     holm = np.full(len(table), np.nan)
@@ -101,14 +101,14 @@ def predictions(kernel: FloatArray, answers: FloatArray, folds: IntArray) -> Flo
         train = ~np.isin(folds, names[[a, b]])
         for outer, inner in ((a, b), (b, a)):
             test = folds == names[inner]
-            said = _ridge(kernel, answers, train, test)
-            loss[outer] += ((said - answers[test]) ** 2).sum(axis=1)
-    found = np.empty_like(answers)
+            text = _ridge(kernel, answers, train, test)
+            loss[outer] += ((text - answers[test]) ** 2).sum(axis=1)
+    result = np.empty_like(answers)
     for outer, name in enumerate(names):
         test = folds == name
         best = loss[outer].argmin(axis=0)
-        found[test] = _ridge(kernel, answers, ~test, test)[best, :, np.arange(answers.shape[1])].T
-    return found
+        result[test] = _ridge(kernel, answers, ~test, test)[best, :, np.arange(answers.shape[1])].T
+    return result
 
 
 def compare_predictors(
@@ -158,10 +158,11 @@ def compare_predictors(
 def said_of(table: pd.DataFrame) -> str:
     """Return the sentence on a corpus."""
     counts = table["better"].value_counts()
-    own, text, n = int(counts.get("own", 0)), int(counts.get("text", 0)), len(table)
+    own_values, text, n = int(counts.get("own", 0)), int(counts.get("text", 0)), len(table)
     return (
         f"*Input-only control (n = {table['n'].max():,}).* Own probabilities predict answers better than the text "
-        f"alone in {own:,} of {plural(n, 'case')} (model and prompt; Holm, {number(SIGNIFICANCE)}), the text better in "
+        f"alone in {own_values:,} of {plural(n, 'case')} (model and prompt; Holm, {number(SIGNIFICANCE)}), the text "
+        f"better in "
         f"{text:,}; the others are inconclusive. r is {span(table['r_own'])} with own probabilities and "
         f"{span(table['r_text'])} with predictions by the text. Minimum detectable difference (uncorrected): "
         f"{span(table['detectable'])}."
@@ -197,8 +198,8 @@ def _texts(good: Sequence[str], bad: Sequence[str], groups: IntArray) -> _Texts:
     first, second = hashing.transform(good), hashing.transform(bad)
     kernel = np.zeros((len(good), len(good)))
     for part in (first - second, first + second):
-        own = (part @ part.T).toarray()
-        kernel += own / max(float(np.diag(own).mean()), 1e-12)
+        own_values = (part @ part.T).toarray()
+        kernel += own_values / max(float(np.diag(own_values).mean()), 1e-12)
     folds = np.empty(len(good), dtype=np.int64)
     for nth, (_, test) in enumerate(GroupKFold(N_FOLDS).split(good, groups=groups)):
         folds[test] = nth

@@ -148,8 +148,8 @@ def _published(name: str, beside: Collection[str]) -> ModelFeatures | None:
         paper: len(names.keys() & set(beside)) for paper in papers() if name in (names := features_in_paper(paper))
     }
     meant = {paper for paper, n in n_beside.items() if n == max(n_beside.values())}
-    found = {features_in_paper(paper)[name] for paper in meant}
-    return found.pop() if len(found) == 1 else None
+    results = {features_in_paper(paper)[name] for paper in meant}
+    return results.pop() if len(results) == 1 else None
 
 
 def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
@@ -167,29 +167,29 @@ def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, Mod
     'Mine'
     """
     wanted, known = {"name", "family", "generation", "size_billions", "type"}, set(ModelFeatures.__slots__) | {"name"}
-    found: dict[str, ModelFeatures] = {}
+    results: dict[str, ModelFeatures] = {}
     for entry in entries:
         if wrong := sorted((entry.keys() - known) | (wanted - entry.keys())):
             expected = f"{', '.join(sorted(wanted))}; {', '.join(sorted(known - wanted))} where they are known"
             raise BankError(f"model {entry.get('name')!r}: unknown or missing {', '.join(wrong)}; expected {expected}")
         name = str(entry["name"])
-        if name in found:
+        if name in results:
             raise BankError(f"model {name!r} is declared twice; declare it once")
         values = {key: value for key, value in entry.items() if key != "name"}
         texts = {key: str(value) for key, value in values.items() if key in ("generation", "date")}
-        found[name] = ModelFeatures(**{**values, **texts})
-    return found
+        results[name] = ModelFeatures(**{**values, **texts})
+    return results
 
 
 @cache
 def shipped_features() -> Mapping[str, ModelFeatures]:
     """Return the features that pairbank ships, by Hub id (`id@revision` where a revision is meant)."""
-    found: dict[str, ModelFeatures] = {}
+    results: dict[str, ModelFeatures] = {}
     for series in _data("models.toml")["series"]:
         seeds, tokens = series.get("seeds", {}), series.get("training_tokens", {})
         for kind in get_args(ModelType):
             for model_id, size in series.get(kind, {}).items():
-                found[model_id] = ModelFeatures(
+                results[model_id] = ModelFeatures(
                     family=series["family"],
                     generation=series["generation"],
                     size_billions=size,
@@ -197,7 +197,7 @@ def shipped_features() -> Mapping[str, ModelFeatures]:
                     seed=seeds.get(model_id, 0),
                     training_tokens=tokens.get(model_id),
                 )
-    return MappingProxyType(found)
+    return MappingProxyType(results)
 
 
 def papers() -> list[str]:
@@ -214,8 +214,8 @@ def models_in_paper(paper: str) -> Mapping[str, Any]:
     known = {entry["name"]: entry for entry in _data("model_names.toml")["papers"]}
     if paper not in known:
         raise unknown_name("list of models", paper, known)
-    found: dict[str, Any] = known[paper]
-    return found
+    results: dict[str, Any] = known[paper]
+    return results
 
 
 @cache
@@ -283,10 +283,10 @@ def by_size(models: Sequence[str], features: Mapping[str, ModelFeatures | None])
     """
 
     def place(model: str) -> tuple[float, str, str, str, int]:
-        found = features.get(model)
-        if found is None:
+        result = features.get(model)
+        if result is None:
             return (np.inf, "", "", "", 0)
-        return (found.size_billions, found.family, found.generation, found.type, found.seed)
+        return (result.size_billions, result.family, result.generation, result.type, result.seed)
 
     return sorted(models, key=place)
 
@@ -298,7 +298,7 @@ def by_family(models: Sequence[str], features: Mapping[str, ModelFeatures | None
     ['x', 'y']
     """
     ordered = by_size(models, features)
-    families = [found.family if (found := features.get(model)) else model for model in ordered]
+    families = [result.family if (result := features.get(model)) else model for model in ordered]
     first = {family: nth for nth, family in reversed(list(enumerate(families)))}
     return [model for _, model in sorted(zip(families, ordered, strict=True), key=lambda pair: first[pair[0]])]
 
@@ -310,7 +310,7 @@ def size_breaks(models: Sequence[str], features: Mapping[str, ModelFeatures | No
         models: As `by_size` returns them.
         features: By model name.
     """
-    sizes = [found.size_billions if (found := features.get(model)) else np.nan for model in models]
+    sizes = [result.size_billions if (result := features.get(model)) else np.nan for model in models]
     return [
         nth + 0.0
         for nth in range(1, len(sizes))
@@ -344,5 +344,5 @@ def _kappa(direct: FloatArray, delta: FloatArray, *, is_direct: bool) -> dict[st
     both = ~np.isnan(direct) & ~np.isnan(delta)
     if is_direct or not both.any():
         return dict.fromkeys(("kappa", "kappa_low", "kappa_high", "n_kappa"), np.nan)
-    found = cohens_kappa(direct[both], delta[both])
-    return {"kappa": found.value, "kappa_low": found.low, "kappa_high": found.high, "n_kappa": float(found.n)}
+    result = cohens_kappa(direct[both], delta[both])
+    return {"kappa": result.value, "kappa_low": result.low, "kappa_high": result.high, "n_kappa": float(result.n)}

@@ -61,8 +61,8 @@ def complete_items(values: FloatArray) -> BoolArray:
     >>> complete_items(np.array([[1.0, np.nan, 2.0], [np.nan] * 3, [0.0, 1.0, 2.0]])).tolist()
     [True, False, True]
     """
-    there = ~np.isnan(values)
-    scored = there[there.any(axis=1)]
+    present = ~np.isnan(values)
+    scored = present[present.any(axis=1)]
     return np.asarray(scored.all(axis=0)) if len(scored) else np.zeros(values.shape[1], dtype=np.bool_)
 
 
@@ -132,9 +132,9 @@ def mean_over_prompts(values: FloatArray) -> FloatArray:
     >>> mean_over_prompts(np.array([[1.0, np.nan], [0.0, np.nan]])).tolist()
     [0.5, nan]
     """
-    there = ~np.isnan(values)
-    n = there.sum(axis=0)
-    total = np.where(there, values, 0.0).sum(axis=0)
+    present = ~np.isnan(values)
+    n = present.sum(axis=0)
+    total = np.where(present, values, 0.0).sum(axis=0)
     return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
 
 
@@ -148,8 +148,8 @@ def pair_table(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) 
     Returns:
         The columns and types of `COLUMNS`; models x models rows in the order of the models.
     """
-    found = pair_correlations(stack)
-    n_prompts = (~np.isnan(found.meta_direct_by_prompt)).sum(axis=0)
+    result = pair_correlations(stack)
+    n_prompts = (~np.isnan(result.meta_direct_by_prompt)).sum(axis=0)
     rows = [
         {
             "direct_model": direct,
@@ -157,11 +157,11 @@ def pair_table(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) 
             "match_type": match_type(direct, features.get(direct), meta, features.get(meta)),
             "direct_size_billions": _size(features.get(direct)),
             "meta_size_billions": _size(features.get(meta)),
-            "direct_direct": found.direct_direct[a, b],
-            "meta_direct": found.meta_direct[a, b],
+            "direct_direct": result.direct_direct[a, b],
+            "meta_direct": result.meta_direct[a, b],
             "n_prompts": n_prompts[a, b],
-            "n_items": _n_items(found, a, b),
-            "reason": _reason(stack, found, a, b),
+            "n_items": _n_items(result, a, b),
+            "reason": _reason(stack, result, a, b),
         }
         for a, direct in enumerate(stack.models)
         for b, meta in enumerate(stack.models)
@@ -351,7 +351,7 @@ def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_res
         for meta in stack.meta_nats[:, :, has_direct]
         for items in [np.flatnonzero(complete_items(meta))]
     ]
-    found = np.full((1 + 2 * n_prompts, n_resamples, n_models, n_models), np.nan)
+    result = np.full((1 + 2 * n_prompts, n_resamples, n_models, n_models), np.nan)
     chunk = max(1, _CHUNK_NUMBERS // max(1, n_items))
     draws = np.arange(n_items)
     if stack.clusters is not None:
@@ -361,16 +361,16 @@ def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_res
         at = slice(start, min(start + chunk, n_resamples))
         drawn = rng.integers(n_draws, size=(at.stop - at.start, n_draws))
         copies = np.stack([np.bincount(row, minlength=n_draws)[draws] for row in drawn]).astype(np.float64)
-        found[0, at] = _weighted_r(copies, direct, direct)
+        result[0, at] = _weighted_r(copies, direct, direct)
         for nth, (items, meta) in enumerate(prompts):
-            here, read = copies[:, items], _rows(direct[:, items])
-            found[1 + nth, at] = _weighted_r(here, read, meta)
+            current, read = copies[:, items], _rows(direct[:, items])
+            result[1 + nth, at] = _weighted_r(current, read, meta)
             same = items.size == n_items
-            found[1 + n_prompts + nth, at] = found[0, at] if same else _weighted_r(here, read, read)
+            result[1 + n_prompts + nth, at] = result[0, at] if same else _weighted_r(current, read, read)
     return ResampledCorrelations(
-        direct_direct=found[0],
-        meta_direct_by_prompt=found[1 : 1 + n_prompts],
-        direct_direct_by_prompt=found[1 + n_prompts :],
+        direct_direct=result[0],
+        meta_direct_by_prompt=result[1 : 1 + n_prompts],
+        direct_direct_by_prompt=result[1 + n_prompts :],
         method=ROWS if stack.clusters is None else CLUSTERS,
     )
 

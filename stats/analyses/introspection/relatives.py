@@ -59,12 +59,12 @@ def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> 
     """
     n_models = len(direct_direct)
     values = np.full(n_models, np.nan)
-    for asked in range(n_models):
+    for requested in range(n_models):
         r = np.ones((n_models + 1, n_models + 1))
-        r[:-1, :-1], r[:-1, -1], r[-1, :-1] = direct_direct, meta_direct[:, asked], meta_direct[:, asked]
+        r[:-1, :-1], r[:-1, -1], r[-1, :-1] = direct_direct, meta_direct[:, requested], meta_direct[:, requested]
         if np.isfinite(r).all() and np.linalg.eigvalsh(r)[0] > _SINGULAR:
             inverse = np.linalg.inv(r)
-            values[asked] = -inverse[asked, -1] / np.sqrt(inverse[asked, asked] * inverse[-1, -1])
+            values[requested] = -inverse[requested, -1] / np.sqrt(inverse[requested, requested] * inverse[-1, -1])
     return values
 
 
@@ -127,18 +127,20 @@ def closest_relatives(
         for a in read
         for b in read
     }
-    found = []
-    for asked in read:
-        closest = min((kinds[asked, other] for other in read if other != asked), default=_UNRELATED)
+    results = []
+    for requested in read:
+        closest = min((kinds[requested, other] for other in read if other != requested), default=_UNRELATED)
         if closest >= _UNRELATED:
             continue
-        for relative in (other for other in read if other != asked and kinds[asked, other] == closest):
+        for relative in (other for other in read if other != requested and kinds[requested, other] == closest):
             yardsticks = tuple(
-                k for k in read if k not in (asked, relative) and min(kinds[k, asked], kinds[k, relative]) >= closest
+                k
+                for k in read
+                if k not in (requested, relative) and min(kinds[k, requested], kinds[k, relative]) >= closest
             )
             if yardsticks:
-                found.append(Comparison(asked=asked, relative=relative, yardsticks=yardsticks))
-    return tuple(found)
+                results.append(Comparison(asked=requested, relative=relative, yardsticks=yardsticks))
+    return tuple(results)
 
 
 def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Sequence[int]) -> tuple[Comparison, ...]:
@@ -153,15 +155,15 @@ def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Seque
     >>> [found.relative for found in most_similar(r, read=[0, 1, 2], asked=[0, 1, 2])]
     [1, 0, 1]
     """
-    found = []
+    results = []
     for model in asked:
         others = [k for k in read if k != model]
         if len(others) < 2:
             continue
         nearest = others[int(np.argmax(direct_direct[model, others]))]
         yardsticks = tuple(k for k in others if k != nearest)
-        found.append(Comparison(asked=model, relative=nearest, yardsticks=yardsticks))
-    return tuple(found)
+        results.append(Comparison(asked=model, relative=nearest, yardsticks=yardsticks))
+    return tuple(results)
 
 
 LEAST_YARDSTICK = 0.1
@@ -203,7 +205,7 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
     [0.5, nan, nan]
     """
     n_models, n_items = len(stack.models), len(stack.item_ids)
-    value, own, relatives = (np.full(n_models, np.nan) for _ in range(3))
+    value, own_values, relatives = (np.full(n_models, np.nan) for _ in range(3))
     influence = np.full((n_models, n_items), np.nan)
     n_relatives = [0] * n_models
     has_direct = complete_items(stack.direct_nats)
@@ -211,18 +213,20 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
     for meta_nats in stack.meta_nats:
         both = has_direct & complete_items(meta_nats)
         prompts.append((both, _Prompt.of(stack.direct_nats[:, both], meta_nats[:, both])))
-    for asked, group in groupby(comparisons, key=lambda comparison: comparison.asked):
-        mine = list(group)
-        parts = [(both, found) for both, prompt in prompts if (found := prompt.advantage(mine)) is not None]
+    for requested, group in groupby(comparisons, key=lambda comparison: comparison.asked):
+        selected = list(group)
+        parts = [(both, result) for both, prompt in prompts if (result := prompt.advantage(selected)) is not None]
         if not parts:
             continue
-        n_relatives[asked], influence[asked] = len(mine), 0.0
-        value[asked], own[asked], relatives[asked] = np.mean([found[0] for _, found in parts], axis=0)
+        n_relatives[requested], influence[requested] = len(selected), 0.0
+        value[requested], own_values[requested], relatives[requested] = np.mean(
+            [results[0] for _, results in parts], axis=0
+        )
         for both, (_, of_items) in parts:
-            influence[asked, both] += of_items / len(parts)
+            influence[requested, both] += of_items / len(parts)
     return ModelAdvantages(
         value=value,
-        own=own,
+        own=own_values,
         relatives=relatives,
         influence=influence if stack.clusters is None else _of_clusters(influence, stack.clusters),
         n_relatives=tuple(n_relatives),
@@ -232,8 +236,8 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
 def _of_clusters(influence: FloatArray, clusters: IntArray) -> FloatArray:
     """Return the influence of whole clusters of items, with the correction for few of them."""
     n = int(clusters.max()) + 1
-    found = np.stack([np.bincount(clusters, weights=row, minlength=n) for row in influence])
-    return np.asarray(found * np.sqrt(n / (n - 1)), dtype=np.float64)
+    result = np.stack([np.bincount(clusters, weights=row, minlength=n) for row in influence])
+    return np.asarray(result * np.sqrt(n / (n - 1)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,28 +254,28 @@ class _Prompt:
 
     @classmethod
     def of(cls, direct_nats: FloatArray, meta_nats: FloatArray) -> _Prompt:
-        read, asked = standardised(direct_nats), standardised(meta_nats)
+        read, requested = standardised(direct_nats), standardised(meta_nats)
         # einsum, not BLAS: its threads would change last digits
-        direct, meta = np.einsum("an,bn->ab", read, read), np.einsum("an,bn->ab", read, asked)
-        read, asked = (np.nan_to_num(part) * np.sqrt(direct_nats.shape[1]) for part in (read, asked))
-        return cls(read, asked, read**2, np.nan_to_num(direct), meta)
+        direct, meta = np.einsum("an,bn->ab", read, read), np.einsum("an,bn->ab", read, requested)
+        read, requested = (np.nan_to_num(part) * np.sqrt(direct_nats.shape[1]) for part in (read, requested))
+        return cls(read, requested, read**2, np.nan_to_num(direct), meta)
 
     def advantage(self, comparisons: Sequence[Comparison]) -> tuple[FloatArray, FloatArray] | None:
         """Return advantage, own r and relatives' r of one asked model, and the influence of each item; or None."""
         n_items, i = self.read.shape[1], comparisons[0].asked
         if n_items < 2:
             return None
-        found = _Tetrads.of(self.direct, self.meta, comparisons)
-        if not np.isfinite(found.values).all():
+        result = _Tetrads.of(self.direct, self.meta, comparisons)
+        if not np.isfinite(result.values).all():
             return None
-        by_meta, by_direct = found.gradients(len(self.direct))
+        by_meta, by_direct = result.gradients(len(self.direct))
         rows, answers = np.flatnonzero(by_direct.any(axis=1)), self.asked[i]
         influence = answers * np.einsum("k,kn->n", by_meta, self.read)
         influence += (self.read[rows] * np.einsum("ak,kn->an", by_direct[rows], self.read)).sum(axis=0)
         of_meta, of_direct = by_meta * np.nan_to_num(self.meta[:, i]), by_direct * self.direct
         by_square = of_meta + of_direct.sum(axis=0) + of_direct.sum(axis=1)
         influence -= (answers**2 * of_meta.sum() + np.einsum("k,kn->n", by_square, self.squares)) / 2
-        return np.array([found.values.mean(), found.own, found.of_relatives.mean()]), influence / n_items
+        return np.array([result.values.mean(), result.own, result.of_relatives.mean()]), influence / n_items
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def headline_sets(done: Sequence[Introspection]) -> list[Introspection]:
     Args:
         done: The analyses, all items of a corpus before those that the models disagree on.
     """
-    return list({found.corpus: found for found in done if found.items == ALL_ITEMS or _can_answer(found)}.values())
+    return list({result.corpus: result for result in done if result.items == ALL_ITEMS or _can_answer(result)}.values())
 
 
 def _can_answer(found: Introspection) -> bool:
@@ -76,10 +76,10 @@ def answer(done: Sequence[Introspection]) -> str:
     chosen = headline_sets(done)
     if len(chosen) > 1:
         return f"{_of_corpora(chosen)} {_own_r(chosen)}"
-    (found,) = chosen
-    headline, _ = own_words(found.own)
-    where = html_as_text(f"{found.corpus}, {found.items} items (n = {found.n_items:,})")
-    more = f" {_own_r(chosen)}" if found.verdict.beyond != "not shown" else ""
+    (result,) = chosen
+    headline, _ = own_words(result.own)
+    where = html_as_text(f"{result.corpus}, {result.items} items (n = {result.n_items:,})")
+    more = f" {_own_r(chosen)}" if result.verdict.beyond != "not shown" else ""
     return f"{where}: {headline}{more}"
 
 
@@ -89,7 +89,7 @@ def answer_table(done: Sequence[Introspection]) -> pd.DataFrame:
     Args:
         done: The analyses.
     """
-    return pd.DataFrame([_row(found) for found in done])
+    return pd.DataFrame([_row(result) for result in done])
 
 
 SIMILARITY_CAPTION = (
@@ -106,11 +106,13 @@ def similarity_table(done: Sequence[Introspection]) -> pd.DataFrame:
         done: The analyses.
     """
     rows = []
-    for found in done:
-        fit = found.regressions[SIMILARITY_TABLE]
-        cells = {_TERMS.get(one.term, one.term): _starred(one) for one in fit.coefficients}
+    for result in done:
+        fit = result.regressions[SIMILARITY_TABLE]
+        cells = {
+            _TERMS.get(coefficient.term, coefficient.term): _starred(coefficient) for coefficient in fit.coefficients
+        }
         if any(cells.values()):
-            rows.append({"corpus": found.corpus, "items": found.items, "pairs": fit.n} | cells)
+            rows.append({"corpus": result.corpus, "items": result.items, "pairs": fit.n} | cells)
     return pd.DataFrame(rows)
 
 
@@ -129,19 +131,19 @@ def _starred(coefficient: Coefficient) -> str:
 
 def _of_corpora(chosen: Sequence[Introspection]) -> str:
     parts = []
-    for beyond, said in _SAID.items():
-        here = [found for found in chosen if found.verdict.beyond == beyond]
+    for beyond, text in _SAID.items():
+        current = [results for results in chosen if results.verdict.beyond == beyond]
         evidence: dict[str, list[str]] = {}
-        for found in here:  # corpora of which the same is to be said stand together
-            evidence.setdefault(_evidence(found), []).append(html_as_text(found.corpus))
-        if here:
-            parts.append(f"**{said}** on {', '.join(in_a_row(corpora) + shown for shown, corpora in evidence.items())}")
+        for result in current:  # corpora of which the same is to be said stand together
+            evidence.setdefault(_evidence(result), []).append(html_as_text(result.corpus))
+        if current:
+            parts.append(f"**{text}** on {', '.join(in_a_row(corpora) + shown for shown, corpora in evidence.items())}")
     return f"Beyond relatives' probabilities: {'; '.join(parts)}.{_by_itself(chosen)}"
 
 
 def _by_itself(chosen: Sequence[Introspection]) -> str:
     """Say what comes of judging several corpora each by itself, where one has a difference (Boole's bound)."""
-    if all(found.verdict.beyond in _NO_DIFFERENCE for found in chosen):
+    if all(result.verdict.beyond in _NO_DIFFERENCE for result in chosen):
         return ""
     share = min(1.0, len(chosen) * (1 - chosen[0].own.over_relatives.level))
     return (
@@ -171,31 +173,33 @@ def _evidence(found: Introspection) -> str:
 
 def _own_r(chosen: Sequence[Introspection]) -> str:
     """Say how high r of answers with own probabilities gets, and whose it is."""
-    pairs = pd.concat([found.pairs.assign(corpus=found.corpus) for found in chosen])
-    own = pairs[(pairs["match_type"] == SELF) & pairs["meta_direct"].notna()].sort_values("meta_direct", kind="stable")
-    if own.empty:
+    pairs = pd.concat([result.pairs.assign(corpus=result.corpus) for result in chosen])
+    own_values = pairs[(pairs["match_type"] == SELF) & pairs["meta_direct"].notna()].sort_values(
+        "meta_direct", kind="stable"
+    )
+    if own_values.empty:
         return "r of answers with a model's own probabilities is undefined."
-    ends = [own.iloc[0], own.iloc[-1]]
-    if len(own) == 1:
+    ends = [own_values.iloc[0], own_values.iloc[-1]]
+    if len(own_values) == 1:
         return f"r of its answers with its own probabilities is {number(ends[0]['meta_direct'])}."
     several = len(chosen) > 1
-    said = [
+    texts = [
         html_as_text(f"{number(row['meta_direct'])} ({row['direct_model']}{', ' + row['corpus'] if several else ''})")
         for row in ends
     ]
-    n_models = own["direct_model"].nunique()
+    n_models = own_values["direct_model"].nunique()
     of = "1 model" if n_models == 1 else f"{n_models} models"
-    return f"r of answers with a model's own probabilities ranges from {' to '.join(said)} ({of})."
+    return f"r of answers with a model's own probabilities ranges from {' to '.join(texts)} ({of})."
 
 
 def _row(found: Introspection) -> dict[str, Any]:
-    own = found.pairs.loc[found.pairs["match_type"] == SELF, "meta_direct"].dropna()
+    own_values = found.pairs.loc[found.pairs["match_type"] == SELF, "meta_direct"].dropna()
     return {
         "corpus": found.corpus,
         "items": found.items,
         "n": found.n_items,
         "models": found.n_models,
-        "r with own (range)": span(own),
+        "r with own (range)": span(own_values),
         "Δr (self − relatives)": _cell(found.own.over_relatives),
         "minimum detectable effect": found.own.smallest,
         "Δr (self − most similar)": _cell(found.own.over_most_similar),
@@ -336,7 +340,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, least
 
 def _input_only(stacks: Sequence[DeltaStack], tables: Sequence[ScoredFrame]) -> tuple[pd.DataFrame, list[str]]:
     """Return the input-only control of each corpus, and a sentence on each: what it gives, or why there is none."""
-    found, said = [], []
+    result, text = [], []
     for stack in stacks:
         texts: dict[str, tuple[str, str]] = {}
         for table in tables:
@@ -345,11 +349,11 @@ def _input_only(stacks: Sequence[DeltaStack], tables: Sequence[ScoredFrame]) -> 
         try:
             kept = stack.select(np.array([item in texts for item in stack.item_ids], dtype=np.bool_))
             good, bad = ([texts[item][side] for item in kept.item_ids] for side in (0, 1))
-            found.append(input_only(kept, good, bad))
-            said.append(html_as_text(f"{stack.corpus}: ") + said_of(found[-1]))
+            result.append(input_only(kept, good, bad))
+            text.append(html_as_text(f"{stack.corpus}: ") + said_of(result[-1]))
         except BankError as error:
-            said.append(html_as_text(f"{stack.corpus}: no input-only control ({error})."))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(), said
+            text.append(html_as_text(f"{stack.corpus}: no input-only control ({error})."))
+    return pd.concat(result, ignore_index=True) if result else pd.DataFrame(), text
 
 
 def _texts(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -364,13 +368,13 @@ def _texts(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
 
 def _people(tables: Sequence[ScoredFrame]) -> dict[str, tuple[float, int]]:
     """Return by corpus the share of rated items whose better side people rate higher, and how many there are."""
-    found = {}
+    results = {}
     for table in tables:
         delta = read_table(table).choices.human_delta
-        if table.corpus not in found and not np.isnan(delta).all():
+        if table.corpus not in results and not np.isnan(delta).all():
             share = accuracy(delta[~np.isnan(delta)])
-            found[table.corpus] = (share.value, share.n)
-    return found
+            results[table.corpus] = (share.value, share.n)
+    return results
 
 
 def _by_corpus(tables: Sequence[ScoredFrame]) -> list[list[ScoredFrame]]:
@@ -390,13 +394,13 @@ def _declared(
     tables: Sequence[ScoredFrame], given: Mapping[str, ModelFeatures]
 ) -> dict[str, dict[str, ModelFeatures | None]]:
     """Return what is declared about each model, by corpus (a published table has names of its own) and model."""
-    found: dict[str, dict[str, ModelFeatures | None]] = {}
+    results: dict[str, dict[str, ModelFeatures | None]] = {}
     names = {table.model for table in tables}
     for table in tables:
         model_id = str(table.signature.get("model", {}).get("model_id", ""))
         features = find_features(table.model, model_id=model_id, corpus=table.corpus, given=given, beside=names)
-        found.setdefault(table.corpus, {})[table.model] = features
-    return found
+        results.setdefault(table.corpus, {})[table.model] = features
+    return results
 
 
 def _text(
@@ -415,10 +419,10 @@ def _text(
                 "`undeclared`, and regressions on size leave them out. Declare family, generation, size and type to "
                 "change that."
             )
-        for found in done:
-            if found.corpus == stack.corpus:
-                what = "All items" if found.items == ALL_ITEMS else "Items the models disagree on"
-                parts.append(f"*{what} (n = {found.n_items:,}).* {found.verdict.text}{_range(found)}")
+        for result in done:
+            if result.corpus == stack.corpus:
+                description = "All items" if result.items == ALL_ITEMS else "Items the models disagree on"
+                parts.append(f"*{description} (n = {result.n_items:,}).* {result.verdict.text}{_range(result)}")
     return "\n\n".join(parts)
 
 
@@ -426,21 +430,21 @@ def _facts(stack: DeltaStack, filtered: Disagreement | None) -> str:
     identical = f" ({stack.n_identical} more with identical sides are left out)" if stack.n_identical else ""
     models, prompts = _counted(len(stack.models), "model"), _counted(len(stack.prompts), "prompted method")
     items = _counted(len(stack.item_ids), "item")
-    told = [f"{models}, {prompts} ({', '.join(stack.prompts)}), {items}{identical}."]
+    reported = [f"{models}, {prompts} ({', '.join(stack.prompts)}), {items}{identical}."]
     if filtered is None:
-        told.append("No item is left out for being easy.")
+        reported.append("No item is left out for being easy.")
     else:
         counts = filtered.counts
-        told.append(
+        reported.append(
             f"At least {percent(filtered.least_share)} of the answers differ on {counts['kept']} items; direct answers "
             f"agree too much on {counts['direct answers agree']}, prompted ones on "
             f"{counts['prompted answers agree']}, both on {counts['both agree']}."
         )
     if not stack.has_truth:
-        told.append("Neither side of its items is right: no accuracy, and no regression on correctness.")
+        reported.append("Neither side of its items is right: no accuracy, and no regression on correctness.")
     if len(stack.models) == 1:
-        told.append("One model makes a single pair: no scatter, bars, lines or heat map of models is drawn.")
-    return " ".join(told)
+        reported.append("One model makes a single pair: no scatter, bars, lines or heat map of models is drawn.")
+    return " ".join(reported)
 
 
 def _counted(n: int, what: str) -> str:
@@ -449,11 +453,11 @@ def _counted(n: int, what: str) -> str:
 
 def _range(found: Introspection) -> str:
     """Return a last bullet: how high r gets at all."""
-    own = found.pairs[found.pairs["match_type"] == SELF]["meta_direct"]
-    if own.notna().sum() == 0:
+    own_values = found.pairs[found.pairs["match_type"] == SELF]["meta_direct"]
+    if own_values.notna().sum() == 0:
         return ""
     start = "\n" if "\n- " in found.verdict.text else "\n\n"
-    text = f"{start}- r with a model's own probabilities: {span(own)}"
+    text = f"{start}- r with a model's own probabilities: {span(own_values)}"
     if pd.notna(found.correlation):
         text += f"; over pairs, consistency and similarity correlate at r = {number(found.correlation)}"
     return f"{text}."

@@ -52,11 +52,15 @@ def introspection_tables(
     """
     return {
         "verdicts": pd.DataFrame([_verdict_row(found) for found in done]).astype({"reason": "string"}),
-        "match_types": under_each_other((found, means_by_match_type(found.pairs)) for found in done),
+        "match_types": under_each_other((matches, means_by_match_type(matches.pairs)) for matches in done),
         "regressions": under_each_other((found, _regression_rows(found)) for found in done),
-        "self_contrasts": under_each_other((found, contrast_table(found.contrasts)) for found in done),
-        "own_advantage": under_each_other((found, own_table(found.own, n_models=found.n_models)) for found in done),
-        "own_advantage_by_model": under_each_other((found, own_by_model(found.own, found.models)) for found in done),
+        "self_contrasts": under_each_other((results, contrast_table(results.contrasts)) for results in done),
+        "own_advantage": under_each_other(
+            (outcome, own_table(outcome.own, n_models=outcome.n_models)) for outcome in done
+        ),
+        "own_advantage_by_model": under_each_other(
+            (result, own_by_model(result.own, result.models)) for result in done
+        ),
         "pairs": under_each_other((found, found.pairs) for found in done),
         "filter": _filters(stacks, filters),
         "models": pd.DataFrame(
@@ -71,13 +75,13 @@ def introspection_tables(
 
 def under_each_other(parts: Iterable[tuple[Introspection, pd.DataFrame]]) -> pd.DataFrame:
     """Return tables under each other, the corpus and the set of items in front."""
-    made = []
-    for found, table in parts:
+    created = []
+    for result, table in parts:
         named = table.copy()
-        named.insert(0, "corpus", found.corpus)
-        named.insert(1, "items", found.items)
-        made.append(named)
-    return pd.concat(made, ignore_index=True)
+        named.insert(0, "corpus", result.corpus)
+        named.insert(1, "items", result.items)
+        created.append(named)
+    return pd.concat(created, ignore_index=True)
 
 
 def _verdict_row(found: Introspection) -> dict[str, Any]:
@@ -196,26 +200,26 @@ def own_table(own: OwnAdvantage, *, n_models: int) -> pd.DataFrame:
 
 def own_by_model(own: OwnAdvantage, models: Sequence[str]) -> pd.DataFrame:
     """Return one row a model: r with own and relatives' direct differences, advantage, interval over items, p, Holm."""
-    found = own.models
-    error = np.sqrt((found.influence**2).sum(axis=1))
-    known = ~np.isnan(found.value) & (error > 0)
+    result = own.models
+    error = np.sqrt((result.influence**2).sum(axis=1))
+    known = ~np.isnan(result.value) & (error > 0)
     p = np.full(len(models), np.nan)
-    p[known] = 2 * norm.sf(np.abs(found.value[known] / error[known]))
+    p[known] = 2 * norm.sf(np.abs(result.value[known] / error[known]))
     half = np.where(known, _Z * error, np.nan)
     return (
         pd.DataFrame(
             {
                 "model": list(models),
-                "n_relatives": found.n_relatives,
-                "own_r": found.own,
-                "relatives_r": found.relatives,
-                "advantage": found.value,
-                "low": found.value - half,
-                "high": found.value + half,
+                "n_relatives": result.n_relatives,
+                "own_r": result.own,
+                "relatives_r": result.relatives,
+                "advantage": result.value,
+                "low": result.value - half,
+                "high": result.value + half,
                 "n_items": own.over_relatives.n,
                 "p_value": p,
                 "p_holm": corrected(p).holm,
-                "reason": [None if there else own.over_relatives.reason or _NOT_COMPARED for there in known],
+                "reason": [None if present else own.over_relatives.reason or _NOT_COMPARED for present in known],
             }
         )
         .astype({"reason": "string"})
@@ -353,11 +357,11 @@ def consistency_by_self(pairs: pd.DataFrame) -> Regression:
 
 def _match_types(pairs: pd.DataFrame) -> dict[str, ArrayLike]:
     """Return a column of 0 and 1 for each match type but `self` that occurs, in their order."""
-    found = set(pairs["match_type"])
+    results = set(pairs["match_type"])
     return {
         kind: (pairs["match_type"] == kind).to_numpy(dtype=np.float64)
         for kind in MATCH_TYPES
-        if kind in found and kind != SELF
+        if kind in results and kind != SELF
     }
 
 

@@ -108,7 +108,7 @@ def language_figures(
     """
     cells = accuracies[accuracies["value"].notna()]
     models, methods = list(dict.fromkeys(cells["model"])), methods_in_order(list(cells["method"]))[:MOST_METHODS]
-    what, n = measured(cells), n_said(cells["n"])
+    description, n = measured(cells), n_said(cells["n"])
     every = "" if len(models) == 1 else f" One line per model ({len(models)})."
     if means["typology"].nunique() > 1:
         shown = means[means["method"].isin(methods)]
@@ -116,17 +116,19 @@ def language_figures(
         yield Figure(
             name=TYPES,
             caption=(
-                f"Mean {what} of the languages of each morphological type, without English, by method and kind of "
+                f"Mean {description} of the languages of each morphological type, without English, by method and "
+                f"kind of "
                 f"wrong concept ({n} a language and kind). Dashed: chance{chance}.{every}"
             ),
-            draw=partial(type_panels, shown, methods=methods, value_label=what, chance_f1=_chance_f1(controls)),
+            draw=partial(type_panels, shown, methods=methods, value_label=description, chance_f1=_chance_f1(controls)),
         )
     if cells["language"].nunique() >= FEWEST and len(methods) > 1:
         points = "A point a language" + ("" if len(models) == 1 else " and model") + ", English marked by a ring."
         yield Figure(
             name=PAIRS,
             caption=(
-                f"Two methods over languages, by kind of wrong concept: {what} ({n} a language and kind). {points} "
+                f"Two methods over languages, by kind of wrong concept: {description} ({n} a language and kind). "
+                f"{points} "
                 "Lines are least-squares fits of each model; r is Pearson's, over several models its range, and "
                 "without English behind the bar."
             ),
@@ -136,7 +138,7 @@ def language_figures(
         yield Figure(
             name=file_name("languages", model),
             caption=(
-                f"{what[0].upper()}{what[1:]} of {model} by language, kind of wrong concept and method "
+                f"{description[0].upper()}{description[1:]} of {model} by language, kind of wrong concept and method "
                 f"({n_said(part['n'])} a cell); languages by group, as in He et al. 2025, Figure 1."
             ),
             draw=partial(cell_map, part, title=str(model)),
@@ -156,9 +158,9 @@ def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
     matrix = wide.reindex(index=pd.MultiIndex.from_tuples(lines), columns=tags)
     matrix.index = pd.Index([f"{kind}  {label(method)}" for method, kind in lines])
     least = min(0.4, float(np.floor(np.nanmin(matrix.to_numpy(dtype=float)) * 10) / 10))
-    made = heat_map(matrix, title=title, value_label=measured(part), limits=(least, 1), diverging=False)
+    created = heat_map(matrix, title=title, value_label=measured(part), limits=(least, 1), diverging=False)
     with styled():
-        axes = made.axes[0]
+        axes = created.axes[0]
         axes.set_title(label(title), pad=18)
         groups = [typology()[tag].group if tag in typology() else "" for tag in tags]
         start = 0
@@ -173,7 +175,7 @@ def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
             if lines[nth][0] != lines[nth - 1][0]:
                 axes.axhline(nth - 0.5, color="white", linewidth=4)
         axes.set_xticks(range(len(tags)), tags, rotation=0, ha="center")
-    return made
+    return created
 
 
 def _chance_f1(controls: pd.DataFrame | None) -> float:
@@ -197,24 +199,26 @@ def type_panels(
     kinds, models = kinds_in_order(list(means["negative_type"])), list(dict.fromkeys(means["model"]))
     low, high = min(0.4, float(means["value"].min()) - 0.03), max(0.8, float(means["value"].max()) + 0.03)
     with styled():
-        made = drawing(7.2, 0.8 + 1.45 * len(methods))
+        created = drawing(7.2, 0.8 + 1.45 * len(methods))
         for (row, method), (column, kind) in itertools.product(enumerate(methods), enumerate(kinds)):
-            axes = made.add_subplot(len(methods), len(kinds), row * len(kinds) + column + 1)
+            axes = created.add_subplot(len(methods), len(kinds), row * len(kinds) + column + 1)
             grid(axes, axis="y")
             axes.axhline(chance_f1 if method == NEURO else 0.5, color=CHANCE, linestyle="--", linewidth=1)
             for nth, model in enumerate(models):
-                own = means[(means["model"] == model) & (means["method"] == method) & (means["negative_type"] == kind)]
-                by_type = own.set_index("typology")["value"].reindex(list(ORDER))
+                own_values = means[
+                    (means["model"] == model) & (means["method"] == method) & (means["negative_type"] == kind)
+                ]
+                by_type = own_values.set_index("typology")["value"].reindex(list(ORDER))
                 axes.plot(range(len(ORDER)), by_type, markersize=4, label=label(model), **_look(nth, len(models)))
             names = list(ORDER) if row == len(methods) - 1 else [""] * len(ORDER)
             axes.set_xticks(range(len(ORDER)), names, fontsize=7, rotation=30, ha="right")
             axes.set(ylim=(low, high), xlim=(-0.3, len(ORDER) - 0.7))
             axes.tick_params(axis="y", labelsize=7.5, labelleft=column == 0)
             _panel_names(axes, kind if row == 0 else "", label(method) if column == 0 else "")
-        made.supylabel(value_label, fontsize=8.5)
+        created.supylabel(value_label, fontsize=8.5)
         if len(models) <= MOST_SERIES:
-            legend(made, made.axes[0], len(models))
-    return made
+            legend(created, created.axes[0], len(models))
+    return created
 
 
 def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
@@ -229,26 +233,26 @@ def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
     table = wide.reset_index()
     pairs = [(a, b) for a, b in itertools.combinations(methods, 2) if table[[a, b]].notna().all(axis=1).any()]
     with styled():
-        made = drawing(7.2, 0.7 + 1.75 * max(1, len(pairs)))
+        created = drawing(7.2, 0.7 + 1.75 * max(1, len(pairs)))
         for (row, (a, b)), (column, kind) in itertools.product(enumerate(pairs), enumerate(kinds)):
-            axes = made.add_subplot(len(pairs), len(kinds), row * len(kinds) + column + 1)
-            here = table[table["negative_type"] == kind]
+            axes = created.add_subplot(len(pairs), len(kinds), row * len(kinds) + column + 1)
+            current = table[table["negative_type"] == kind]
             for nth, model in enumerate(models):
-                own = here[here["model"] == model]
-                look = _look(nth, len(models))
-                marker: dict[str, Any] = {"color": look["color"], "marker": look["marker"], "linestyle": "none"}
-                axes.plot(own[a], own[b], markersize=3.2, alpha=0.75, label=label(model), **marker)
-                if (line := _fit(own[a], own[b])) is not None:
-                    axes.plot(*line, color=look["color"], linewidth=0.8, alpha=0.8)
-            axes.text(0.04, 0.96, _r_said(here, a, b), transform=axes.transAxes, va="top", fontsize=6.5, color=INK)
-            english = here[here["language"] == "en"]
+                own_values = current[current["model"] == model]
+                style = _look(nth, len(models))
+                marker: dict[str, Any] = {"color": style["color"], "marker": style["marker"], "linestyle": "none"}
+                axes.plot(own_values[a], own_values[b], markersize=3.2, alpha=0.75, label=label(model), **marker)
+                if (line := _fit(own_values[a], own_values[b])) is not None:
+                    axes.plot(*line, color=style["color"], linewidth=0.8, alpha=0.8)
+            axes.text(0.04, 0.96, _r_said(current, a, b), transform=axes.transAxes, va="top", fontsize=6.5, color=INK)
+            english = current[current["language"] == "en"]
             axes.plot(english[a], english[b], "o", markersize=7, markerfacecolor="none", color=INK, markeredgewidth=0.8)
             axes.tick_params(labelsize=7)
             axes.set_xlabel(label(a), fontsize=7.5)
             _panel_names(axes, kind if row == 0 else "", label(b) if column == 0 else "")
         if len(models) <= MOST_SERIES:
-            legend(made, made.axes[0], len(models))
-    return made
+            legend(created, created.axes[0], len(models))
+    return created
 
 
 def _fit(x: pd.Series[float], y: pd.Series[float]) -> tuple[FloatArray, FloatArray] | None:
@@ -261,15 +265,15 @@ def _fit(x: pd.Series[float], y: pd.Series[float]) -> tuple[FloatArray, FloatArr
     return ends, intercept + slope * ends
 
 
-def _r_said(here: pd.DataFrame, a: str, b: str) -> str:
+def _r_said(current: pd.DataFrame, a: str, b: str) -> str:
     """Return r of two methods over languages, and without English; of several models the smallest and the largest."""
 
     def of(rows: pd.DataFrame) -> str:
-        found = [part[a].corr(part[b]) for _, part in rows.dropna(subset=[a, b]).groupby("model") if len(part) > 2]
-        return span(pd.Series(found, dtype=float))
+        results = [part[a].corr(part[b]) for _, part in rows.dropna(subset=[a, b]).groupby("model") if len(part) > 2]
+        return span(pd.Series(results, dtype=float))
 
-    without = here[here["language"] != "en"]
-    return f"r = {of(here)}" + (f" | {of(without)}" if len(without) < len(here) else "")
+    without = current[current["language"] != "en"]
+    return f"r = {of(current)}" + (f" | {of(without)}" if len(without) < len(current) else "")
 
 
 def _panel_names(axes: Axes, above: str, left: str) -> None:

@@ -61,14 +61,14 @@ def first_table(cells: pd.DataFrame, means: pd.DataFrame, complexity: pd.DataFra
     rows = []
     for (model, method), part in cells.groupby(["model", "method"], sort=False):
         by_language = part.groupby("language", sort=False)["value"].mean()
-        own = means[(means["model"] == model) & (means["method"] == method)].groupby("typology")["value"].mean()
+        own_values = means[(means["model"] == model) & (means["method"] == method)].groupby("typology")["value"].mean()
         row = {"model": model, "method": method, "English": _two(by_language.get(ENGLISH))}
-        row |= {kind: _two(own.get(kind)) for kind in ORDER}
+        row |= {kind: _two(own_values.get(kind)) for kind in ORDER}
         others = by_language.drop(labels=[ENGLISH], errors="ignore")
         row["lowest"] = f"{number(others.min())} ({others.idxmin()})" if len(others) else ""
         row["highest"] = f"{number(others.max())} ({others.idxmax()})" if len(others) else ""
-        found = complexity[(complexity["model"] == model) & (complexity["what"] == method)]
-        row["rho with complexity"] = _rho(found)
+        result = complexity[(complexity["model"] == model) & (complexity["what"] == method)]
+        row["rho with complexity"] = _rho(result)
         rows.append(row)
     table = pd.DataFrame(rows)
     layers = complexity[complexity["what"] == BEST_LAYER]
@@ -144,19 +144,21 @@ def answer(
 
 def _english_said(cells: pd.DataFrame) -> Iterator[str]:
     """Yield how far each method's score in English is from the mean of the other languages (the paper's claim 1)."""
-    said = []
+    texts = []
     for method in methods_in_order(list(cells["method"])):
-        own = cells[cells["method"] == method].groupby(["model", "language"], sort=False)["value"].mean().unstack()
-        if ENGLISH in own.columns and own.shape[1] > 1:
-            ahead = (own[ENGLISH] - own.drop(columns=ENGLISH).mean(axis=1)).dropna()
-            said += [f"`{method}` {_signed_median(ahead)}"] if len(ahead) else []
-    if said:
-        yield f"English minus the mean of the other languages: {'; '.join(said)}."
+        own_values = (
+            cells[cells["method"] == method].groupby(["model", "language"], sort=False)["value"].mean().unstack()
+        )
+        if ENGLISH in own_values.columns and own_values.shape[1] > 1:
+            ahead = (own_values[ENGLISH] - own_values.drop(columns=ENGLISH).mean(axis=1)).dropna()
+            texts += [f"`{method}` {_signed_median(ahead)}"] if len(ahead) else []
+    if texts:
+        yield f"English minus the mean of the other languages: {'; '.join(texts)}."
 
 
 def _kinds_said(contrasts: pd.DataFrame) -> Iterator[str]:
     """Yield how much more accurate methods are with random than with subtle wrong concepts (the paper's claim 2)."""
-    said = []
+    texts = []
     for method in methods_in_order(list(contrasts["method"])):
         known = contrasts[(contrasts["method"] == method) & contrasts["value"].notna()]
         if known.empty:
@@ -168,9 +170,9 @@ def _kinds_said(contrasts: pd.DataFrame) -> Iterator[str]:
             shown = _signed_median(known["value"])
             tested = known[known["low"].notna()]
             shown += f", interval above 0 in {(tested['low'] > 0).sum()} of {len(tested)}" if len(tested) else ""
-        said.append(f"`{method}` {shown}")
-    if said:
-        yield f"Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): {'. '.join(said)}."
+        texts.append(f"`{method}` {shown}")
+    if texts:
+        yield f"Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): {'. '.join(texts)}."
 
 
 def _signed_median(values: pd.Series[float]) -> str:
@@ -190,11 +192,11 @@ def kind_contrasts(tables: Sequence[ScoredFrame], cells: pd.DataFrame) -> pd.Dat
     """
     parts: dict[tuple[str, str], list[Credits]] = {}
     for table in tables:
-        for method, found in _credits(table):
-            parts.setdefault((table.model, method), []).append(found)
+        for method, results in _credits(table):
+            parts.setdefault((table.model, method), []).append(results)
     rows = [
-        {"model": model, "method": method} | random_minus_subtle(_together(found))
-        for (model, method), found in parts.items()
+        {"model": model, "method": method} | random_minus_subtle(_together(result))
+        for (model, method), result in parts.items()
     ]
     for model, part in cells[cells["metric"] == "f1"].groupby("model", sort=False):
         wide = part.pivot_table(index="language", columns="negative_type", values="value", sort=False)
@@ -230,13 +232,13 @@ def _credits(table: ScoredFrame) -> Iterator[tuple[str, Credits]]:
     cluster = frame[names].astype(object).bfill(axis=1).iloc[:, 0]
     for layout in known.layouts:
         delta = known.delta(layout.method)
-        there = ~np.isnan(delta)
-        if there.any():
+        present = ~np.isnan(delta)
+        if present.any():
             languages, kinds, clusters = (
-                column.astype(str).to_numpy(dtype=object)[there]
+                column.astype(str).to_numpy(dtype=object)[present]
                 for column in (frame["language"], frame["negative_type"], cluster)
             )
-            credit = (signs(delta[there]) + 1) / 2
+            credit = (signs(delta[present]) + 1) / 2
             yield layout.method, Credits(credit=credit, language=languages, kind=kinds, cluster=clusters)
 
 
@@ -247,9 +249,9 @@ def _together(parts: Sequence[Credits]) -> Credits:
 
 def _method_said(part: pd.DataFrame, name: str) -> str:
     by_language = part.groupby(["language", "model"], sort=False)["value"].mean().sort_values(kind="stable")
-    what = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
+    description = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
     ends = " to ".join(f"{number(by_language.iloc[place])} ({_where(part, by_language, place)})" for place in (0, -1))
-    return f"`{name}` has {what} {ends}"
+    return f"`{name}` has {description} {ends}"
 
 
 def _where(part: pd.DataFrame, by_language: pd.Series[float], place: int) -> str:
@@ -332,7 +334,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     contrasts = kind_contrasts(tables, cells)
     controls = long_table([row for summary in context.probed for row in _probed_cells(summary, "f1_control")], PLACE)
     figures = tuple(language_figures(accuracies, means, controls))
-    one = file_name("languages", accuracies["model"].iloc[0])
+    member = file_name("languages", accuracies["model"].iloc[0])
     several = cells["model"].nunique() > 1 and any(figure.name == TYPES for figure in figures)
     return Section(
         id="languages",
@@ -353,7 +355,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
         },
         main_table="types",
         draws=f"{N_PERMUTATIONS:,} permutations of languages" if drew(complexity) else "",
-        main_figure=TYPES if several else one,
+        main_figure=TYPES if several else member,
         figures=figures,
         references=("He et al. 2025 (XCOMPS): abstract, Figures 1, 3 and 4",),
     )
@@ -370,8 +372,8 @@ def _cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
         delta, everywhere = known.choices.delta(layout.method), known.delta(layout.method)
         for language in pd.unique(languages):
             for kind in pd.unique(kinds[languages == language]):
-                here: BoolArray = (languages == language) & (kinds == kind) & ~np.isnan(delta)
-                if not here.any():
+                current: BoolArray = (languages == language) & (kinds == kind) & ~np.isnan(delta)
+                if not current.any():
                     continue
                 place = SummaryRow(
                     model=table.model,
@@ -383,7 +385,7 @@ def _cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
                 )
                 same = known.has_value("language", language) & known.has_value("negative_type", kind)
                 n_rows = int((same & ~np.isnan(everywhere)).sum())
-                estimate = accuracy(delta[here])
+                estimate = accuracy(delta[current])
                 yield place.row(estimate, n_rows=n_rows) | {"language": language, "negative_type": kind}
 
 
@@ -436,12 +438,14 @@ def _text(
         ends = f"from {number(by_language.iloc[0])} ({tag[0]}) to {number(by_language.iloc[-1])} ({tag[-1]})"
         types = _by_type(means[means["method"] == method]) if part["model"].nunique() == 1 else ""
         measure = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
-        own = part.groupby("model", sort=False)["value"].mean()
-        mean = number(own.min()) + (f" to {number(own.max())} ({len(own)} models)" if len(own) > 1 else "")
+        own_values = part.groupby("model", sort=False)["value"].mean()
+        mean = number(own_values.min()) + (
+            f" to {number(own_values.max())} ({len(own_values)} models)" if len(own_values) > 1 else ""
+        )
         parts.append(f"`{method}`: mean {measure} {mean} over languages, {ends}{types}.")
-    if found := "; ".join(complexity_said(complexity)):
+    if result := "; ".join(complexity_said(complexity)):
         parts.append(
-            f"Spearman's rho with morphological complexity, languages permuted: {found}; {power_said(complexity)}."
+            f"Spearman's rho with morphological complexity, languages permuted: {result}; {power_said(complexity)}."
         )
     parts += [*_correlations_said(correlations), *unasked_said(unasked), *small_said(len(tags), FEWEST)]
     parts.append("Pairs with identical sides are left out.")
@@ -451,8 +455,8 @@ def _text(
 def _by_type(means: pd.DataFrame) -> str:
     if means.empty:
         return ""
-    said = [f"{kind} {number(value)}" for kind, value in means.groupby("typology", sort=True)["value"].mean().items()]
-    return f"; by morphological type, without English: {', '.join(said)}"
+    texts = [f"{kind} {number(value)}" for kind, value in means.groupby("typology", sort=True)["value"].mean().items()]
+    return f"; by morphological type, without English: {', '.join(texts)}"
 
 
 def _correlations_said(correlations: pd.DataFrame) -> list[str]:
@@ -469,12 +473,12 @@ def _correlations_said(correlations: pd.DataFrame) -> list[str]:
 
 def _correlation_said(row: Mapping[Any, Any]) -> str:
     where = f"`{row['method']}` and `{row['versus']}` over languages ({row['negative_type']}, {row['model']})"
-    said = f"{where}: r = {number(row['value'])} (n = {row['n']})"
+    text = f"{where}: r = {number(row['value'])} (n = {row['n']})"
     if not pd.isna(row["without_english"]):
-        said += f", {number(row['without_english'])} without {ENGLISH}"
+        text += f", {number(row['without_english'])} without {ENGLISH}"
     if not pd.isna(row["lowest"]):
-        said += f"; leaving out one language {number(row['lowest'])} to {number(row['highest'])}"
-    return said + "."
+        text += f"; leaving out one language {number(row['lowest'])} to {number(row['highest'])}"
+    return text + "."
 
 
 DEFINITIONS = """\

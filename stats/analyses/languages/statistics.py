@@ -169,8 +169,8 @@ def _correlation_rows(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
         for a, b in itertools.combinations(wide.columns, 2):
             both = wide[[a, b]].dropna()
             names = [str(name) for name in both.index]
-            found = leave_one_out(both[a].to_numpy(), both[b].to_numpy(), names)
-            estimate = found.estimate
+            result = leave_one_out(both[a].to_numpy(), both[b].to_numpy(), names)
+            estimate = result.estimate
             yield {
                 "model": model,
                 "negative_type": negative,
@@ -180,10 +180,10 @@ def _correlation_rows(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 "low": estimate.low,
                 "high": estimate.high,
                 "n": estimate.n,
-                "without_english": found.without.get(ENGLISH, math.nan),
-                "lowest": found.lowest,
-                "highest": found.highest,
-                "most_influential": found.most_influential,
+                "without_english": result.without.get(ENGLISH, math.nan),
+                "lowest": result.lowest,
+                "highest": result.highest,
+                "most_influential": result.most_influential,
                 "reason": estimate.reason,
             }
 
@@ -238,8 +238,8 @@ def random_minus_subtle(pairs: Credits, *, level: float = 0.95) -> dict[str, Any
     """
     from scipy.stats import t
 
-    found = [_of_language(pairs, pairs.language == tag) for tag in pd.unique(pairs.language)]
-    known = [one for one in found if one is not None]
+    results = [_of_language(pairs, pairs.language == tag) for tag in pd.unique(pairs.language)]
+    known = [entry for entry in results if entry is not None]
     empty = {"value": math.nan, "low": math.nan, "high": math.nan, "n_higher": 0, "n": 0}
     if not known:
         return empty | {"n_languages": 0, "reason": f"no language has pairs of the kind {RANDOM} and of another"}
@@ -257,23 +257,23 @@ def random_minus_subtle(pairs: Credits, *, level: float = 0.95) -> dict[str, Any
     }
 
 
-def _of_language(pairs: Credits, here: NDArray[np.bool_]) -> tuple[float, float, int, int] | None:
+def _of_language(pairs: Credits, current: NDArray[np.bool_]) -> tuple[float, float, int, int] | None:
     """Return the difference of one language, its clustered standard error, the number of clusters and of pairs."""
-    kinds = [kind for kind in pd.unique(pairs.kind[here]) if kind != RANDOM]
-    if not kinds or not (pairs.kind[here] == RANDOM).any():
+    kinds = [kind for kind in pd.unique(pairs.kind[current]) if kind != RANDOM]
+    if not kinds or not (pairs.kind[current] == RANDOM).any():
         return None
-    influence, value = np.zeros(int(here.sum())), 0.0
-    credit, kind = pairs.credit[here], pairs.kind[here]
+    influence, value = np.zeros(int(current.sum())), 0.0
+    credit, kind = pairs.credit[current], pairs.kind[current]
     for name, weight in [(RANDOM, 1.0), *((name, -1 / len(kinds)) for name in kinds)]:
-        own = kind == name
-        mean = credit[own].mean()
+        own_values = kind == name
+        mean = credit[own_values].mean()
         value += weight * mean
-        influence[own] = weight * (credit[own] - mean) / own.sum()
-    codes, _ = pd.factorize(pairs.cluster[here])
+        influence[own_values] = weight * (credit[own_values] - mean) / own_values.sum()
+    codes, _ = pd.factorize(pairs.cluster[current])
     by_cluster = np.bincount(codes, weights=influence)
     n = len(by_cluster)
     error = math.sqrt(n / (n - 1) * float((by_cluster**2).sum())) if n > 1 else math.inf
-    return float(value), error, n, int(here.sum())
+    return float(value), error, n, int(current.sum())
 
 
 ORDER = ("analytic", "inflectional", "agglutinative")
@@ -320,9 +320,9 @@ def complexity_correlations(
     if len(best_layers):
         named.append((BEST_LAYER, best_layers))
     rows = [
-        {"model": model, "what": what} | _row(part, typology, seed=seed)
-        for what, own in named
-        for model, part in own.groupby("model", sort=False)
+        {"model": model, "what": description} | _row(part, typology, seed=seed)
+        for description, own_values in named
+        for model, part in own_values.groupby("model", sort=False)
     ]
     return pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
 
@@ -369,10 +369,10 @@ def permuted_rho(x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator) -> dic
         orders = np.array(list(itertools.permutations(range(n))))
     else:
         orders = np.vstack([np.arange(n), rng.permuted(np.tile(np.arange(n), (N_PERMUTATIONS, 1)), axis=1)])
-    found = np.abs(b[orders] @ a)
+    result = np.abs(b[orders] @ a)
     rho = float(a @ b)
-    p = float(np.mean(found >= abs(rho) - 1e-12))
-    least = _least_significant(found)
+    p = float(np.mean(result >= abs(rho) - 1e-12))
+    least = _least_significant(result)
     spread = math.sqrt(SPEARMAN_VARIANCE / (n - 3))
     power = math.tanh(math.atanh(least) + POWER_Z * spread) if least < 1 else math.nan
     return {"rho": rho, "p": p, "least_significant": least, "least_with_power": power}
@@ -398,14 +398,14 @@ def said(rows: pd.DataFrame) -> Iterator[str]:
         rows: What `complexity_correlations` returned.
     """
     for key, part in rows[rows["rho"].notna()].groupby("what", sort=False):
-        what = str(key)
-        name = what if what == BEST_LAYER else f"`{what}`"
+        description = str(key)
+        name = description if description == BEST_LAYER else f"`{description}`"
         first = part.iloc[0]
         if len(part) == 1:
-            said = f"rho = {number(first['rho'])} ({p_value(first['p'])})"
+            text = f"rho = {number(first['rho'])} ({p_value(first['p'])})"
         else:
-            said = f"rho = {span(part['rho'])} over {len(part)} models"
-        yield f"{name} {said}"
+            text = f"rho = {span(part['rho'])} over {len(part)} models"
+        yield f"{name} {text}"
 
 
 def power_said(rows: pd.DataFrame) -> str:

@@ -78,7 +78,7 @@ def _measured(table: ScoredTable, scores: MethodScores) -> Iterator[Reading]:
     yield _reading(layout, {"linking": layout.method}, scores.delta_nats)
     if layout.method != DIRECT:
         return
-    others = {one.method for one in table.layouts}
+    others = {entry.method for entry in table.layouts}
     columns = ScoreColumns(DIRECT)
     sides = [table.side(DIRECT, "good"), table.side(DIRECT, "bad")]
     if MEAN_LOGPROB not in others and {columns.good_n, columns.bad_n} <= {*table.frame.columns}:
@@ -86,7 +86,7 @@ def _measured(table: ScoredTable, scores: MethodScores) -> Iterator[Reading]:
         yield _reading(layout, {"linking": "direct a token"}, _mean_difference(sides, counts))
     if {"target_good", "target_bad"} <= {*table.frame.columns} and table.frame["target_bad"].notna().all():
         texts = [table.frame[name].str.len() for name in ("target_good", "target_bad")]
-        lengths: list[FloatArray] = [np.asarray(one.to_numpy(dtype=np.float64)) for one in texts]
+        lengths: list[FloatArray] = [np.asarray(text.to_numpy(dtype=np.float64)) for text in texts]
         yield _reading(layout, {"linking": "direct a character"}, _mean_difference(sides, lengths))
 
 
@@ -126,16 +126,16 @@ def _parts(scores: MethodScores) -> list[tuple[str, FloatArray, FloatArray]]:
         return []
     at, correct = np.arange(len(layout.correct)), list(layout.correct)
     credit = chosen[:, at, correct]
-    found = [(POOLED, 2 * mean_of_known(credit) - 1, mean_of_known(credit))]
+    results = [(POOLED, 2 * mean_of_known(credit) - 1, mean_of_known(credit))]
     if layout.kind == "forced_choice":
         turn = np.arange(len(credit)) % credit.shape[1]
         for nth in range(credit.shape[1]):
-            one = credit[np.arange(len(credit)), (turn + nth) % credit.shape[1]]
-            found.append((f"{ONE_AN_ITEM} ({'abcdefgh'[nth % 8]})", 2 * one - 1, one))
+            entry = credit[np.arange(len(credit)), (turn + nth) % credit.shape[1]]
+            results.append((f"{ONE_AN_ITEM} ({'abcdefgh'[nth % 8]})", 2 * entry - 1, entry))
     elif layout.has_logprobs:
         yes = scores.logprobs_nats[:, 0, 0] - scores.logprobs_nats[:, 1, 0]
-        found.append((f"P({layout.options[0]}) only", yes, (signs(yes) + 1) / 2))
-    return found
+        results.append((f"P({layout.options[0]}) only", yes, (signs(yes) + 1) / 2))
+    return results
 
 
 def _reading(layout: MethodLayout, choices: Mapping[str, str], difference: FloatArray) -> Reading:
@@ -188,10 +188,10 @@ def claim_of(text: str, *, methods: Sequence[str], models: Sequence[str]) -> Cla
     >>> claim_of("people > .3", methods=["direct"], models=["a"]).above
     0.3
     """
-    found = re.fullmatch(r"\s*(.+?)\s*([<>])\s*(.+?)\s*", text)
-    if found is None:
+    result = re.fullmatch(r"\s*(.+?)\s*([<>])\s*(.+?)\s*", text)
+    if result is None:
         raise BankError(f"multiverse.claim is {text!r}; expected A > B, such as '{ASKING}', 'people > .3' or two names")
-    left, sign, right = found.groups()
+    left, sign, right = result.groups()
     a, b = (left, right) if sign == ">" else (right, left)
     if PEOPLE in (a, b):
         return _of_people(text, a, b)
@@ -245,21 +245,21 @@ def filters_of(used: ScoredTable) -> dict[str, BoolArray]:
     Args:
         used: Rows that are a choice.
     """
-    found: dict[str, BoolArray] = {ALL: np.ones(len(used.frame), dtype=np.bool_)}
+    results: dict[str, BoolArray] = {ALL: np.ones(len(used.frame), dtype=np.bool_)}
     distance = edit_distances(used)
     if not np.isnan(distance).all():
         known = ~np.isnan(distance)
-        found["close"] = known & (np.nan_to_num(distance, nan=np.inf) <= distance_filter(distance[known]).limit)
+        results["close"] = known & (np.nan_to_num(distance, nan=np.inf) <= distance_filter(distance[known]).limit)
     words = [_words(used, name) for name in ("target_good", "target_bad")]
-    found["same length"] = (words[0] == words[1]) & (words[0] > 0)
+    results["same length"] = (words[0] == words[1]) & (words[0] > 0)
     people = used.human_delta
     if not np.isnan(people).all():
         size = np.nan_to_num(np.abs(people), nan=-1.0)
-        found["people agree"] = np.nan_to_num(people, nan=-1.0) > 0
-        found["people are sure"] = size > np.median(size[size >= 0])
+        results["people agree"] = np.nan_to_num(people, nan=-1.0) > 0
+        results["people are sure"] = size > np.median(size[size >= 0])
     n = len(used.frame)
     return {
-        name: mask for name, mask in found.items()
+        name: mask for name, mask in results.items()
         if name == ALL or LEAST_KEPT <= mask.sum() <= (1 - LEAST_DROPPED) * n
     }  # fmt: skip
 

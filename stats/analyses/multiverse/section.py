@@ -58,7 +58,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim
     methods = [layout.method for layout in layouts_of(tables)]
     wanted = claim_of(claim, methods=methods, models=[table.model for table in tables])
     holding = [held(table) for table in tables]
-    found = curve_of(
+    result = curve_of(
         wanted,
         specifications(wanted, holding),
         _paradigms(tables),
@@ -71,18 +71,18 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim
     return Section(
         id="multiverse",
         title=f"Robustness to analysis choices: {wanted.in_words}",
-        text="\n\n".join(filter(None, (text_of(found, parts), apart))),
-        answer=answer_of(found),
+        text="\n\n".join(filter(None, (text_of(result, parts), apart))),
+        answer=answer_of(result),
         main_table="choices",
         draws=f"{context.n_resamples:,} draws of signs under the null hypothesis",
         definitions=DEFINITIONS,
         tables={
-            "choices": found.choices,
-            "specifications": found.table,
-            "tests": tests_table(found),
+            "choices": result.choices,
+            "specifications": result.table,
+            "tests": tests_table(result),
             "variance": parts,
         },
-        figures=(_figure(found),),
+        figures=(_figure(result),),
         references=(
             "Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: specification curve analysis",
             "Steegen et al. 2016, Perspectives on Psychological Science 11:702-712: multiverse",
@@ -93,14 +93,14 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim
 
 def _paradigms(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], str]:
     """Return the paradigm of each item by corpus and id; of a corpus without any the phenomenon."""
-    found: dict[tuple[str, str], str] = {}
+    results: dict[tuple[str, str], str] = {}
     for table in tables:
         column = next((x for x in PARADIGMS if x in table.frame.columns and table.frame[x].notna().any()), None)
         if column is not None:
             named = table.frame[table.frame[column].notna()]
             keys = [(table.corpus, item) for item in named["item_id"]]
-            found |= dict(zip(keys, map(str, named[column]), strict=True))
-    return found
+            results |= dict(zip(keys, map(str, named[column]), strict=True))
+    return results
 
 
 def _figure(found: Curve) -> Figure:
@@ -139,12 +139,12 @@ def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iter
         ratings: Columns corpus or item_id, rater and value; None where nobody's are known.
     """
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        mine = [table for table in tables if table.corpus == corpus]
-        for of, asked in ((ASKED, True), (MEASURED, False)):
-            cells = _cells(mine, asked=asked)
-            yield from _rows(corpus, of, cells, ["item", "prompt" if asked else "linking", "model"])
+        selected = [table for table in tables if table.corpus == corpus]
+        for of, requested in ((ASKED, True), (MEASURED, False)):
+            cells = _cells(selected, asked=requested)
+            yield from _rows(corpus, of, cells, ["item", "prompt" if requested else "linking", "model"])
         if ratings is not None:
-            ids = {item for table in mine for item in table.item_ids}
+            ids = {item for table in selected for item in table.item_ids}
             theirs = ratings[ratings["item_id"].isin(ids)]
             if len(theirs):
                 side = theirs["side"].astype(str) if "side" in theirs.columns else ""
@@ -159,18 +159,18 @@ def _cells(tables: Sequence[Held], *, asked: bool) -> pd.DataFrame:
     """Return one line per item, method and model: its credit, by the definition of the method's paper."""
     parts = [
         pd.DataFrame(
-            {"item": table.item_ids, name: _method(one), "model": _model(table), "value": one.credit}
+            {"item": table.item_ids, name: _method(reading), "model": _model(table), "value": reading.credit}
         )
         for table in tables
-        for one in table.readings
+        for reading in table.readings
         for name in ["prompt" if asked else "linking"]
-        if one.layout.is_prompted == asked and one.by_paper and not one.is_biased
+        if reading.layout.is_prompted == asked and reading.by_paper and not reading.is_biased
     ]  # fmt: skip
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["item", "value"])
 
 
-def _method(one: Reading) -> str:
-    return one.layout.method if one.layout.is_prompted else one.choices["linking"]
+def _method(entry: Reading) -> str:
+    return entry.layout.method if entry.layout.is_prompted else entry.choices["linking"]
 
 
 def _model(table: Held) -> str:
@@ -184,13 +184,13 @@ def _rows(corpus: str, of: str, cells: pd.DataFrame, factors: Sequence[str]) -> 
         return
     codes = {name: np.asarray(pd.factorize(cells[name])[0], dtype=np.int64) for name in used}
     try:
-        found = crossed_components(cells["value"].to_numpy(dtype=np.float64), codes)
+        result = crossed_components(cells["value"].to_numpy(dtype=np.float64), codes)
     except BankError:  # too few cells share a level: raters who each judged other items
         return
-    for one in found:
+    for entry in result:
         yield {
-            "corpus": corpus, "of": of, "part": one.name, "share": one.share, "low": one.low, "high": one.high,
-            "variance": one.variance, "levels": one.n_levels, "cells": len(cells),
+            "corpus": corpus, "of": of, "part": entry.name, "share": entry.share, "low": entry.low, "high": entry.high,
+            "variance": entry.variance, "levels": entry.n_levels, "cells": len(cells),
         }  # fmt: skip
 
 
@@ -241,9 +241,9 @@ def curve_of(
     varying = tuple(name for name in names if cells[name].nunique() > 1)
     fixed = {name: str(cells[name].iloc[0]) for name in names if name not in varying}
     table = cells[list(varying)].assign(
-        estimate=[one.estimate.value for one in found],
-        low=[one.estimate.low for one in found],
-        high=[one.estimate.high for one in found],
+        estimate=[entry.estimate.value for entry in found],
+        low=[member.estimate.low for member in found],
+        high=[element.estimate.high for element in found],
         n=[one.estimate.n for one in found],
     )
     table["holds"] = table["estimate"] > claim.above
@@ -299,14 +299,14 @@ def _tests(
     observed = np.arctanh(values) - math.atanh(claim.above) if scale == "z" else values * n_used
     if scale == "z":
         matrix = _spread(matrix, n_used)
-    made = {}
+    created = {}
     for kind, units in zip(UNITS, _units(keys, paradigms), strict=True):
         if units is not None and np.unique(units).size >= LEAST_UNITS:
-            made[kind] = curve_test(
+            created[kind] = curve_test(
                 matrix, units, scale=scale, n_used=n_used, observed=observed,
                 significant=table["beyond"].to_numpy(dtype=np.float64), rng=rng, n_draws=n_draws,
             )  # fmt: skip
-    return made
+    return created
 
 
 def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
@@ -314,13 +314,15 @@ def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]]
     keys: list[tuple[str, str]] = []
     places: dict[str, pd.Index[Any]] = {}
     starts: dict[str, int] = {}
-    for corpus in dict.fromkeys(one.corpus for one in found):
-        ids = pd.unique(np.concatenate([one.item_ids for one in found if one.corpus == corpus]))
+    for corpus in dict.fromkeys(entry.corpus for entry in found):
+        ids = pd.unique(np.concatenate([member.item_ids for member in found if member.corpus == corpus]))
         places[corpus], starts[corpus] = pd.Index(ids), len(keys)
         keys += [(corpus, str(item)) for item in ids]
     matrix: FloatArray = np.zeros((len(keys), len(found)))
-    for nth, one in enumerate(found):
-        matrix[starts[one.corpus] + places[one.corpus].get_indexer(pd.Index(one.item_ids)), nth] = one.contributions
+    for nth, value in enumerate(found):
+        matrix[starts[value.corpus] + places[value.corpus].get_indexer(pd.Index(value.item_ids)), nth] = (
+            value.contributions
+        )
     return keys, matrix
 
 
@@ -349,14 +351,14 @@ def answer_of(found: Curve) -> str:
     n, n_holds, n_beyond = len(table), int(table["holds"].sum()), int(table["beyond"].sum())
     median, least, most = (float(x) for x in table["estimate"].quantile([0.5, 0, 1]))
     unit = "r" if claim.kind == "people" else "difference in accuracy"
-    said = (
+    text = (
         f"{_verdict(found)} It holds in {n_holds:,} of {n:,} specifications ({percent(n_holds / n)}); in "
         f"{n_beyond:,} the "
         f"95% interval excludes {found.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
         f"{_number(most)}, n = {table['n'].min():,} to {table['n'].max():,} items)"
     )
     strictest = _strictest(found)
-    return said + (
+    return text + (
         f". The minimum detectable median (80% power) is {_number(strictest.detectable)} from {found.null:g}."
         if strictest
         else "."
@@ -392,20 +394,21 @@ def text_of(found: Curve, parts: pd.DataFrame) -> str:
 
 
 def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
-    for kind, one in found.tests.items():
+    for kind, entry in found.tests.items():
         yield (
-            f"Tests of the whole curve over {one.n_units:,} {kind}, by exchanging signs: median {_number(one.median)} "
-            f"from {found.null:g} ({p_value(one.p_median)}; chance gives {_number(one.null_median_low)} to "
-            f"{_number(one.null_median_high)}), {percent(one.share)} significant on the claim's side "
-            f"({p_value(one.p_share)}), "
-            f"Stouffer's Z {number(one.mean_z, digits=1)} ({p_value(one.p_mean_z)})."
+            f"Tests of the whole curve over {entry.n_units:,} {kind}, by exchanging signs: median "
+            f"{_number(entry.median)} "
+            f"from {found.null:g} ({p_value(entry.p_median)}; chance gives {_number(entry.null_median_low)} to "
+            f"{_number(entry.null_median_high)}), {percent(entry.share)} significant on the claim's side "
+            f"({p_value(entry.p_share)}), "
+            f"Stouffer's Z {number(entry.mean_z, digits=1)} ({p_value(entry.p_mean_z)})."
         )
     if "paradigms" in found.tests:
         yield "The verdict is that over paradigms, which is about other ones; that over items is about these very ones."
     if len(found.choices):
         first = found.choices.drop_duplicates("choice").sort_values("choice_share", ascending=False, kind="stable")
-        said = ", ".join(f"{one['choice']} {percent(one['choice_share'])}" for one in first.to_dict("records"))
-        yield f"Of the spread of the estimates lies between the levels of a choice, taken one by one: {said}."
+        text = ", ".join(f"{member['choice']} {percent(member['choice_share'])}" for member in first.to_dict("records"))
+        yield f"Of the spread of the estimates lies between the levels of a choice, taken one by one: {text}."
     yield from _variance_said(parts)
     same = ", ".join(f"{name} {value}" for name, value in found.fixed.items() if value != "unknown")
     if same:
@@ -414,20 +417,22 @@ def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
 
 def _variance_said(parts: pd.DataFrame) -> Iterator[str]:
     for (corpus, of), part in parts.groupby(["corpus", "of"], sort=False):
-        said = ", ".join(
-            f"{one['part']} {percent(one['share'])}"
-            + ("" if pd.isna(one["low"]) else f" [{percent(one['low'])}, {percent(one['high'])}]")
-            for one in part.to_dict("records")
+        text = ", ".join(
+            f"{entry['part']} {percent(entry['share'])}"
+            + ("" if pd.isna(entry["low"]) else f" [{percent(entry['low'])}, {percent(entry['high'])}]")
+            for entry in part.to_dict("records")
         )
-        mains = [one for one in part.to_dict("records") if " x " not in one["part"] and one["part"] != "rest"]
-        levels = ", ".join(f"{one['levels']:,} {one['part']}s" for one in mains)
-        what = "people's ratings" if of == "ratings" else f"what is {of}"
-        yield f"**Variance of {what}** on {corpus} ({levels}): {said}."
+        mains = [
+            member for member in part.to_dict("records") if " x " not in member["part"] and member["part"] != "rest"
+        ]
+        levels = ", ".join(f"{main['levels']:,} {main['part']}s" for main in mains)
+        description = "people's ratings" if of == "ratings" else f"what is {of}"
+        yield f"**Variance of {description}** on {corpus} ({levels}): {text}."
 
 
 def tests_table(found: Curve) -> pd.DataFrame:
     """Return the tests, one line a kind of draws."""
-    return pd.DataFrame([{"draws": kind} | asdict(one) for kind, one in found.tests.items()])
+    return pd.DataFrame([{"draws": kind} | asdict(entry) for kind, entry in found.tests.items()])
 
 
 def _number(value: float) -> str:

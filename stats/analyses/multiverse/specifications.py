@@ -108,23 +108,23 @@ def specifications(claim: Claim, tables: Sequence[Held]) -> list[Specification]:
         "methods": _of_methods,
         "models": _of_models,
     }
-    found: list[Specification] = []
+    results: list[Specification] = []
     n_numbers = 0
-    for one in makers[claim.kind](claim, tables):
-        found.append(one)
-        n_numbers += one.contributions.size
-        if len(found) > MOST or n_numbers > MOST_NUMBERS:
+    for entry in makers[claim.kind](claim, tables):
+        results.append(entry)
+        n_numbers += entry.contributions.size
+        if len(results) > MOST or n_numbers > MOST_NUMBERS:
             raise BankError(
-                f"the tables hold more than {len(found) - 1:,} specifications, of {n_numbers:,} items together: too "
+                f"the tables hold more than {len(results) - 1:,} specifications, of {n_numbers:,} items together: too "
                 "many at once; name methods or models in multiverse.claim, or give fewer tables"
             )
-    if not found:
+    if not results:
         raise BankError(_why_none(claim, tables))
-    return found
+    return results
 
 
 def _why_none(claim: Claim, tables: Sequence[Held]) -> str:
-    methods = dict.fromkeys(one.layout.method for table in tables for one in table.readings)
+    methods = dict.fromkeys(reading.layout.method for table in tables for reading in table.readings)
     needs = {
         "people": "human judgments of both sides",
         "methods": "a model with both",
@@ -138,28 +138,28 @@ def _why_none(claim: Claim, tables: Sequence[Held]) -> str:
 
 def position_bias(tables: Sequence[Held]) -> str:
     """Return which accuracies no specification compares, and why; empty where there are none."""
-    found = [
-        {"model": table.model, "method": one.layout.method}
+    results = [
+        {"model": table.model, "method": reading.layout.method}
         for table in tables
-        for one in table.readings
-        if one.is_biased
+        for reading in table.readings
+        if reading.is_biased
     ]
-    return not_compared(pd.DataFrame(found).drop_duplicates()) if found else ""
+    return not_compared(pd.DataFrame(results).drop_duplicates()) if results else ""
 
 
 def _of_people(_claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
     kinds: dict[str, Callable[[FloatArray, FloatArray], Estimate]] = {"Pearson": pearson, "Spearman": spearman}
     for table in tables:
-        for one, (name, kept), (kind, r) in itertools.product(table.readings, table.filters.items(), kinds.items()):
-            used = kept & ~np.isnan(one.difference + table.people)
-            if used.sum() < LEAST_ITEMS or _repeats_a_credit(one):
+        for entry, (name, kept), (kind, r) in itertools.product(table.readings, table.filters.items(), kinds.items()):
+            used = kept & ~np.isnan(entry.difference + table.people)
+            if used.sum() < LEAST_ITEMS or _repeats_a_credit(entry):
                 continue
-            x, y = one.difference[used], table.people[used]
+            x, y = entry.difference[used], table.people[used]
             estimate = r(x, y)
             if estimate.reason is not None:
                 continue
             yield Specification(
-                choices=_places(table) | dict(one.choices) | {"r": kind, "items": name},
+                choices=_places(table) | dict(entry.choices) | {"r": kind, "items": name},
                 estimate=estimate,
                 corpus=table.corpus,
                 item_ids=table.item_ids[used],
@@ -167,9 +167,9 @@ def _of_people(_claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]
             )
 
 
-def _repeats_a_credit(one: Reading) -> bool:
+def _repeats_a_credit(entry: Reading) -> bool:
     """Return whether a reading has right and wrong alone, of which the method has differences too."""
-    return bool(one.choices.get("orders", "averaged") != "averaged" and one.layout.has_logprobs)
+    return bool(entry.choices.get("orders", "averaged") != "averaged" and entry.layout.has_logprobs)
 
 
 def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
@@ -195,9 +195,9 @@ def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
 
 def _of_methods(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
     for table in tables:
-        compared = [one for one in table.readings if not one.is_biased]
-        first = [one for one in compared if is_on_side(one.layout, claim.a)]
-        second = [one for one in compared if is_on_side(one.layout, claim.b)]
+        compared = [reading for reading in table.readings if not reading.is_biased]
+        first = [member for member in compared if is_on_side(member.layout, claim.a)]
+        second = [entry for entry in compared if is_on_side(entry.layout, claim.b)]
         for a, b in itertools.product(first, second):
             if a.layout.method != b.layout.method:
                 yield from _gains(table, table, a, b, _joined(a.choices, b.choices))
@@ -206,13 +206,13 @@ def _of_methods(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]
 def _of_models(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
     first = [table for table in tables if fnmatchcase(table.model, claim.a)]
     second = [table for table in tables if fnmatchcase(table.model, claim.b)]
-    for one, other in itertools.product(first, second):
-        if one.corpus != other.corpus or one.model == other.model:
+    for entry, other in itertools.product(first, second):
+        if entry.corpus != other.corpus or entry.model == other.model:
             continue
         theirs = {_key(reading): reading for reading in other.readings if not reading.is_biased}
-        for a in one.readings:
+        for a in entry.readings:
             if not a.is_biased and (b := theirs.get(_key(a))) is not None:
-                yield from _gains(one, other, a, b, _joined({}, a.choices))
+                yield from _gains(entry, other, a, b, _joined({}, a.choices))
 
 
 def _key(reading: Reading) -> tuple[str, ...]:
@@ -232,16 +232,16 @@ def _places(table: Held, other: Held | None = None) -> dict[str, str]:
     return {"corpus": table.corpus, "model": model, **table.setting}
 
 
-def _gains(one: Held, other: Held, a: Reading, b: Reading, choices: dict[str, str]) -> Iterator[Specification]:
+def _gains(entry: Held, other: Held, a: Reading, b: Reading, choices: dict[str, str]) -> Iterator[Specification]:
     """Yield the specifications of two readings: filters and rules for ties."""
-    same = one is other
-    credit = np.column_stack([a.credit, b.credit if same else _onto(one, other, b.credit)])
-    tied = np.column_stack([a.tied, b.tied if same else _onto(one, other, b.tied.astype(np.float64)) == 1])
+    same = entry is other
+    credit = np.column_stack([a.credit, b.credit if same else _onto(entry, other, b.credit)])
+    tied = np.column_stack([a.tied, b.tied if same else _onto(entry, other, b.tied.astype(np.float64)) == 1])
     known: BoolArray = np.asarray(~np.isnan(credit).any(axis=1))
     tied &= known[:, np.newaxis]
     is_choice = tied.any(axis=1).sum() >= LEAST_TIES * max(1, known.sum())
     for (rule, worth), (name, kept) in itertools.product(
-        (TIES if is_choice else {"one half": 0.5}).items(), one.filters.items()
+        (TIES if is_choice else {"one half": 0.5}).items(), entry.filters.items()
     ):
         used = known & kept & (~tied.any(axis=1) if worth is None else known)
         if used.sum() < LEAST_ITEMS:
@@ -251,20 +251,20 @@ def _gains(one: Held, other: Held, a: Reading, b: Reading, choices: dict[str, st
         if not gain.any():
             continue
         yield Specification(
-            choices=_places(one, other) | choices | {"items": name, "ties": rule},
+            choices=_places(entry, other) | choices | {"items": name, "ties": rule},
             estimate=paired_difference(gain),
-            corpus=one.corpus,
-            item_ids=one.item_ids[used],
+            corpus=entry.corpus,
+            item_ids=entry.item_ids[used],
             contributions=gain,
         )
 
 
-def _onto(one: Held, other: Held, values: FloatArray) -> FloatArray:
+def _onto(entry: Held, other: Held, values: FloatArray) -> FloatArray:
     """Return another table's values on the items of the first, NaN where it has none."""
-    found = np.full(one.item_ids.size, np.nan)
-    _, mine, theirs = np.intersect1d(one.item_ids, other.item_ids, assume_unique=True, return_indices=True)
-    found[mine] = values[theirs]
-    return found
+    result = np.full(entry.item_ids.size, np.nan)
+    _, selected, theirs = np.intersect1d(entry.item_ids, other.item_ids, assume_unique=True, return_indices=True)
+    result[selected] = values[theirs]
+    return result
 
 
 def layouts_of(tables: Sequence[ScoredFrame]) -> list[MethodLayout]:

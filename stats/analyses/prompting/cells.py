@@ -74,10 +74,10 @@ def questions(table: ScoredFrame) -> Iterator[Asked]:
         if not scores.layout.is_prompted or scores.layout.kind == "rating":
             continue
         predicts = bool(scores.predicts.any())
-        there = scores.predicts & direct.predicts if predicts else scores.applies & direct.applies & read.is_choice
-        there &= read.has_truth
-        if there.any():
-            yield _asked(read, direct, scores, np.flatnonzero(there), predicts=predicts)
+        present = scores.predicts & direct.predicts if predicts else scores.applies & direct.applies & read.is_choice
+        present &= read.has_truth
+        if present.any():
+            yield _asked(read, direct, scores, np.flatnonzero(present), predicts=predicts)
 
 
 def _asked(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: Any, *, predicts: bool) -> Asked:  # noqa: ANN401
@@ -85,9 +85,9 @@ def _asked(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: 
     task, prompt = names_of(layout.label, layout.method, kind=layout.kind, items=_kind_of_items(read, rows))
     x = (direct.word_nats if predicts else direct.delta_nats)[rows]
     y = (scores.word_nats if predicts else scores.delta_nats)[rows]
-    asked = y if predicts else (signs(y) + 1) / 2
+    requested = y if predicts else (signs(y) + 1) / 2
     if layout.is_judged and layout.has_logprobs and layout.accuracy == "pooled":
-        asked = credit_of_presentations(scores.logprobs_nats[rows], layout)
+        requested = credit_of_presentations(scores.logprobs_nats[rows], layout)
     return Asked(
         model=read.model,
         corpus=read.corpus,
@@ -96,7 +96,7 @@ def _asked(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: 
         prompt=prompt,
         measure=LOG_P if predicts else ACCURACY,
         direct=x if predicts else (signs(x) + 1) / 2,
-        asked=asked.reshape(len(rows), -1),
+        asked=requested.reshape(len(rows), -1),
         direct_nats=x,
         asked_nats=y,
         paradigms=read.paradigms[rows],
@@ -118,8 +118,8 @@ def names_of(label: str, method: str, *, kind: str, items: str) -> tuple[str, st
     >>> names_of("ProductionChoice", "production_choice", kind="forced_choice", items="sentences")
     ('forced choice, sentences', 'ProductionChoice')
     """
-    if found := _LABEL.match(label):
-        return found["task"], found["prompt"]
+    if result := _LABEL.match(label):
+        return result["task"], result["prompt"]
     return ", ".join(part for part in (kind.replace("_", " "), items) if part), label or method
 
 
@@ -135,17 +135,17 @@ def comparisons(asked: Sequence[Asked]) -> pd.DataFrame:
         over corpora, without one; `n`; and `reason` of an undefined r.
     """
     groups: dict[tuple[str, str, str, str], list[Asked]] = {}
-    for one in asked:
-        groups.setdefault((one.task, one.model, one.prompt, one.measure), []).append(one)
+    for entry in asked:
+        groups.setdefault((entry.task, entry.model, entry.prompt, entry.measure), []).append(entry)
     rows: list[dict[str, Any]] = []
     for parts in groups.values():
-        own = [_row(part) for part in parts]
-        rows += own
+        own_values = [_row(part) for part in parts]
+        rows += own_values
         if len(parts) > 1:
-            rows.append(_pooled(parts, own))
-    found = pd.DataFrame(rows)
-    tasks = sorted(dict.fromkeys(found["task"]))
-    return found.sort_values("task", key=lambda names: names.map(tasks.index), kind="stable").reset_index(drop=True)
+            rows.append(_pooled(parts, own_values))
+    result = pd.DataFrame(rows)
+    tasks = sorted(dict.fromkeys(result["task"]))
+    return result.sort_values("task", key=lambda names: names.map(tasks.index), kind="stable").reset_index(drop=True)
 
 
 def whole(cells: pd.DataFrame) -> pd.DataFrame:
@@ -204,15 +204,15 @@ def _performance(part: Asked) -> dict[str, Any]:
     of_item = part.asked.mean(axis=1)
     of = part.paradigms
     if part.measure == LOG_P:
-        asked, direct, gain = (mean_of_items(x, clusters=of) for x in (of_item, part.direct, of_item - part.direct))
+        requested, direct, gain = (mean_of_items(x, clusters=of) for x in (of_item, part.direct, of_item - part.direct))
     else:
         items = np.repeat(np.arange(len(part.asked)), part.asked.shape[1])
-        asked = share_of_trials(part.asked.ravel(), items, clusters=of[items])
+        requested = share_of_trials(part.asked.ravel(), items, clusters=of[items])
         direct, gain = share_of_items(part.direct, clusters=of), paired_difference(of_item - part.direct, clusters=of)
     names = ("task", "model", "prompt", "method", "corpus", "measure")
     cells: dict[str, Any] = {name: getattr(part, name) for name in names}
-    for name, found in (("asked", asked), ("direct", direct), ("difference", gain)):
-        cells |= _with_interval(name, found)
+    for name, result in (("asked", requested), ("direct", direct), ("difference", gain)):
+        cells |= _with_interval(name, result)
     return cells | {"n": len(part.direct)}
 
 

@@ -55,8 +55,8 @@ def consistency_matrix(found: pd.DataFrame, model: str) -> pd.DataFrame:
         found: What `whole` returned.
         model: The model.
     """
-    mine = found[found["model"] == model]
-    wide = mine.pivot_table(index="task", columns="prompt", values="r", sort=False, dropna=False)
+    selected = found[found["model"] == model]
+    wide = selected.pivot_table(index="task", columns="prompt", values="r", sort=False, dropna=False)
     return wide.reindex(index=list(dict.fromkeys(found["task"])), columns=list(dict.fromkeys(found["prompt"])))
 
 
@@ -119,11 +119,15 @@ def _bars(name: str, found: pd.DataFrame, panel: str, models: Sequence[str], sai
     panels = {str(heading): bar_table(part, models) for heading, part in found.groupby(panel, sort=False)}
     measures = {str(heading): part["measure"].iloc[0] for heading, part in found.groupby(panel, sort=False)}
     scores = set(measures.values())
-    what = {LOG_P: "mean log P of the word that came next", ACCURACY: "accuracy as the method's paper defines it"}
+    description = {
+        LOG_P: "mean log P of the word that came next",
+        ACCURACY: "accuracy as the method's paper defines it",
+    }
     return Figure(
         name=name,
         caption=(
-            f"By probability and by each prompt: {' and '.join(what[score] for score in what if score in scores)}; "
+            f"By probability and by each prompt: "
+            f"{' and '.join(description[score] for score in description if score in scores)}; "
             f"{said} ({n_said(found['n'])} items). Lines are 95% intervals over items"
             f"{', the dashed line is chance' if ACCURACY in scores else ''}."
         ),
@@ -143,10 +147,10 @@ def bar_table(part: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for model in models:
-        mine = part[part["model"] == model].to_dict("records")
-        if mine:
-            rows.append({"model": model, "method": DIRECT} | _numbers(mine[0], "direct"))
-        rows += [{"model": model, "method": row["prompt"]} | _numbers(row, "asked") for row in mine]
+        selected = part[part["model"] == model].to_dict("records")
+        if selected:
+            rows.append({"model": model, "method": DIRECT} | _numbers(selected[0], "direct"))
+        rows += [{"model": model, "method": row["prompt"]} | _numbers(row, "asked") for row in selected]
     return pd.DataFrame(rows)
 
 
@@ -156,33 +160,34 @@ def _numbers(row: Mapping[Any, Any], name: str) -> dict[str, float]:
 
 def _scatters(asked: Sequence[Asked], models: Sequence[str]) -> Iterator[Figure]:
     """Yield every question's answers over probabilities, a panel a model and prompt, a few models a figure."""
-    for task in sorted({one.task for one in asked}):
+    for task in sorted({member.task for member in asked}):
         for start in range(0, len(models), MOST_MODELS):
             shown = models[start : start + MOST_MODELS]
-            mine = [one for model in shown for one in asked if (one.task, one.model) == (task, model)]
-            if not mine:
+            selected = [entry for model in shown for entry in asked if (entry.task, entry.model) == (task, model)]
+            if not selected:
                 continue
             part = f" {start // MOST_MODELS + 1}" if len(models) > MOST_MODELS else ""
-            n = pd.Series([len(one.direct_nats) for one in mine])
-            words = mine[0].measure == LOG_P
-            what = "log P of each word" if words else "the difference (good - bad) of each item"
+            n = pd.Series([len(value.direct_nats) for value in selected])
+            words = selected[0].measure == LOG_P
+            description = "log P of each word" if words else "the difference (good - bad) of each item"
             line = "; the line is where both are equal" if words else ""
             yield Figure(
                 name=file_name("prompting", "scatter", f"{task}{part}"),
                 caption=(
-                    f"{task}: {what} by probability and by each prompt, a panel a model and prompt, a colour a corpus "
+                    f"{task}: {description} by probability and by each prompt, a panel a model and prompt, a colour "
+                    f"a corpus "
                     f"({n_said(n)} items){line}."
                 ),
-                draw=partial(_draw_scatters, mine),
+                draw=partial(_draw_scatters, selected),
             )
 
 
 def _draw_scatters(asked: Sequence[Asked]) -> Drawing:
-    several = len({one.model for one in asked}) > 1
+    several = len({member.model for member in asked}) > 1
     panels: dict[str, list[pd.DataFrame]] = {}
-    for one in asked:
-        points = pd.DataFrame({"x": one.direct_nats, "y": one.asked_nats, "corpus": one.corpus})
-        panels.setdefault(f"{one.model}: {one.prompt}" if several else one.prompt, []).append(points)
+    for entry in asked:
+        points = pd.DataFrame({"x": entry.direct_nats, "y": entry.asked_nats, "corpus": entry.corpus})
+        panels.setdefault(f"{entry.model}: {entry.prompt}" if several else entry.prompt, []).append(points)
     words = asked[0].measure == LOG_P
     return scatter_grid(
         {heading: pd.concat(parts) for heading, parts in panels.items()},
@@ -192,7 +197,7 @@ def _draw_scatters(asked: Sequence[Asked]) -> Drawing:
         y_label="asked: log P, nats" if words else "asked: good - bad",
         series="corpus",
         diagonal=list(panels) if words else (),
-        n_columns=len({one.prompt for one in asked}) if len(panels) > 1 else 1,
+        n_columns=len({value.prompt for value in asked}) if len(panels) > 1 else 1,
         zero=not words,
     )
 
@@ -232,27 +237,27 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     Raises:
         BankError: If no table has a direct and a prompted method on items with a truth.
     """
-    asked = [one for table in tables for one in questions(table)]
-    if not asked:
+    requested = [question for table in tables for question in questions(table)]
+    if not requested:
         raise BankError("no table is scored both directly and with a prompt, on items of which one side is right")
-    cells = comparisons(asked)
+    cells = comparisons(requested)
     known = {table.model: _features(table, context.features) for table in tables}
-    models = by_size(list(dict.fromkeys(one.model for one in asked)), known)
-    found = whole(cells)
+    models = by_size(list(dict.fromkeys(entry.model for entry in requested)), known)
+    result = whole(cells)
     return Section(
         id="prompting",
         title="Is asking a substitute for probability?",
-        text=_text(found),
-        answer=_answer(found),
+        text=_text(result),
+        answer=_answer(result),
         definitions=DEFINITIONS,
         tables={
-            "consistency": first_table(found, models),
-            "mean_consistency": mean_consistency(found),
+            "consistency": first_table(result, models),
+            "mean_consistency": mean_consistency(result),
             "comparisons": cells,
         },
         main_table="consistency",
         main_figure=CONSISTENCY,
-        figures=tuple(prompting_figures(cells, asked, models)),
+        figures=tuple(prompting_figures(cells, requested, models)),
         references=REFERENCES,
     )
 
@@ -272,18 +277,18 @@ def first_table(found: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     tasks, prompts = (list(dict.fromkeys(found[key])) for key in ("task", "prompt"))
     rows: list[dict[str, Any]] = []
     for model in models:
-        mine = found[found["model"] == model]
+        selected = found[found["model"] == model]
         if len(models) * len(tasks) > MOST_LINES:
-            rows.append({"model": model} | {task: _in_short(mine[mine["task"] == task]) for task in tasks})
+            rows.append({"model": model} | {task: _in_short(selected[selected["task"] == task]) for task in tasks})
             continue
         for task in tasks:
-            here = mine[mine["task"] == task].set_index("prompt")
-            if here.empty:
+            current = selected[selected["task"] == task].set_index("prompt")
+            if current.empty:
                 continue
-            first = here.iloc[0]
-            row = {"model": model, "task": task, "n": int(here["n"].max()), "measure": first["measure"]}
+            first = current.iloc[0]
+            row = {"model": model, "task": task, "n": int(current["n"].max()), "measure": first["measure"]}
             row |= {"direct": number(first["direct"])}
-            row |= {prompt: _cell(here.loc[prompt]) if prompt in here.index else "" for prompt in prompts}
+            row |= {prompt: _cell(current.loc[prompt]) if prompt in current.index else "" for prompt in prompts}
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -339,19 +344,21 @@ def _in_order_said(found: pd.DataFrame) -> Iterator[str]:
         means = known.groupby(key, sort=False)["r"].mean()
         if len(means) < 2 or not all(str(task).startswith(PAPER_TASK) for task in found["task"]):
             continue
-        own = known.groupby(["model", key], sort=False)["r"].mean().unstack().reindex(columns=means.index).dropna()
-        lower = int((own.iloc[:, -1] < own.iloc[:, 0]).sum())
+        own_values = (
+            known.groupby(["model", key], sort=False)["r"].mean().unstack().reindex(columns=means.index).dropna()
+        )
+        lower = int((own_values.iloc[:, -1] < own_values.iloc[:, 0]).sum())
         shown = ", ".join(f"{place} {number(value)}" for place, value in means.items())
-        of = _counted(len(own), "model")
+        of = _counted(len(own_values), "model")
         yield f"Mean r by {name}: {shown}; lower in the last than in the first in {lower} of {of}."
 
 
 def _both_sentences_said(found: pd.DataFrame) -> Iterator[str]:
     """Yield how much more accurate answers are about two sentences beside each other than about one (Result 3)."""
-    one, both = (
+    entry, both = (
         found[found["task"] == task].groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED)
     )
-    gain = (both - one).dropna()
+    gain = (both - entry).dropna()
     if len(gain):
         ends = "" if len(gain) == 1 else f" (mean of {len(gain)} models; {_ends(gain)})"
         yield (

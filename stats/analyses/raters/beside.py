@@ -88,13 +88,13 @@ def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
         ratings: Of any corpora.
     """
     known = table.choices
-    mine = ratings[ratings["item_id"].isin(set(known.item_ids))]
-    if mine.empty:
+    selected = ratings[ratings["item_id"].isin(set(known.item_ids))]
+    if selected.empty:
         return None
-    choices, sides = choices_of(mine, known.item_ids), side_ratings_of(mine, known.item_ids)
+    choices, sides = choices_of(selected, known.item_ids), side_ratings_of(selected, known.item_ids)
     if choices is None and sides is None:
         return None
-    return Judged(table=known, choices=choices, sides=sides, rated=mine[mine["scale"] != FORCED_CHOICE])
+    return Judged(table=known, choices=choices, sides=sides, rated=selected[selected["scale"] != FORCED_CHOICE])
 
 
 def people_rows(found: Judged) -> Iterator[dict[str, Any]]:
@@ -108,8 +108,8 @@ def people_rows(found: Judged) -> Iterator[dict[str, Any]]:
             yield place_of(found.table.corpus, "people", who, estimate=estimate)
     for number in range(max(len(people.each) if people else 0, others.rater.size if others else 0)):
         r = float(others.rater[number]) if others is not None and number < others.rater.size else math.nan
-        own = people.each[number] if people is not None and number < len(people.each) else None
-        yield place_of(found.table.corpus, "rater", f"rater {number}", estimate=own, r=r)
+        own_values = people.each[number] if people is not None and number < len(people.each) else None
+        yield place_of(found.table.corpus, "rater", f"rater {number}", estimate=own_values, r=r)
 
 
 def model_rows(found: Judged) -> Iterator[dict[str, Any]]:
@@ -119,8 +119,8 @@ def model_rows(found: Judged) -> Iterator[dict[str, Any]]:
         if found.choices is not None:
             delta = found.chosen.delta(layout.method)
             known = ~np.isnan(delta)
-            own = found.chosen.paradigms[known]
-            estimate = accuracy(delta[known], clusters=own) if known.any() else None
+            own_values = found.chosen.paradigms[known]
+            estimate = accuracy(delta[known], clusters=own_values) if known.any() else None
         others = _with_others(found, layout)
         r = float(np.nanmean(others.model)) if others is not None and (~np.isnan(others.model)).any() else math.nan
         if estimate is not None or not math.isnan(r):
@@ -178,19 +178,19 @@ def _tested(
         kept = rows & ~np.isnan(decided)
         part = found.choices.made[kept]
         part = part[:, (~np.isnan(part)).any(axis=0)]
-        own = None if paradigms is None else paradigms[kept]
-        return alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=own) if part.size else None
+        own_values = None if paradigms is None else paradigms[kept]
+        return alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=own_values) if part.size else None
     scores, sides = _side_scores(found, layout), found.sides
     if scores is None or sides is None:
         return None
-    mine = rows[sides.thing // 2]
-    rated = scores[np.unique(sides.thing[mine])]
-    if not mine.any() or not np.nanstd(rated) > 0:
+    selected = rows[sides.thing // 2]
+    rated = scores[np.unique(sides.thing[selected])]
+    if not selected.any() or not np.nanstd(rated) > 0:
         return None
     z = (scores - np.nanmean(rated)) / np.nanstd(rated)
-    own = None if paradigms is None else np.repeat(paradigms, 2)
+    own_values = None if paradigms is None else np.repeat(paradigms, 2)
     return alternative_annotator_of_ratings(
-        sides.thing[mine], sides.rater[mine], sides.value[mine], z, epsilon=epsilon, paradigms=own
+        sides.thing[selected], sides.rater[selected], sides.value[selected], z, epsilon=epsilon, paradigms=own_values
     )
 
 
@@ -247,7 +247,7 @@ def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
     if len(scales) != 1:
         return
     row = pd.Index(found.table.item_ids).get_indexer(pd.Index(found.rated["item_id"]))
-    things = 2 * row + (found.rated["side"] == "bad").to_numpy(dtype=np.int64)
+    units = 2 * row + (found.rated["side"] == "bad").to_numpy(dtype=np.int64)
     raters = np.unique(found.rated["rater"].to_numpy(), return_inverse=True)[1]
     values = found.rated["value"].to_numpy(dtype=np.float64)
     paradigms = _paradigms(found.table)
@@ -256,7 +256,7 @@ def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
         if answers is None or not _same_scale(str(scales[0]), values, answers.points):
             continue
         distance = distribution_distance(
-            things,
+            units,
             raters,
             values,
             answers.shares,
@@ -265,14 +265,15 @@ def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
             paradigms=None if paradigms is None else np.repeat(paradigms, 2),
         )
         place = {"corpus": found.table.corpus, "model": found.table.model, "method": scores.layout.method}
-        for what in ("model", "constant", "nearer"):
-            one: Estimate = getattr(distance, what)
-            low, high = one.low, one.high
-            if one.n_paradigms:
-                low, high = min(low, one.low_paradigms), max(high, one.high_paradigms)
+        for description in ("model", "constant", "nearer"):
+            entry: Estimate = getattr(distance, description)
+            low, high = entry.low, entry.high
+            if entry.n_paradigms:
+                low, high = min(low, entry.low_paradigms), max(high, entry.high_paradigms)
             yield place | {
-                "of": DISTANCES[what], "value": one.value, "low": low, "high": high, "n": one.n, "scale": scales[0],
-                "floor": distance.floor, "n_raters": distance.n_raters, "reason": one.reason,
+                "of": DISTANCES[description], "value": entry.value, "low": low, "high": high, "n": entry.n,
+                "scale": scales[0],
+                "floor": distance.floor, "n_raters": distance.n_raters, "reason": entry.reason,
             }  # fmt: skip
 
 

@@ -97,17 +97,17 @@ def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
             "file (--set raters.ratings=FILE.parquet), or where the corpora are (--data-dir), whose raters are then "
             "read, or give options={'raters': {'ratings': [frame]}}"
         )
-    frames = [read_parquet(Path(one)).to_pandas() if isinstance(one, str) else one for one in given]
+    frames = [read_parquet(Path(entry)).to_pandas() if isinstance(entry, str) else entry for entry in given]
     for frame, name in zip(frames, given, strict=True):
         if missing := [column for column in COLUMNS if column not in frame.columns]:
-            what = name if isinstance(name, str) else "a table of ratings"
-            raise BankError(f"{what} lacks the column(s) {', '.join(missing)}; expected {', '.join(COLUMNS)}")
-    found: pd.DataFrame = pd.concat([frame[list(COLUMNS)] for frame in frames], ignore_index=True).dropna(
+            description = name if isinstance(name, str) else "a table of ratings"
+            raise BankError(f"{description} lacks the column(s) {', '.join(missing)}; expected {', '.join(COLUMNS)}")
+    result: pd.DataFrame = pd.concat([frame[list(COLUMNS)] for frame in frames], ignore_index=True).dropna(
         subset=["value"]
     )
-    if found.duplicated(_KEYS).any():
-        found = found.groupby([*_KEYS, "scale"], sort=False)["value"].mean().reset_index()
-    return found
+    if result.duplicated(_KEYS).any():
+        result = result.groupby([*_KEYS, "scale"], sort=False)["value"].mean().reset_index()
+    return result
 
 
 def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> Choices | None:
@@ -127,15 +127,15 @@ def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> Choices | None
         both = both.iloc[:0]  # raters were shown one side; the few who saw both say little
     both = both.assign(difference=both["value"] - both["value_bad"])
     wanted = ["item_id", "rater", "difference"]
-    made = pd.concat([one for one in (chosen[wanted], both[wanted]) if len(one)] or [chosen[wanted]])
-    rows = pd.Index(item_ids).get_indexer(pd.Index(made["item_id"]))
-    made, rows = made[rows >= 0], rows[rows >= 0]
-    if not len(made):
+    created = pd.concat([entry for entry in (chosen[wanted], both[wanted]) if len(entry)] or [chosen[wanted]])
+    rows = pd.Index(item_ids).get_indexer(pd.Index(created["item_id"]))
+    created, rows = created[rows >= 0], rows[rows >= 0]
+    if not len(created):
         return None
     places, item = np.unique(rows, return_inverse=True)
-    _, rater = np.unique(made["rater"].to_numpy(), return_inverse=True)
+    _, rater = np.unique(created["rater"].to_numpy(), return_inverse=True)
     matrix = np.full((places.size, int(rater.max()) + 1), np.nan)
-    matrix[item, rater] = signs(made["difference"].to_numpy(dtype=np.float64))
+    matrix[item, rater] = signs(created["difference"].to_numpy(dtype=np.float64))
     return Choices(rows=places, made=matrix)
 
 
@@ -200,8 +200,8 @@ def _r_with(table: ScoredTable, layout: MethodLayout, means: FloatArray) -> tupl
         return math.nan, 0
     scores = np.concatenate([table.side(layout.method, side) for side in ("good", "bad")])
     known = ~np.isnan(scores + means)
-    found = pearson(scores[known], means[known]) if known.sum() > 2 else None
-    return (found.value, int(known.sum())) if found is not None else (math.nan, 0)
+    result = pearson(scores[known], means[known]) if known.sum() > 2 else None
+    return (result.value, int(known.sum())) if result is not None else (math.nan, 0)
 
 
 def how_many_rated(table: ScoredTable) -> tuple[int, int] | None:
@@ -213,16 +213,16 @@ def how_many_rated(table: ScoredTable) -> tuple[int, int] | None:
 
 def mean_reliability_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
     """Yield the ceiling of r with the pairs' differences, from the spread of the ratings, or why there is none."""
-    found = ceiling_of(table)
+    result = ceiling_of(table)
     yield {
         "corpus": table.corpus,
         "of": "mean differences",
         "measure": "ceiling of r (spread of ratings)",
-        "value": found.ceiling_r,
+        "value": result.ceiling_r,
         "low": math.nan,
         "high": math.nan,
-        "n": found.n,
+        "n": result.n,
         "n_ratings": 0,
         "n_raters": 0,
-        "reason": found.reason,
+        "reason": result.reason,
     }

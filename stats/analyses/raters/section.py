@@ -65,18 +65,18 @@ def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
                 {"corpus": corpus, "who": f"{len(raters):,} individual raters: mean (lowest to highest)"} | spread
             )
         rows += [
-            {"corpus": corpus, "who": one["who"], "accuracy": _interval(one), "n": one["n"]}
-            for one in part[part["kind"] == "people"].to_dict("records")
+            {"corpus": corpus, "who": entry["who"], "accuracy": _interval(entry), "n": entry["n"]}
+            for entry in part[part["kind"] == "people"].to_dict("records")
         ]
-        for one in part[part["kind"] == "model"].to_dict("records"):
-            row = {"corpus": corpus, "who": one["who"], "method": one["method"], "n": one["n"] or None}
-            row |= {"accuracy": _interval(one), "r with other raters": _number(one["r_with_others"])}
-            row |= {"r with mean ratings": _number(one["r_with_means"])}
-            rows.append(row | {"wins against": _wins(_test(tests, corpus, one["who"], one["method"]))})
+        for member in part[part["kind"] == "model"].to_dict("records"):
+            row = {"corpus": corpus, "who": member["who"], "method": member["method"], "n": member["n"] or None}
+            row |= {"accuracy": _interval(member), "r with other raters": _number(member["r_with_others"])}
+            row |= {"r with mean ratings": _number(member["r_with_means"])}
+            rows.append(row | {"wins against": _wins(_test(tests, corpus, member["who"], member["method"]))})
     columns = ["corpus", "who", "method", "accuracy", "r with other raters", "r with mean ratings", "wins against", "n"]
-    made = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
-    empty = [name for name in columns[3:-1] if (made[name] == "").all()]
-    return made.drop(columns=empty)
+    created = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
+    empty = [name for name in columns[3:-1] if (created[name] == "").all()]
+    return created.drop(columns=empty)
 
 
 Means = Mapping[str, tuple[int, int] | None]
@@ -99,45 +99,47 @@ def answer_of(
     beside: pd.DataFrame, tests: pd.DataFrame, distances: pd.DataFrame, *, epsilon: float, means: Means
 ) -> str:
     """Return the questions, what raters, majorities and models reach, and which models stand beside people."""
-    said = list(_length_said(beside))
+    texts = list(_length_said(beside))
     if (~beside["corpus"].isin(list(means))).any():
-        said.insert(0, _verdict(tests, epsilon))
-    parts = [questions_of(beside, means=means), _people_said(beside), " ".join(said), *_distances_said(distances)]
+        texts.insert(0, _verdict(tests, epsilon))
+    parts = [questions_of(beside, means=means), _people_said(beside), " ".join(texts), *_distances_said(distances)]
     parts += _means_said(means)
     return "\n\n".join(part for part in parts if part)
 
 
 def _people_said(beside: pd.DataFrame) -> str:
     """Return what people and models reach: a sentence, or of several corpora an entry of a list each."""
-    said = []
+    texts = []
     for corpus, part in beside.groupby("corpus", sort=False):
         raters, people = (
             part[part["kind"] == "rater"],
-            {one["who"]: one for one in part[part["kind"] == "people"].to_dict("records")},
+            {entry["who"]: entry for entry in part[part["kind"] == "people"].to_dict("records")},
         )
         models = part[part["kind"] == "model"]
         if "all raters" in people:
             single, majority = people["all raters"], people["majority of raters"]
-            said.append(
+            texts.append(
                 f"on {corpus} (n = {single['n']:,}) individual raters are right in {_interval(single)}, their majority "
                 f"in {_interval(majority)}, models in {_ends(models['value'])}"
             )
         elif len(raters):
-            said.append(
+            texts.append(
                 f"on {corpus} a rater goes with the mean of the others at r = "
                 f"{number(raters['r_with_others'].mean())}, "
                 f"models at {_by_method(models, 'r_with_others')}"
             )
         elif MEANS in people:
             mean = people[MEANS]
-            said.append(
+            texts.append(
                 f"on {corpus} (n = {mean['n']:,}) people's mean ratings prefer the better side in {_interval(mean)}, "
                 f"models in {_by_method(models, 'value')}; with the mean ratings of single sentences models go at r = "
                 f"{_by_method(models, 'r_with_means')}"
             )
         else:
-            said.append(f"on {corpus} models go with people's mean ratings at r = {_by_method(models, 'r_with_means')}")
-    sentences = [f"{text[0].upper()}{text[1:]}." for text in said]
+            texts.append(
+                f"on {corpus} models go with people's mean ratings at r = {_by_method(models, 'r_with_means')}"
+            )
+    sentences = [f"{text[0].upper()}{text[1:]}." for text in texts]
     return sentences[0] if len(sentences) == 1 else "\n".join(f"- {sentence}" for sentence in sentences)
 
 
@@ -230,13 +232,13 @@ def text_of(
     """Return the text: questions and answer, agreement among raters, phenomena."""
     parts = [answer_of(beside, tests, distances, epsilon=epsilon, means=means)]
     for corpus, part in reliability.groupby("corpus", sort=False):
-        said = "; ".join(
+        text = "; ".join(
             f"{row['measure']} of {row['of']} {_interval(row)}"
             for row in part.to_dict("records")
             if not pd.isna(row["value"])
         )
-        if said:
-            parts.append(f"**{corpus}**: {said}.")
+        if text:
+            parts.append(f"**{corpus}**: {text}.")
         parts += [f"**{corpus}**: no ceiling of r: {row['reason']}." for row in _without(part)]
     by = tests[(tests["phenomenon"] != "") & tests["winning_rate"].notna()]
     if len(by):
@@ -255,8 +257,8 @@ def _without(reliability: pd.DataFrame) -> list[dict[Any, Any]]:
 
 
 def _test(tests: pd.DataFrame, corpus: object, model: str, method: str) -> pd.DataFrame:
-    mine = (tests["corpus"] == corpus) & (tests["model"] == model) & (tests["method"] == method)
-    return tests[mine & (tests["phenomenon"] == "")]
+    selected = (tests["corpus"] == corpus) & (tests["model"] == model) & (tests["method"] == method)
+    return tests[selected & (tests["phenomenon"] == "")]
 
 
 def _wins(test: pd.DataFrame) -> str:
@@ -341,31 +343,31 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
         for table in tables
         if table.corpus in context.mean_ratings and has_means(read := read_table(table).choices)
     ]
-    found = [] if of_means and not context.ratings else _judged(tables, ratings_given(context.ratings))
-    if not found and not of_means:
+    result = [] if of_means and not context.ratings else _judged(tables, ratings_given(context.ratings))
+    if not result and not of_means:
         raise BankError(
             f"the ratings are of none of the items of {', '.join(sorted({t.corpus for t in tables}))}; give ratings "
             "whose item_id are those of the tables (pairbank.load_ratings)"
         )
     first: dict[str, Judged] = {}
-    for one in found:
+    for one in result:
         first.setdefault(one.table.corpus, one)
     first_means: dict[str, ScoredTable] = {}
     for table in of_means:
         if table.corpus not in first:
             first_means.setdefault(table.corpus, table)
-    people = [row for one in first.values() for row in people_rows(one)]
+    people = [row for member in first.values() for row in people_rows(member)]
     people += [row for table in first_means.values() for row in mean_rows(table)]
-    models = [row for one in found for row in model_rows(one)]
+    models = [row for element in result for row in model_rows(element)]
     models += [row for table in of_means if table.corpus in first_means for row in model_mean_rows(table)]
     beside = pd.DataFrame([*people, *models])
-    tests = pd.DataFrame([row for one in found for row in alternative_rows(one, epsilon=epsilon)], columns=TEST)
+    tests = pd.DataFrame([row for value in result for row in alternative_rows(value, epsilon=epsilon)], columns=TEST)
     agreed = [
-        *(row for one in first.values() for row in reliability_rows(one)),
+        *(row for entry in first.values() for row in reliability_rows(entry)),
         *(row for t in first_means.values() for row in mean_reliability_rows(t)),
     ]
     reliability = pd.DataFrame(agreed, columns=RELIABILITY)
-    distances = pd.DataFrame([row for one in found for row in distance_rows(one)], columns=DISTANCE)
+    distances = pd.DataFrame([row for one in result for row in distance_rows(one)], columns=DISTANCE)
     means = {corpus: how_many_rated(table) for corpus, table in first_means.items()}
     shown = wider(beside)
     return Section(
@@ -397,7 +399,7 @@ RELIABILITY = ["corpus", "of", "measure", "value", "low", "high", "n", "n_rating
 
 
 def _judged(tables: Sequence[ScoredFrame], rated: pd.DataFrame) -> list[Judged]:
-    return [one for table in tables if (one := judged(read_table(table), rated)) is not None]
+    return [entry for table in tables if (entry := judged(read_table(table), rated)) is not None]
 
 
 def _figures(beside: pd.DataFrame) -> Iterator[Figure]:
@@ -416,16 +418,16 @@ def _figures(beside: pd.DataFrame) -> Iterator[Figure]:
             shown = shown.sort_values("value", ascending=False, kind="stable")
         name = shown["who"].where(shown["method"] == "", shown["who"] + ", " + shown["method"])
         shown = shown.assign(row=name).head(MOST_LINES * 2)
-        what = "accuracy" if chosen else "Pearson r with the other raters' mean"
+        description = "accuracy" if chosen else "Pearson r with the other raters' mean"
         yield Figure(
             name=file_name("raters", corpus),
             caption=(
-                f"Raters and models on {corpus}: {what} on the same items. Lines are 95% intervals (the wider)."
+                f"Raters and models on {corpus}: {description} on the same items. Lines are 95% intervals (the wider)."
                 if chosen
-                else f"Raters and models on {corpus}: {what} on the same items."
+                else f"Raters and models on {corpus}: {description} on the same items."
             ),
             draw=partial(
-                intervals, shown, rows="row", series="kind", x_label=what, title=str(corpus),
+                intervals, shown, rows="row", series="kind", x_label=description, title=str(corpus),
                 chance=0.5 if chosen else None,
             ),
         )  # fmt: skip

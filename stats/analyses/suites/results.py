@@ -44,7 +44,9 @@ class Total:
     def plus(self, other: Total, factor: float) -> Total:
         """Return this and another one, times a factor."""
         regions = dict.fromkeys((*self.factors, *other.factors))
-        factors = {one: self.factors.get(one, 0.0) + factor * other.factors.get(one, 0.0) for one in regions}
+        factors = {
+            region: self.factors.get(region, 0.0) + factor * other.factors.get(region, 0.0) for region in regions
+        }
         return Total(factors, self.constant + factor * other.constant)
 
     def bits(self, surprisal: Surprisal) -> FloatArray:
@@ -96,8 +98,8 @@ class Joined:
 
     def holds(self, surprisal: Surprisal) -> BoolArray:
         """Return for which items it holds."""
-        found = np.stack([part.holds(surprisal) for part in self.parts])
-        return np.asarray(found.all(axis=0) if self.sign == "&" else found.any(axis=0))
+        result = np.stack([part.holds(surprisal) for part in self.parts])
+        return np.asarray(result.all(axis=0) if self.sign == "&" else result.any(axis=0))
 
 
 Formula = Comparison | Joined
@@ -107,7 +109,7 @@ def comparisons_of(formula: Formula) -> tuple[Comparison, ...]:
     """Return all comparisons of a formula, in order."""
     if isinstance(formula, Comparison):
         return (formula,)
-    return tuple(one for part in formula.parts for one in comparisons_of(part))
+    return tuple(entry for part in formula.parts for entry in comparisons_of(part))
 
 
 def parsed(text: str) -> Formula:
@@ -123,10 +125,10 @@ def parsed(text: str) -> Formula:
     ([3.0], ('a', 'b', 'c', 'd'))
     """
     parser = _Parser(text)
-    found = parser.joined()
-    if parser.place < len(text.rstrip()) or isinstance(found, Total):
+    result = parser.joined()
+    if parser.place < len(text.rstrip()) or isinstance(result, Total):
         raise parser.problem("a comparison of surprisals")
-    return found
+    return result
 
 
 @dataclass(slots=True)
@@ -178,13 +180,13 @@ class _Parser:
         return Comparison(left, named, right, " ".join(self.text[start : self.place].split()))
 
     def total(self) -> Formula | Total:
-        found = self.one()
+        result = self.one()
         while sign := self.sign("+", "-"):
             other = self.one()
-            if not isinstance(found, Total) or not isinstance(other, Total):
+            if not isinstance(result, Total) or not isinstance(other, Total):
                 raise self.problem("surprisals to add, no comparisons")
-            found = found.plus(other, 1 if sign == "+" else -1)
-        return found
+            result = result.plus(other, 1 if sign == "+" else -1)
+        return result
 
     def one(self) -> Formula | Total:
         token = self.next()
@@ -246,8 +248,8 @@ class Suite:
     @property
     def predictions(self) -> tuple[Formula, ...]:
         """The formulas that say more than that two numbers are equal, which are controls."""
-        said = [one for one in self.formulas if any(part.sign != "=" for part in comparisons_of(one))]
-        return tuple(said or self.formulas)
+        texts = [formula for formula in self.formulas if any(part.sign != "=" for part in comparisons_of(formula))]
+        return tuple(texts or self.formulas)
 
 
 def suites_of(table: ScoredFrame) -> Iterator[Suite]:
@@ -286,16 +288,16 @@ def _bits(part: pd.DataFrame, items: tuple[int, ...]) -> dict[str, FloatArray]:
         raise BankError(
             f"{part['item_id'].iloc[0]}: sentences of its suite have {sorted(n_regions)} regions; expected one"
         )
-    found = {str(name): np.full((len(items), *n_regions), np.nan) for name in dict.fromkeys(part["condition"])}
+    results = {str(name): np.full((len(items), *n_regions), np.nan) for name in dict.fromkeys(part["condition"])}
     for item, condition, nats in zip(part["item_number"], part["condition"], part[COLUMNS.by_region], strict=True):
-        found[str(condition)][place[item]] = -np.asarray(nats, dtype=np.float64) / NATS_A_BIT
-    return found
+        results[str(condition)][place[item]] = -np.asarray(nats, dtype=np.float64) / NATS_A_BIT
+    return results
 
 
 def suite_row(suite: Suite) -> dict[str, Any]:
     """Return in how many items of a suite all its predictions hold."""
-    held = np.asarray(np.stack([one.holds(suite.surprisal) for one in suite.predictions]).all(axis=0))
-    known = _known(suite, [part for one in suite.predictions for part in comparisons_of(one)])
+    held = np.asarray(np.stack([prediction.holds(suite.surprisal) for prediction in suite.predictions]).all(axis=0))
+    known = _known(suite, [part for entry in suite.predictions for part in comparisons_of(entry)])
     estimate = share_of_items(held[known].astype(float))
     shares = [float(part.holds(suite.surprisal)[known].mean()) if known.any() else np.nan for part in _parts(suite)]
     return {
@@ -372,7 +374,7 @@ def kind_of(comparison: Comparison) -> str:
 
 
 def _parts(suite: Suite) -> list[Comparison]:
-    return [part for one in suite.predictions for part in comparisons_of(one)]
+    return [part for prediction in suite.predictions for part in comparisons_of(prediction)]
 
 
 def _known(suite: Suite, parts: list[Comparison]) -> BoolArray:

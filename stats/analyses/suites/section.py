@@ -66,13 +66,13 @@ def _twofold(comparisons: pd.DataFrame) -> str:
     part = comparisons[comparisons["kind"] == "difference of differences"]
     if not len(part):
         return "None of these suites compares differences with each other."
-    said = []
-    for model, own in part.groupby("model", sort=False):
-        above, below = int((own["low"] > 0).sum()), int((own["high"] < 0).sum())
-        said.append(f"{model} {above} as predicted and {below} the other way")
+    texts = []
+    for model, own_values in part.groupby("model", sort=False):
+        above, below = int((own_values["low"] > 0).sum()), int((own_values["high"] < 0).sum())
+        texts.append(f"{model} {above} as predicted and {below} the other way")
     n = part.groupby("model").size().max()
     return (
-        f"Differences of differences ({n}): intervals (95% each, over items) lie beyond 0 in: {'; '.join(said)}. "
+        f"Differences of differences ({n}): intervals (95% each, over items) lie beyond 0 in: {'; '.join(texts)}. "
         f"By chance, {number(n / 20)} per model are expected."
     )
 
@@ -189,10 +189,10 @@ def phenomena(by_suite: pd.DataFrame) -> pd.DataFrame:
 
 def item_rows(suite: Suite) -> Iterator[dict[str, object]]:
     """Yield each item of a suite, and whether its predictions hold."""
-    held = [one.holds(suite.surprisal) for one in suite.predictions]
+    held = [prediction.holds(suite.surprisal) for prediction in suite.predictions]
     for place, item in enumerate(suite.items):
-        own = [bool(one[place]) for one in held]
-        yield {"model": suite.model, "suite": suite.name, "item_number": item, "holds": all(own)}
+        own_values = [bool(entry[place]) for entry in held]
+        yield {"model": suite.model, "suite": suite.name, "item_number": item, "holds": all(own_values)}
 
 
 def _figures(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[Figure]:

@@ -47,7 +47,7 @@ class DistributionDistance:
 
 
 def distribution_distance(
-    things: IntArray,
+    units: IntArray,
     raters: IntArray,
     values: FloatArray,
     shares: FloatArray,
@@ -60,7 +60,7 @@ def distribution_distance(
     """Return how far a model's distributions are from those of people, and what that is held against.
 
     Args:
-        things: Number of what was rated, from 0, shape (ratings,).
+        units: Number of what was rated, from 0, shape (ratings,).
         raters: Number of the rater, same shape.
         values: The ratings, in points.
         shares: The model's share of each answer, shape (things, answers); NaN where it has none.
@@ -83,8 +83,8 @@ def distribution_distance(
             f"shares of shape {shares.shape} and {points.size} answers; expected ascending answers, a share each"
         )
     known = np.asarray(~np.isnan(shares).any(axis=1), dtype=np.bool_)
-    kept = known[things] & (np.bincount(things, minlength=len(shares))[things] > 1)
-    which, thing = np.unique(things[kept], return_inverse=True)
+    kept = known[units] & (np.bincount(units, minlength=len(shares))[units] > 1)
+    which, thing = np.unique(units[kept], return_inverse=True)
     _, rater = np.unique(raters[kept], return_inverse=True)
     n_raters = int(rater.max(initial=-1)) + 1
     if which.size < LEAST_THINGS or n_raters < LEAST_RATERS:
@@ -99,13 +99,15 @@ def distribution_distance(
     model = np.zeros((which.size, grid.size))
     model[:, np.searchsorted(grid, points)] = shares[which]
     model = np.cumsum(model / model.sum(axis=1, keepdims=True), axis=1)
-    own = None if paradigms is None else draws(paradigms[which], which.size)
+    own_values = None if paradigms is None else draws(paradigms[which], which.size)
     of_things = _distances(cells, model, np.ones(thing.size, dtype=np.bool_))
     group = rater % min(n_raters, MOST_GROUPS)
-    without = np.array([_distances(cells, model, group != one).mean(axis=0) for one in range(int(group.max()) + 1)])
+    without = np.array([_distances(cells, model, group != entry).mean(axis=0) for entry in range(int(group.max()) + 1)])
     names = ("model", "constant", "nearer")
-    found = {name: _estimate(of_things[:, nth], without[:, nth], own, level=level) for nth, name in enumerate(names)}
-    return DistributionDistance(**found, floor=_floor(cells, n_draws), n_raters=n_raters)
+    results = {
+        name: _estimate(of_things[:, nth], without[:, nth], own_values, level=level) for nth, name in enumerate(names)
+    }
+    return DistributionDistance(**results, floor=_floor(cells, n_draws), n_raters=n_raters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,13 +149,13 @@ def _estimate(values: FloatArray, without: FloatArray, codes: IntArray | None, *
     mean, raters = float(values.mean()), deleted(without)
     shifts = (values - mean) / math.sqrt(values.size * (values.size - 1))
     half = half_width(np.concatenate([shifts, raters]), level=level)
-    found = Estimate(value=mean, low=mean - half, high=mean + half, n=values.size, method=METHOD, level=level)
+    result = Estimate(value=mean, low=mean - half, high=mean + half, n=values.size, method=METHOD, level=level)
     if codes is None:
-        return found
+        return result
     n = int(codes.max()) + 1
     of_paradigms = np.bincount(codes, weights=values - mean) / values.size * math.sqrt(n / (n - 1))
     half = half_width(np.concatenate([of_paradigms, raters]), level=level, lost=1)
-    return with_paradigms(found, mean - half, mean + half, codes)
+    return with_paradigms(result, mean - half, mean + half, codes)
 
 
 def _floor(cells: _Cells, n_draws: int) -> float:
@@ -163,7 +165,7 @@ def _floor(cells: _Cells, n_draws: int) -> float:
     people with that of 1/n, and of a sample of k answers with that of 1/n + 1/k. With fewer than ten people each
     the root is too small for rare answers, and the floor up to a sixth too low (docs/validation.md).
     """
-    rng, found = np.random.default_rng(0), []
+    rng, result = np.random.default_rng(0), []
     n = np.bincount(cells.thing, minlength=cells.n)
     enough = n >= 4
     if not enough.any():
@@ -175,5 +177,5 @@ def _floor(cells: _Cells, n_draws: int) -> float:
         if not both.any():
             continue
         want = 1 / n[both] + (1 / n_draws if n_draws else 0.0)
-        found.append(float((cells.apart(a[both], b[both]) * np.sqrt(want / (1 / n_a[both] + 1 / n_b[both]))).mean()))
-    return float(np.mean(found)) if found else math.nan
+        result.append(float((cells.apart(a[both], b[both]) * np.sqrt(want / (1 / n_a[both] + 1 / n_b[both]))).mean()))
+    return float(np.mean(result)) if result else math.nan

@@ -95,7 +95,7 @@ def alternative_annotator(
 
 
 def alternative_annotator_of_ratings(  # the arrays of one test
-    things: IntArray,
+    units: IntArray,
     raters: IntArray,
     values: FloatArray,
     model: FloatArray,
@@ -109,7 +109,7 @@ def alternative_annotator_of_ratings(  # the arrays of one test
     two ratings of a thing in the same order. A model's scores must stand on the raters' scale, as z-scores do.
 
     Args:
-        things: Number of what was rated, from 0, shape (ratings,).
+        units: Number of what was rated, from 0, shape (ratings,).
         raters: Number of the rater, from 0, same shape.
         values: The ratings.
         model: The model's rating of each thing, shape (things,); NaN where it has none.
@@ -122,17 +122,17 @@ def alternative_annotator_of_ratings(  # the arrays of one test
     >>> alternative_annotator_of_ratings(things, raters, said, true).winning_rate
     1.0
     """
-    n_of = np.bincount(things)
-    kept = (n_of[things] > 1) & ~np.isnan(model[things])
-    thing, who, value = things[kept], raters[kept], values[kept]
-    rest = (np.bincount(things, weights=values)[thing] - value) / (n_of[thing] - 1)
+    n_of = np.bincount(units)
+    kept = (n_of[units] > 1) & ~np.isnan(model[units])
+    thing, who, value = units[kept], raters[kept], values[kept]
+    rest = (np.bincount(units, weights=values)[thing] - value) / (n_of[thing] - 1)
     gap = np.abs(model[thing] - rest) - np.abs(value - rest)
     left_out = []
     for rows in np.split(np.argsort(who, kind="stable"), np.cumsum(np.bincount(who))[:-1]):
         if rows.size >= LEAST_ITEMS:
-            own = None if paradigms is None else paradigms[thing[rows]]
+            own_values = None if paradigms is None else paradigms[thing[rows]]
             won, lost = (gap[rows] <= 0).astype(np.float64), (gap[rows] >= 0).astype(np.float64)
-            left_out.append(_LeftOut(model=won, rater=lost, paradigms=own))
+            left_out.append(_LeftOut(model=won, rater=lost, paradigms=own_values))
     return _test(left_out, epsilon=epsilon, n_items=np.unique(thing).size)
 
 
@@ -162,16 +162,16 @@ def _test(left_out: list[_LeftOut], *, epsilon: float, n_items: int) -> Alternat
                 f"expected {LEAST_RATERS}"
             ),
         )
-    lost = [one.rater - one.model - epsilon for one in left_out]
+    lost = [entry.rater - entry.model - epsilon for entry in left_out]
     beyond = [
-        nan if one.paradigms is None else _p_below_zero(values, one.paradigms)
-        for one, values in zip(left_out, lost, strict=True)
+        nan if member.paradigms is None else _p_below_zero(values, member.paradigms)
+        for member, values in zip(left_out, lost, strict=True)
     ]
     return AlternativeAnnotator(
         winning_rate=_rejected([_p_below_zero(values, None) for values in lost]),
         beyond_paradigms=_rejected(beyond),
-        advantage=float(np.mean([one.model.mean() for one in left_out])),
-        rater_advantage=float(np.mean([one.rater.mean() for one in left_out])),
+        advantage=float(np.mean([value.model.mean() for value in left_out])),
+        rater_advantage=float(np.mean([element.rater.mean() for element in left_out])),
         n_raters=len(left_out),
         n_items=n_items,
     )
@@ -182,9 +182,11 @@ def _wins(choices: FloatArray, model: FloatArray, rater: int) -> tuple[FloatArra
 
     Mean agreement with the others is (1 + own x mean of theirs) / 2, so that own x sum of theirs decides.
     """
-    mine = choices[:, rater]
-    others = np.rint(np.nansum(choices, axis=1) - mine)
-    return (model * others >= mine * others).astype(np.float64), (mine * others >= model * others).astype(np.float64)
+    selected = choices[:, rater]
+    others = np.rint(np.nansum(choices, axis=1) - selected)
+    return (model * others >= selected * others).astype(np.float64), (selected * others >= model * others).astype(
+        np.float64
+    )
 
 
 def _p_below_zero(values: FloatArray, clusters: IntArray | None) -> float:
@@ -208,7 +210,7 @@ def _p_below_zero(values: FloatArray, clusters: IntArray | None) -> float:
 
 def _rejected(p_values: list[float]) -> float:
     """Return the share of null hypotheses that Benjamini and Yekutieli's procedure rejects; NaN without p-values."""
-    p = np.sort([one for one in p_values if not math.isnan(one)])
+    p = np.sort([p_value for p_value in p_values if not math.isnan(p_value)])
     if not p.size:
         return math.nan
     harmonic = float((1 / np.arange(1, p.size + 1)).sum())
@@ -394,8 +396,8 @@ def ceiling_from_ratings(items: ArrayLike, raters: ArrayLike, ratings: ArrayLike
 def _components(values: FloatArray, item: IntArray, rater: IntArray) -> tuple[float, float, float]:
     """Return the variance of items, of raters and of the rest; without raters where no rater rated two items."""
     if np.bincount(rater).max() > 1:
-        found = component_variances(values, {"item": item, "rater": rater})
-        return float(found[0]), float(found[1]), float(found[2])
+        result = component_variances(values, {"item": item, "rater": rater})
+        return float(result[0]), float(result[1]), float(result[2])
     counts, means = np.bincount(item), np.bincount(item, weights=values) / np.bincount(item)
     within = float(((values - means[item]) ** 2).sum()) / (values.size - counts.size)
     between = float((counts * (means - values.mean()) ** 2).sum()) / (counts.size - 1)
@@ -434,8 +436,8 @@ def ceiling_from_spreads(
     0.875
     """
     names = ("human_delta", "sd_good", "n_good", "sd_bad", "n_bad")
-    given = (human_delta, sd_good, n_good, sd_bad, n_bad)
-    delta, *rest = (finite_vector(values, name=name) for name, values in zip(names, given, strict=True))
+    provided = (human_delta, sd_good, n_good, sd_bad, n_bad)
+    delta, *rest = (finite_vector(values, name=name) for name, values in zip(names, provided, strict=True))
     if any(vector.size != delta.size for vector in rest):
         raise BankError(f"{names} have {[delta.size, *(v.size for v in rest)]} values; expected as many of each")
     if delta.size < 3:

@@ -71,22 +71,22 @@ def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
     long = wide.reset_index(drop=True).melt(ignore_index=False, var_name="rater").reset_index(names="unit")
     # raters who differ by a constant leave nothing to divide by: F is infinite, and the correlation is 1 or near it
     with all_digits() as pingouin, np.errstate(divide="ignore", invalid="ignore"):
-        found = pingouin.intraclass_corr(long, targets="unit", raters="rater", ratings="value").set_index("Type")
+        result = pingouin.intraclass_corr(long, targets="unit", raters="rater", ratings="value").set_index("Type")
     without = single_rater_without_each(wide.to_numpy())
-    made = {}
+    created = {}
     for name, kind in ICC_TYPES.items():
-        value, single = float(found["ICC"][kind]), name.replace("mean", "single")
+        value, single = float(result["ICC"][kind]), name.replace("mean", "single")
         if not np.isfinite(value):
-            made[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
+            created[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
             continue
-        of_one = float(found["ICC"][ICC_TYPES[single]])
+        of_one = float(result["ICC"][ICC_TYPES[single]])
         ends = single_rater_interval(of_one, without[single], n_raters=k, level=0.95)
         if isinstance(ends, str):
-            made[name] = without_interval(value, ends, n=n, method=ICC)
+            created[name] = without_interval(value, ends, n=n, method=ICC)
             continue
         low, high = ends if name == single else (k * x / (1 + (k - 1) * x) for x in ends)  # Spearman-Brown
-        made[name] = Estimate(value=value, low=low, high=high, n=n, method=ICC)
-    return made
+        created[name] = Estimate(value=value, low=low, high=high, n=n, method=ICC)
+    return created
 
 
 def single_rater_without_each(ratings: FloatArray) -> dict[str, FloatArray]:
@@ -101,13 +101,13 @@ def single_rater_without_each(ratings: FloatArray) -> dict[str, FloatArray]:
     all_squares = (ratings**2).sum() - (ratings**2).sum(axis=1) - level
     between = ((of_thing**2).sum() - of_thing**2) / k - level
     raters = (of_rater**2).sum(axis=1) / n - level
-    things, rater = between / (n - 1), raters / (k - 1)
+    units, rater = between / (n - 1), raters / (k - 1)
     rest, within = (all_squares - between - raters) / ((n - 1) * (k - 1)), (all_squares - between) / (n * (k - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         return {
-            "agreement_single": (things - rest) / (things + (k - 1) * rest + k * (rater - rest) / n),
-            "consistency_single": (things - rest) / (things + (k - 1) * rest),
-            "any_raters_single": (things - within) / (things + (k - 1) * within),
+            "agreement_single": (units - rest) / (units + (k - 1) * rest + k * (rater - rest) / n),
+            "consistency_single": (units - rest) / (units + (k - 1) * rest),
+            "any_raters_single": (units - within) / (units + (k - 1) * within),
         }
 
 
@@ -176,8 +176,8 @@ def alpha_of_counts(counts: FloatArray, values: FloatArray, *, scale: Level, lev
     if not n:
         return undefined("nothing was rated twice", **report)
     kinds, kind, copies = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
-    own = np.stack([_together(one) for one in kinds])
-    together = np.einsum("i,ijk->jk", copies, own)
+    own_values = np.stack([_together(entry) for entry in kinds])
+    together = np.einsum("i,ijk->jk", copies, own_values)
     value = _alpha(together, values, scale)
     if math.isnan(value):
         return undefined("every rating is the same", **report)
@@ -190,7 +190,7 @@ def alpha_of_counts(counts: FloatArray, values: FloatArray, *, scale: Level, lev
             f"needs {LEAST_APART}"
         )
         return without_interval(value, reason, **report)
-    without = np.array([_alpha(together - one, values, scale) for one in own])[kind.ravel()]
+    without = np.array([_alpha(together - member, values, scale) for member in own_values])[kind.ravel()]
     ends = single_rater_interval(value, without, n_raters=float(counts.sum(axis=1).mean()), level=level)
     if isinstance(ends, str):
         return without_interval(value, ends, **report)
@@ -260,7 +260,7 @@ class RaterAccuracy:
     @property
     def spread(self) -> tuple[float, float, float, float]:
         """Mean over raters, standard deviation (n - 1), lowest and highest."""
-        values = np.array([one.value for one in self.each if one.is_defined])
+        values = np.array([entry.value for entry in self.each if entry.is_defined])
         sd = float(values.std(ddof=1)) if values.size > 1 else math.nan
         return float(values.mean()), sd, float(values.min()), float(values.max())
 
@@ -286,7 +286,10 @@ def rater_accuracy(choices: FloatArray, *, paradigms: IntArray | None = None) ->
     known = ~np.isnan(choices)
     return RaterAccuracy(
         single=share_of_trials(credit[items, raters], items, clusters=of[items]),
-        each=tuple(share_of_items(own[seen], clusters=of[seen]) for own, seen in zip(credit.T, known.T, strict=True)),
+        each=tuple(
+            share_of_items(own_values[seen], clusters=of[seen])
+            for own_values, seen in zip(credit.T, known.T, strict=True)
+        ),
         majority=share_of_items((1 + np.sign(np.nansum(choices, axis=1))) / 2, clusters=of),
         majority_of_others=share_of_items(_of_others(choices), clusters=of[known.sum(axis=1) > 1]),
     )
@@ -329,11 +332,11 @@ class WithOthers:
     """Things of each."""
 
 
-def with_others(things: IntArray, raters: IntArray, values: FloatArray, model: FloatArray | None = None) -> WithOthers:
+def with_others(units: IntArray, raters: IntArray, values: FloatArray, model: FloatArray | None = None) -> WithOthers:
     """Return correlations of raters, and of a model, with the mean of all raters but one.
 
     Args:
-        things: Number of what was rated, from 0, shape (ratings,).
+        units: Number of what was rated, from 0, shape (ratings,).
         raters: Number of the rater, from 0, same shape.
         values: The ratings.
         model: The model's score of each thing, shape (things,); NaN where it has none.
@@ -343,10 +346,10 @@ def with_others(things: IntArray, raters: IntArray, values: FloatArray, model: F
     >>> found.rater.round(6).tolist(), found.model.round(6).tolist()
     ([1.0, 1.0, 1.0], [-1.0, -1.0, -1.0])
     """
-    n_of = np.bincount(things)
-    rest = (np.bincount(things, weights=values)[things] - values) / np.maximum(n_of[things] - 1, 1)
-    kept = n_of[things] > 1
-    theirs = np.full(values.shape, np.nan) if model is None else model[things]
+    n_of = np.bincount(units)
+    rest = (np.bincount(units, weights=values)[units] - values) / np.maximum(n_of[units] - 1, 1)
+    kept = n_of[units] > 1
+    theirs = np.full(values.shape, np.nan) if model is None else model[units]
     if model is not None:
         kept &= ~np.isnan(theirs)
     n_raters = int(raters.max()) + 1
@@ -371,6 +374,6 @@ def _r_by(who: IntArray, x: FloatArray, y: FloatArray, n_groups: int) -> FloatAr
 
     a, b = centred(x), centred(y)
     below = summed(a * a) * summed(b * b)
-    found = np.full(n_groups, np.nan)
-    np.divide(summed(a * b), np.sqrt(below), out=found, where=(below > 1e-18) & (n >= LEAST_TOGETHER))
-    return found
+    result = np.full(n_groups, np.nan)
+    np.divide(summed(a * b), np.sqrt(below), out=result, where=(below > 1e-18) & (n >= LEAST_TOGETHER))
+    return result

@@ -55,7 +55,7 @@ def say_report(made: Report) -> None:
     from pairbank.stats.report.page import in_words
     from pairbank.stats.report.wide_tables import headline
 
-    sections = [{"id": one.id, "title": one.title, "text": one.text} for one in made.sections]
+    sections = [{"id": entry.id, "title": entry.title, "text": entry.text} for entry in made.sections]
     answer(results=headline(made.summary), sections=sections, warnings=[*made.warnings, *made.cautions, *made.unasked])
     answer(said=made.overview.answer)
     if not len(made.accuracy):
@@ -65,8 +65,8 @@ def say_report(made: Report) -> None:
         _say_groups(made)
     for section in made.sections:
         if not output().as_json:
-            found = section.answer or section.text.partition("\n\n")[0]
-            text = found if not is_single else section.text if found in section.text else f"{found}\n{section.text}"
+            result = section.answer or section.text.partition("\n\n")[0]
+            text = result if not is_single else section.text if result in section.text else f"{result}\n{section.text}"
             say(f"\n{section.title}: {in_words(text, made.labels)}")
     if not output().as_json:
         _say_answer(made)
@@ -113,7 +113,7 @@ def _fitted(text: str) -> list[str]:
     console = Console()
     if not console.is_terminal:
         return [text]
-    whole = re.sub(r"\[[^\]]*\]", lambda found: found[0].replace(" ", _NO_BREAK), text)
+    whole = re.sub(r"\[[^\]]*\]", lambda result: result[0].replace(" ", _NO_BREAK), text)
     return [line.replace(_NO_BREAK, " ") for line in folded(whole, console.width, hanging="")]
 
 
@@ -137,14 +137,14 @@ def say_next_steps(folder: Path) -> None:
     """Print how to open a bank."""
     import pyarrow.parquet as pq
 
-    found = sorted(folder.glob("scores/*/*.parquet"))
-    answer(bank=folder, scores=found)
-    if not found:
+    results = sorted(folder.glob("scores/*/*.parquet"))
+    answer(bank=folder, scores=results)
+    if not results:
         return
-    path, place = found[0], shlex.quote(str(folder))
+    path, place = results[0], shlex.quote(str(folder))
     load = f"load_dataset({str(folder)!r}, {path.parent.name + '_scored'!r}, split={path.stem!r})"
-    corpora = {one.parent.name: pq.ParquetFile(one).metadata.num_rows for one in found}
-    models = sorted({one.stem for one in found})
+    corpora = {entry.parent.name: pq.ParquetFile(entry).metadata.num_rows for entry in results}
+    models = sorted({member.stem for member in results})
     items = ", ".join(f"{n:,} items of {name}" for name, n in corpora.items())
     say(f"\n{folder}: {items}, scored by {_some(models)}.")
     hint("Try next:")
@@ -196,10 +196,10 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
         def bar(task_name: str, model: str) -> Progress:
             is_scoring = task_name.startswith("scoring")
             meter = Meter(stats=work.get(model)) if is_scoring else Meter(unit="")
-            what = spelt_out(f"{task_name} with {model}")
+            description = spelt_out(f"{task_name} with {model}")
             if not console.is_terminal:
-                return Lines(what=what, meter=meter).tell
-            task = shown.add_task(what, total=None, rates="")
+                return Lines(what=description, meter=meter).tell
+            task = shown.add_task(description, total=None, rates="")
 
             def tell(n_done: float, n_total: int) -> None:
                 shown.update(task, completed=n_done, total=n_total, rates=meter.told(n_done, n_total))
@@ -253,12 +253,12 @@ def fresh_stats(scorer: Scorer) -> ScoringStats | None:
 def worker_rates(stats: ScoringStats | None) -> list[str]:
     """Return a line a worker: "worker 1 (node-3, process 1234): 12 units, 310 tokens/s"; none of one process."""
     lines = []
-    for n_th, one in (stats.workers if stats else {}).items():
-        if one.n_computed_tokens and one.seconds:
-            how_fast = f", {number(one.n_computed_tokens / one.seconds, digits=0)} tokens/s"
+    for n_th, entry in (stats.workers if stats else {}).items():
+        if entry.n_computed_tokens and entry.seconds:
+            how_fast = f", {number(entry.n_computed_tokens / entry.seconds, digits=0)} tokens/s"
         else:  # of a model that does not count
-            how_fast = f", {number(one.seconds / one.n_units, digits=1)} s a unit" if one.n_units else ""
-        lines.append(f"worker {n_th} ({one.where}): {round(one.n_units, 1):,g} units{how_fast}")
+            how_fast = f", {number(entry.seconds / entry.n_units, digits=1)} s a unit" if entry.n_units else ""
+        lines.append(f"worker {n_th} ({entry.where}): {round(entry.n_units, 1):,g} units{how_fast}")
     return lines
 
 

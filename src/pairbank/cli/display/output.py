@@ -50,9 +50,9 @@ def output() -> Output:
 
 def say(text: str) -> None:
     """Print a line of the result; what it quotes of others gives the terminal no orders."""
-    asked = output()
-    if not (asked.as_json and asked.quiet):
-        typer.echo(spelt_out(text), err=asked.as_json)
+    requested = output()
+    if not (requested.as_json and requested.quiet):
+        typer.echo(spelt_out(text), err=requested.as_json)
 
 
 def note(text: str) -> None:
@@ -74,10 +74,10 @@ def hint(text: str) -> None:
 
 def answer(**values: object) -> None:
     """Put values into the document that --json prints; lists of one name are joined."""
-    found = output().found
+    result = output().found
     for name, value in values.items():
-        known, new = found.get(name), plain(value)
-        found[name] = [*known, *new] if isinstance(known, list) and isinstance(new, list) else new
+        known, new = result.get(name), plain(value)
+        result[name] = [*known, *new] if isinstance(known, list) and isinstance(new, list) else new
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any value to JSON's
@@ -90,21 +90,21 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any value to JSON's
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         value = value.to_dict("records")
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+        value = {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
     elif hasattr(value, "tolist"):
         value = value.tolist()
     if (isinstance(value, float) and not math.isfinite(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(element) for key, element in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one) for one in value]
+        return [plain(member) for member in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def takes_output_options(command: Callable[..., None], *, as_json: bool = True) -> Callable[..., None]:
     """Give a command --quiet and, unless it has no results to print, --json."""
-    own = inspect.signature(command, eval_str=True)
+    own_values = inspect.signature(command, eval_str=True)
     more = [_flag("quiet", "--quiet", "-q", help_text="Print only results, warnings and errors.")]
     if as_json:
         more.append(_flag("as_json", "--json", help_text="Print the results as one JSON document."))
@@ -112,8 +112,8 @@ def takes_output_options(command: Callable[..., None], *, as_json: bool = True) 
     @functools.wraps(command)
     def run(*arguments: Any, **given: Any) -> None:  # noqa: ANN401 - what typer parsed
         given.pop("help_all", None)
-        asked = Output(quiet=given.pop("quiet"), as_json=given.pop("as_json", False))
-        with _giving(asked):
+        requested = Output(quiet=given.pop("quiet"), as_json=given.pop("as_json", False))
+        with _giving(requested):
             try:
                 command(*arguments, **given)
             except KeyboardInterrupt:
@@ -121,11 +121,14 @@ def takes_output_options(command: Callable[..., None], *, as_json: bool = True) 
                     warn("\nstopped; what was scored is stored, and the same command goes on from there")
                 raise
 
-    with_plain_words([*own.parameters.values(), *more])
-    keyword = [_as_written(one).replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    with_plain_words([*own_values.parameters.values(), *more])
+    keyword = [
+        _as_written(parameter).replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in own_values.parameters.values()
+    ]
     more += help_all(keyword)
-    run.__signature__ = own.replace(parameters=[*keyword, *more])  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in (*keyword, *more)} | {"return": None}
+    run.__signature__ = own_values.replace(parameters=[*keyword, *more])  # type: ignore[attr-defined]
+    run.__annotations__ = {entry.name: entry.annotation for entry in (*keyword, *more)} | {"return": None}
     del run.__wrapped__
     return run
 
@@ -137,9 +140,9 @@ def _as_written(parameter: inspect.Parameter) -> inspect.Parameter:
     kind, info, *more = get_args(parameter.annotation)
     if not getattr(info, "help", None):
         return parameter
-    own = copy.copy(info)
-    own.help = re.sub(r"\[(?=[a-z#/@])", r"\\[", info.help)
-    return parameter.replace(annotation=Annotated[kind, own, *more])
+    own_values = copy.copy(info)
+    own_values.help = re.sub(r"\[(?=[a-z#/@])", r"\\[", info.help)
+    return parameter.replace(annotation=Annotated[kind, own_values, *more])
 
 
 def _flag(name: str, *declared: str, help_text: str) -> inspect.Parameter:
@@ -191,22 +194,24 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
         """Print the help, without the folded panels unless all options are asked for."""
-        folded = [] if ctx.meta.get(ALL) else [one for one in self.params if _panel(one) in FOLDED]
-        for one in folded:
-            one.hidden = True  # type: ignore[attr-defined]
+        folded = [] if ctx.meta.get(ALL) else [param for param in self.params if _panel(param) in FOLDED]
+        for member in folded:
+            member.hidden = True  # type: ignore[attr-defined]
         try:
             super().format_help(ctx, formatter)
         finally:
-            for one in folded:
-                one.hidden = False  # type: ignore[attr-defined]
+            for member in folded:
+                member.hidden = False  # type: ignore[attr-defined]
         if folded:
-            panels = ", ".join(dict.fromkeys(str(_panel(one)).lower() for one in folded))
+            panels = ", ".join(dict.fromkeys(str(_panel(entry)).lower() for entry in folded))
             typer.echo(f" More options ({panels}): {ctx.command_path} --help-all\n")
 
 
 def help_all(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
     """Return the option `--help-all` for a command with options in folded panels, else nothing."""
-    infos = [info for one in parameters for info in get_args(one.annotation)[1:] if isinstance(info, OptionInfo)]
+    infos = [
+        info for parameter in parameters for info in get_args(parameter.annotation)[1:] if isinstance(info, OptionInfo)
+    ]
     if not any(info.rich_help_panel in FOLDED for info in infos):
         return []
     option = typer.Option(
@@ -261,5 +266,5 @@ def _one_of(kind: object) -> object:
     (True, True)
     """
     if get_origin(kind) in (types.UnionType, Union):
-        kind = next(one for one in get_args(kind) if one is not type(None))
+        kind = next(get_arg for get_arg in get_args(kind) if get_arg is not type(None))
     return _one_of(get_args(kind)[0]) if get_origin(kind) is list else kind

@@ -147,19 +147,19 @@ class _Grid:
         places = range(len(self.header))
         alike = [i for i in places if len(self.rows) > 1 and len(set(self.column(i))) == 1]
         constant = [i for i in alike if "[" not in self.rows[0][i]]  # estimates that happen to be equal stay
-        said = [f"{self.header[i]}: {self.rows[0][i]}".replace("\n", " ") for i in constant]
+        texts = [f"{self.header[i]}: {self.rows[0][i]}".replace("\n", " ") for i in constant]
         kept = [i for i in places if i not in constant]
-        return (self.keeping(kept), said) if kept else (self, [])
+        return (self.keeping(kept), texts) if kept else (self, [])
 
     def widths(self, width: int) -> list[int]:
         """Return the columns' widths: the least ones, and what is left to those that need little more first."""
-        found, naturals = self.leasts(), self.naturals()
-        left = width - self.gap * (len(found) - 1) - sum(found)
-        for n_waiting, i in enumerate(sorted(range(len(found)), key=lambda i: naturals[i] - found[i])):
-            more = min(naturals[i] - found[i], left // (len(found) - n_waiting))
-            found[i] += more
+        result, naturals = self.leasts(), self.naturals()
+        left = width - self.gap * (len(result) - 1) - sum(result)
+        for n_waiting, i in enumerate(sorted(range(len(result)), key=lambda i: naturals[i] - result[i])):
+            more = min(naturals[i] - result[i], left // (len(result) - n_waiting))
+            result[i] += more
             left -= more
-        return found
+        return result
 
     def drawn(self, width: int) -> Any:  # noqa: ANN401 - rich's table
         return self._table(self.rows, self.widths(width))
@@ -167,12 +167,12 @@ class _Grid:
     def drawn_under(self, name: str, heads: Sequence[str], width: int) -> list[Any]:
         """Return the table in parts, one under each head, which stood in a column of this name."""
         widths = self.widths(width)
-        places = {head: [i for i, one in enumerate(heads) if one == head] for head in heads}
-        found: list[Any] = [self._table((), widths)]
-        for head, own in places.items():
-            found += folded(f"{name}: {head}", width)
-            found.append(self._table([self.rows[i] for i in own], widths, has_header=False))
-        return found
+        places = {head: [i for i, entry in enumerate(heads) if entry == head] for head in heads}
+        results: list[Any] = [self._table((), widths)]
+        for head, own_values in places.items():
+            results += folded(f"{name}: {head}", width)
+            results.append(self._table([self.rows[i] for i in own_values], widths, has_header=False))
+        return results
 
     def _table(self, rows: Sequence[Sequence[str]], widths: Sequence[int], *, has_header: bool = True) -> Any:  # noqa: ANN401
         from rich.table import Table
@@ -199,12 +199,12 @@ class _Grid:
 
     def blocks(self, width: int) -> list[str]:
         """Return the rows, one after the other: a line a cell that holds something, folded where it is too long."""
-        found: list[str] = []
+        results: list[str] = []
         for row in self.rows:
             for place, (name, cell) in enumerate(zip(self.header, row, strict=True)):
                 if cell:
-                    found += folded(f"{name}: {cell}".replace("\n", " "), width, indent="" if place == 0 else "  ")
-        return found
+                    results += folded(f"{name}: {cell}".replace("\n", " "), width, indent="" if place == 0 else "  ")
+        return results
 
 
 def folded(text: str, width: int, *, indent: str = "", hanging: str = "    ") -> list[str]:
@@ -281,13 +281,13 @@ def say_wrong(tables: Sequence[Scored], n: int | None, method: str | None) -> No
         if method is not None:
             raise typer.BadParameter("--wrong-by says by which method: say how many too, as in --wrong 10")
         return
-    found = [missed(table, n, method) for table in tables]
-    answer(wrong=found)
+    results = [missed(table, n, method) for table in tables]
+    answer(wrong=results)
     if output().as_json:
         return
     width = _width()
-    for one in found:
-        for line in wrong_lines(one, width=width):
+    for entry in results:
+        for line in wrong_lines(entry, width=width):
             say(line)
 
 
@@ -300,7 +300,7 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
         method: which difference; None takes the first method that has one.
     """
     layouts = [MethodLayout.from_dict(layout) for layout in table.layouts]
-    names = [one.method for one in layouts if one.columns.delta in table.dataset.column_names]
+    names = [entry.method for entry in layouts if entry.columns.delta in table.dataset.column_names]
     if method is not None and method not in names:
         raise typer.BadParameter(f"--wrong-by {method!r}: {table.corpus} has {', '.join(names) or 'no differences'}")
     if not names:
@@ -309,14 +309,14 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
     column: pa.ChunkedArray = table.dataset.with_format("arrow")[:][ScoreColumns(chosen).delta]
     deltas: FloatArray = column.to_numpy(zero_copy_only=False).astype(np.float64)
     order = [int(i) for i in np.argsort(deltas, kind="stable") if deltas[i] < 0][:n]
-    share, pooled = _by_place(table, next(one for one in layouts if one.method == chosen))
+    share, pooled = _by_place(table, next(member for member in layouts if member.method == chosen))
     columns = [name for name in _COLUMNS if name in table.dataset.column_names]
     rows: list[dict[str, Any]] = table.dataset.select_columns(columns).select(order).to_list()
     return Missed(
         model=table.model,
         corpus=table.corpus,
         method=chosen,
-        unit=next(one.unit_in_words for one in layouts if one.method == chosen),
+        unit=next(value.unit_in_words for value in layouts if value.method == chosen),
         n_wrong=int((deltas < 0).sum()),
         n_tied=int((deltas == 0).sum()),
         n_scored=int((~np.isnan(deltas)).sum()),
@@ -334,10 +334,10 @@ def _by_place(table: Scored, layout: MethodLayout) -> tuple[float, float]:
     name = layout.columns.logprobs
     if not (layout.has_logprobs and shows_both(layout) and name in table.dataset.column_names):
         return math.nan, math.nan
-    told = table.dataset.select_columns([name]).with_format("arrow")[:][name].drop_null().to_pylist()
-    if not told:
+    reported = table.dataset.select_columns([name]).with_format("arrow")[:][name].drop_null().to_pylist()
+    if not reported:
         return math.nan, math.nan
-    logprobs = layout.reshape([[math.nan if x is None else x for x in row] for row in told])
+    logprobs = layout.reshape([[math.nan if x is None else x for x in row] for row in reported])
     share = position_bias(logprobs, layout).value
     return (share, accuracy_pooled(logprobs, layout).value) if is_one_place(share) else (math.nan, math.nan)
 
@@ -360,8 +360,8 @@ def wrong_lines(found: Missed, *, width: int) -> Iterator[str]:
             width,
         )
     for item in found.items:
-        what = dict.fromkeys(str(item[name]) for name in ("item_id", "phenomenon", "paradigm") if item.get(name))
-        yield from folded(f"{number(item['delta']):>8}  {'  '.join(what)}", width, hanging=" " * 10)
+        description = dict.fromkeys(str(item[name]) for name in ("item_id", "phenomenon", "paradigm") if item.get(name))
+        yield from folded(f"{number(item['delta']):>8}  {'  '.join(description)}", width, hanging=" " * 10)
         for side in ("good", "bad"):
             text = " | ".join(str(item[k]) for k in (f"context_{side}", f"target_{side}") if item.get(k))
             if text:
