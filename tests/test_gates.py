@@ -75,3 +75,24 @@ def test_no_number_of_a_report_or_card_is_written_as_minus_zero() -> None:
 def _is_decimal_without_z(node: ast.FormattedValue) -> bool:
     spec = ast.unparse(node.format_spec) if node.format_spec else ""
     return bool(re.search(r"\.\d+f", spec)) and "z" not in spec
+
+
+STAGES = ("builders", "scoring", "stats", "cards")
+
+
+def test_the_names_that_one_stage_uses_of_another_stay_few() -> None:
+    """These are the interfaces that a change has to keep; all other names belong to one stage."""
+    shared, n_modules = set(), 0
+    folders = [*((stage, ROOT / stage) for stage in STAGES), ("", ROOT / "src" / "pairbank")]
+    for stage, folder in folders:
+        for path in folder.rglob("*.py"):
+            if not stage and path.relative_to(folder).parts[0] in STAGES:
+                continue
+            n_modules += 1
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pairbank."):
+                    home = str(node.module).split(".")[1]
+                    if home in STAGES and home != stage:
+                        shared |= {(node.module, alias.name) for alias in node.names}
+    assert 200 < len(shared) <= 600
+    assert 200 < n_modules <= 400
