@@ -11,6 +11,7 @@ from pairbank.builders.corpora.comps import COMPS
 from pairbank.builders.corpora.continuations import NEWS_2024, NONSENSE, RANDOMSEQ, WIKIPEDIA
 from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.corpus_map import corpus_map
+from pairbank.builders.corpora.dgl import DGL
 from pairbank.builders.corpora.dtfit import DTFIT
 from pairbank.builders.corpora.ewok import EWOK
 from pairbank.builders.corpora.hll import HLL
@@ -87,6 +88,7 @@ OURS: Mapping[str, Corpus] = {
         NOCOLA,
         *(corpus_map(name).corpus() for name in SENTENCE_MAPS),
         MEGA_ACCEPTABILITY,
+        DGL,
     )
 }
 
