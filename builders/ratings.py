@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 FORCED_CHOICE = "forced-choice"
 """Scale: whether the better side was chosen."""
+BINARY = "binary"
+"""Scale: 1 = accepts, 0 = not."""
+SHARE_THAT_ACCEPTS = "share that accepts"
+"""Scale: the share of a rater's repeated yes/no answers that accept the sentence."""
 
 
 Side = Literal["good", "bad"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
-from pairbank.builders.ratings import Rated, Raters, Rating, judged
+from pairbank.builders.ratings import BINARY, Rated, Raters, Rating, judged
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.builders.sources.table_format import TableFormat, table_rows_of
 from pairbank.errors import CorpusError
@@ -19,7 +19,6 @@ from pairbank.errors import CorpusError
 PLAYERS = "ItaCoLA_dataset_non-expertannotations.tsv"
 PHENOMENA = "ItaCoLA_dataset_phenomenon.tsv"
 NOT_PHENOMENA = ("UniqueIndexID", "Source", "Acceptability", "Sentence")
-SCALE = "binary"
 PLAIN = TableFormat(quotes=False)
 Row = Mapping[str, str]
 
@@ -54,7 +53,7 @@ def _ratings(item_id: str, row: Row, raters: list[int]) -> Iterator[Rating]:
         raise CorpusError(f"{item_id}: {len(values)} judgments of {len(raters)} players; get {PLAYERS} again")
     for rater, value in zip(raters, values, strict=True):
         where = f"{PLAYERS}, {item_id}"
-        yield Rating(item_id=item_id, side="good", rater=rater, value=rating_value(value, where), scale=SCALE)
+        yield Rating(item_id=item_id, side="good", rater=rater, value=rating_value(value, where), scale=BINARY)
 
 
 def _by_id(file: LocatedFile, column: str) -> dict[str, Row]:

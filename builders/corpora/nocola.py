@@ -1,7 +1,9 @@
-"""NoCoLA: 28,672 sentences by learners of Norwegian, each acceptable or with one error. Jentoft & Samuel 2023.
+"""NoCoLA: sentences by learners of Norwegian, each acceptable or with one error, or in pairs. Jentoft & Samuel 2023.
 
-In: two text files, first the sentences with an error (a tab and the code of the error behind each) under the heading
-`Ungrammatical:`, then their corrections under `Grammatical:`. Out: one item a sentence, its label in `label`.
+In: of `nocola` two text files, first the sentences with an error (a tab and the code of the error behind each) under
+the heading `Ungrammatical:`, then their corrections under `Grammatical:`; of `nocola-zero` one, as the authors' script
+reads it: the sentence with an error, its correction, the code. Out: one item a sentence, its label in `label`; or one
+item a pair, its phenomenon the kind of error that the script counts.
 """
 
 from __future__ import annotations
@@ -54,4 +56,50 @@ def _sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
         )
 
 
+KINDS = {
+    "inflection": ("F", "INFL"),
+    "word choice": ("W", "FL"),
+    "spelling": ("ORT",),
+    "missing": ("M",),
+    "superfluous": ("R",),
+    "punctuation": ("PUNC", "PUNCM", "PUNCR"),
+    "order": ("O",),
+    "case": ("CAP",),
+    "compounding": ("PART", "SPL"),
+    "derivation": ("DER",),
+}
+"""Kind of error, as the authors' script names it -> its codes."""
+_KIND_OF = {code: kind for kind, codes in KINDS.items() for code in codes}
+
+
+def pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001
+    """Yield the pairs in their order; blank lines and comments (`#`) are no pairs."""
+    (file,) = files.values()
+    n_items = 0
+    for number, line in enumerate(decode(file.path.read_bytes(), str(file.path)).split("\n"), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = line.strip().split("\t")
+        if len(cells) != 3 or not all(cells):
+            raise CorpusError(
+                f"{file.path}, row {number}: {line[:60]!r}, expected a sentence with an error, its correction and the "
+                "code of the error, with tabs between them; get the file again"
+            )
+        bad, good, code = cells
+        n_items += 1
+        yield Item(
+            item_id=f"nocola-zero/all/{n_items}",
+            corpus="nocola-zero",
+            subset="all",
+            language="nb",
+            task="sentence_pair",
+            target_good=good,
+            context_bad="",
+            target_bad=bad,
+            phenomenon=_KIND_OF.get(code, code),
+            paradigm=code,
+        )
+
+
 NOCOLA = declared("nocola", rows)
+NOCOLA_ZERO = declared("nocola-zero", pairs)

@@ -11,6 +11,7 @@ from pairbank.builders.corpora.comps import COMPS
 from pairbank.builders.corpora.continuations import NEWS_2024, NONSENSE, RANDOMSEQ, WIKIPEDIA
 from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.corpus_map import corpus_map
+from pairbank.builders.corpora.dgl import DGL
 from pairbank.builders.corpora.dtfit import DTFIT
 from pairbank.builders.corpora.ewok import EWOK
 from pairbank.builders.corpora.hll import HLL
@@ -21,13 +22,14 @@ from pairbank.builders.corpora.li import LI
 from pairbank.builders.corpora.li_adger import LI_ADGER
 from pairbank.builders.corpora.mega_acceptability import MEGA_ACCEPTABILITY
 from pairbank.builders.corpora.news_2023 import NEWS_2023
-from pairbank.builders.corpora.nocola import NOCOLA
+from pairbank.builders.corpora.nocola import NOCOLA, NOCOLA_ZERO
 from pairbank.builders.corpora.p18 import P18
 from pairbank.builders.corpora.scamp import SCAMP
 from pairbank.builders.corpora.sling import SLING
 from pairbank.builders.corpora.social_relations import SOCIAL_RELATIONS
 from pairbank.builders.corpora.starter import STARTER
 from pairbank.builders.corpora.syntaxgym import SYNTAXGYM
+from pairbank.builders.corpora.syntaxgym_mandarin import SYNTAXGYM_MANDARIN
 from pairbank.builders.corpora.syntaxgym_suites import SYNTAXGYM_SUITES
 from pairbank.builders.corpora.turblimp import TURBLIMP
 from pairbank.builders.corpora.xcomps import XCOMPS
@@ -80,13 +82,16 @@ OURS: Mapping[str, Corpus] = {
         NONSENSE,
         RANDOMSEQ,
         SYNTAXGYM_SUITES,
+        SYNTAXGYM_MANDARIN,
         TURBLIMP,
         *(corpus_map(name).corpus() for name in PAIR_MAPS),
         KAUF_2024,
         ITACOLA,
         NOCOLA,
+        NOCOLA_ZERO,
         *(corpus_map(name).corpus() for name in SENTENCE_MAPS),
         MEGA_ACCEPTABILITY,
+        DGL,
     )
 }
 

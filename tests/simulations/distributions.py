@@ -21,6 +21,9 @@ DESIGNS = {
     "200 sentences in 20 paradigms, 10 of 40 raters each": Design(
         n_things=200, n_raters=40, per_thing=10, n_paradigms=20
     ),
+    "80 sentences in 8 paradigms, yes/no ten times by 10 of 80 raters each": Design(
+        n_things=80, n_raters=80, per_thing=10, n_paradigms=8, repeats=10
+    ),
 }
 MODELS: dict[str, tuple[Model, int]] = {
     "people's distributions": ("people", 0),
@@ -35,10 +38,12 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=500)
-    n_runs = parser.parse_args().runs
+    parser.add_argument("--only", default="", help="designs whose name has this")
+    options = parser.parse_args()
+    n_runs = options.runs
     print("| data | model | mean distance | floor | coverage: distance | coverage: difference | said to be nearer |")  # noqa: T201
     print("| --- | --- | --- | --- | --- | --- | --- |")  # noqa: T201
-    for data, design in DESIGNS.items():
+    for data, design in ((name, design) for name, design in DESIGNS.items() if options.only in name):
         for who, (model, n_draws) in MODELS.items():
             runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(n_runs)]
             truth = np.mean([values for _, values in runs], axis=0)

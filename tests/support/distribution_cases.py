@@ -1,4 +1,4 @@
-"""Made-up people, strict or mild, and models that answer on a scale of seven points about sentences in paradigms."""
+"""Made-up people, strict or mild, and models that answer on a scale of seven points, or yes or no."""
 
 from __future__ import annotations
 
@@ -26,12 +26,19 @@ class Design:
     """Raters of each sentence."""
     n_paradigms: int = 0
     rater_spread: float = 0.6
+    repeats: int = 0
+    """Yes/no answers of each rater to each sentence, of which the share that is yes is known; 0 = one rating."""
+
+    @property
+    def cuts(self) -> FloatArray:
+        """Between which opinions the answers lie."""
+        return np.array([4.0]) if self.repeats else CUTS
 
 
 def shares_at(means: FloatArray, design: Design) -> FloatArray:
-    """Return the shares of each answer in the population of raters, shape (things, 7)."""
+    """Return the shares of each answer in the population of raters, shape (things, answers)."""
     spread = np.hypot(1.0, design.rater_spread)
-    below = norm.cdf((CUTS - means[:, np.newaxis]) / spread)
+    below = norm.cdf((design.cuts - means[:, np.newaxis]) / spread)
     return np.diff(np.column_stack([np.zeros(len(means)), below, np.ones(len(means))]), axis=1)
 
 
@@ -60,8 +67,17 @@ def made(
     mild = design.rater_spread * rng.standard_normal(design.n_raters)
     raters = np.concatenate([rng.permutation(design.n_raters)[: design.per_thing] for _ in range(design.n_things)])
     things = np.repeat(np.arange(design.n_things), design.per_thing)
-    values = 1.0 + np.searchsorted(CUTS, means[things] + mild[raters] + rng.standard_normal(things.size))
-    found = distribution_distance(things, raters, values, shares, POINTS, n_draws=n_draws, paradigms=paradigms)
+    opinions, points, weights = means[things] + mild[raters], POINTS, None
+    if design.repeats:
+        chance = norm.cdf((opinions + 0.8 * rng.standard_normal(things.size) - design.cuts[0]) / 0.6)
+        yes = rng.binomial(design.repeats, chance) / design.repeats
+        things, raters, points = np.tile(things, 2), np.tile(raters, 2), np.array([0.0, 1.0])
+        values, weights = np.repeat(points, yes.size), np.concatenate([1 - yes, yes])
+    else:
+        values = 1.0 + np.searchsorted(CUTS, opinions + rng.standard_normal(things.size))
+    found = distribution_distance(
+        things, raters, values, shares, points, weights=weights, n_draws=n_draws, paradigms=paradigms
+    )
     return found, np.array([found.model.value, found.constant.value, found.nearer.value])
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS
 from pairbank.builders.sources.tables import open_table
 from pairbank.scoring.api.names import UNPARSED
 from pairbank.scoring.importing.declared import JUDGED, SIDES, DeclaredScore, ScoreImportError
@@ -42,7 +43,6 @@ _RATERS = ("rater", "participant")
 """The column of raters; their names do not leave the reader."""
 _TEMPLATE_ANSWERED = ("text-davinci-002", "text-davinci-003")
 _ANSWERS = dict(zip(JUDGED, (("C",), ("N",)), strict=True))
-_SHARE = "share that accepts"
 _QUESTION = "Is the following sentence grammatically correct in English? Respond with C or N"
 _DIRECT = DeclaredScore(
     name="direct_bos_unstated",
@@ -220,7 +220,7 @@ def _draws(paths: Sequence[Path], stimuli: dict[str, LogRow]) -> dict[str, list[
         for line, row in _rows(file, "model", "sentence", "condition", "accuracy", "repetition"):
             if row["sentence"] in stimuli:
                 value = float(_accepts(row, file, line))
-                entry = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale="binary")
+                entry = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale=BINARY)
                 results[_SAMPLED_MODELS.get(row["model"], row["model"])].append(entry)
     return results
 
@@ -240,7 +240,7 @@ def _judgments(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refu
             else:
                 refusals.add(file, "the sentence is none of the stimuli", f"row {line}: {row['sentence'][:60]!r}")
     return [
-        Judgment(text=text, rater=rater, value=sum(result) / len(result), scale=_SHARE, n=len(result))
+        Judgment(text=text, rater=rater, value=sum(result) / len(result), scale=SHARE_THAT_ACCEPTS, n=len(result))
         for (text, rater), result in texts.items()
     ]
 
@@ -256,7 +256,7 @@ def _means(judgments: Sequence[Judgment]) -> dict[str, dict[str, str]]:
                 sum(round(member.value * member.n) for member in result) / sum(entry.n for entry in result)
             ),
             "human_n": str(len(result)),
-            "human_scale": _SHARE,
+            "human_scale": SHARE_THAT_ACCEPTS,
         }
         for text, result in by_text.items()
     }

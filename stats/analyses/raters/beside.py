@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.ratings import FORCED_CHOICE
+from pairbank.builders.ratings import BINARY, FORCED_CHOICE, SHARE_THAT_ACCEPTS
 from pairbank.errors import BankError
 from pairbank.stats.analyses.raters.judgments import (
     OF_SENTENCES,
@@ -255,12 +255,16 @@ def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
         answers = answer_shares(scores, found.table.frame)
         if answers is None or not _same_scale(str(scales[0]), values, answers.points):
             continue
+        weights = None
+        if str(scales[0]) in ANSWERED and answers.points.size == 2:
+            units, raters, values, weights = _as_answers(units, raters, values)
         distance = distribution_distance(
             units,
             raters,
             values,
             answers.shares,
             answers.points,
+            weights=weights,
             n_draws=answers.n_draws,
             paradigms=None if paradigms is None else np.repeat(paradigms, 2),
         )
@@ -275,6 +279,22 @@ def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
                 "scale": scales[0],
                 "floor": distance.floor, "n_raters": distance.n_raters, "reason": entry.reason,
             }  # fmt: skip
+
+
+ANSWERED = (BINARY, SHARE_THAT_ACCEPTS)
+"""Scales of yes/no answers; a value between them is the share of a rater's repeated answers that are yes."""
+
+
+def _as_answers(
+    units: IntArray, raters: IntArray, values: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    """Return (units, raters, answers, weights): a rater who said yes in 7 of 10 repetitions is 0.7 of a yes.
+
+    >>> [row.tolist() for row in _as_answers(np.array([0, 1]), np.array([5, 5]), np.array([0.75, 1.0]))]
+    [[0, 1, 0, 1], [5, 5, 5, 5], [0.0, 0.0, 1.0, 1.0], [0.25, 0.0, 0.75, 1.0]]
+    """
+    answers = np.repeat([0.0, 1.0], values.size)
+    return np.tile(units, 2), np.tile(raters, 2), answers, np.concatenate([1 - values, values])
 
 
 DISTANCES = {"model": "model", "constant": "one distribution for all", "nearer": "model - one distribution"}

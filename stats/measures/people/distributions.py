@@ -53,6 +53,7 @@ def distribution_distance(
     shares: FloatArray,
     points: FloatArray,
     *,
+    weights: FloatArray | None = None,
     n_draws: int = 0,
     paradigms: IntArray | None = None,
     level: float = 0.95,
@@ -65,6 +66,7 @@ def distribution_distance(
         values: The ratings, in points.
         shares: The model's share of each answer, shape (things, answers); NaN where it has none.
         points: The answers in points of the same scale, ascending, shape (answers,).
+        weights: Of the ratings, those of one rater of one thing adding to 1; None = each is 1.
         n_draws: Of answers that the shares are of; 0 = they are the model's probabilities.
         paradigms: Number of each thing's paradigm, -1 for none.
         level: Confidence level, a share.
@@ -83,7 +85,8 @@ def distribution_distance(
             f"shares of shape {shares.shape} and {points.size} answers; expected ascending answers, a share each"
         )
     known = np.asarray(~np.isnan(shares).any(axis=1), dtype=np.bool_)
-    kept = known[units] & (np.bincount(units, minlength=len(shares))[units] > 1)
+    weight = np.ones(units.size) if weights is None else weights
+    kept = known[units] & (np.rint(np.bincount(units, weights=weight, minlength=len(shares)))[units] > 1)
     which, thing = np.unique(units[kept], return_inverse=True)
     _, rater = np.unique(raters[kept], return_inverse=True)
     n_raters = int(rater.max(initial=-1)) + 1
@@ -95,7 +98,8 @@ def distribution_distance(
         none = undefined(reason, n=which.size, method=METHOD, level=level)
         return DistributionDistance(model=none, constant=none, nearer=none, floor=math.nan, n_raters=n_raters)
     grid = np.unique(np.concatenate([points, values[kept]]))
-    cells = _Cells(thing=thing, rater=rater, column=np.searchsorted(grid, values[kept]), n=which.size, grid=grid)
+    column = np.searchsorted(grid, values[kept])
+    cells = _Cells(thing=thing, rater=rater, column=column, weight=weight[kept], n=which.size, grid=grid)
     model = np.zeros((which.size, grid.size))
     model[:, np.searchsorted(grid, points)] = shares[which]
     model = np.cumsum(model / model.sum(axis=1, keepdims=True), axis=1)
@@ -118,17 +122,19 @@ class _Cells:
     rater: IntArray
     column: IntArray
     """Of the value, in the grid."""
+    weight: FloatArray
+    """Of the rating, among all of its thing."""
     n: int
     """Things."""
     grid: FloatArray
 
     def cumulated(self, chosen: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the cumulated shares of each thing among some ratings, NaN of none, and how many there are."""
-        k = self.grid.size
-        counts = np.bincount(self.thing[chosen] * k + self.column[chosen], minlength=self.n * k).reshape(self.n, k)
+        k, cell = self.grid.size, self.thing[chosen] * self.grid.size + self.column[chosen]
+        counts = np.bincount(cell, weights=self.weight[chosen], minlength=self.n * k).reshape(self.n, k)
         n = counts.sum(axis=1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.cumsum(counts, axis=1) / n[:, np.newaxis]), n.astype(np.float64)
+            return np.asarray(np.cumsum(counts, axis=1) / n[:, np.newaxis]), np.asarray(np.rint(n))
 
     def apart(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """Return the areas between cumulated shares, one per thing."""
@@ -166,7 +172,7 @@ def _floor(cells: _Cells, n_draws: int) -> float:
     the root is too small for rare answers, and the floor up to a sixth too low (docs/validation.md).
     """
     rng, result = np.random.default_rng(0), []
-    n = np.bincount(cells.thing, minlength=cells.n)
+    _, n = cells.cumulated(np.ones(cells.thing.size, dtype=np.bool_))
     enough = n >= 4
     if not enough.any():
         return math.nan

@@ -170,6 +170,22 @@ def test_nocola_keeps_the_code_of_the_error(tmp_path: Path) -> None:
         built(tmp_path, "nocola", subset="test")
 
 
+def test_nocola_zero_pairs_an_error_with_its_correction(tmp_path: Path) -> None:
+    text = "# a comment\n\nJeg har leste den.\tJeg har lest den.\tINFL\nHun kom ikke\tHun kom ikke.\tPUNCM\r\n"
+    items = built(write(tmp_path, {"NoCoLa_zero.txt": text}), "nocola-zero")
+    assert [(item["target_good"], item["target_bad"], item["phenomenon"], item["paradigm"]) for item in items] == [
+        ("Jeg har lest den.", "Jeg har leste den.", "inflection", "INFL"),
+        ("Hun kom ikke.", "Hun kom ikke", "punctuation", "PUNCM"),
+    ]
+
+
+@pytest.mark.parametrize("line", ["Hun kom.\tF", "Hun kom.\t\tF", "a\tb\tc\td"])
+def test_a_line_of_nocola_zero_without_three_cells_is_refused(tmp_path: Path, line: str) -> None:
+    write(tmp_path, {"NoCoLa_zero.txt": f"Jeg har leste.\tJeg har lest.\tF\n{line}\n"})
+    with pytest.raises(CorpusError, match=r"row 2: .*expected a sentence with an error, its correction and the code"):
+        built(tmp_path, "nocola-zero")
+
+
 EVENTS = "item_id,good_sentence,bad_sentence,good_human_score,bad_human_score,trial_type,voice\n"
 RATED = "WorkerId,Score,Plausibility,ItemNum,Sentence,TrialType,Voice\n"
 STORIES = "item_id,condition,context,prefix,continuation,sentence\n"

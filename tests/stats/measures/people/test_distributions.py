@@ -25,6 +25,28 @@ def test_the_distance_is_scipys_for_any_scale_and_number_of_raters() -> None:
     assert found.nearer.value == pytest.approx(found.model.value - found.constant.value, abs=1e-12)
 
 
+def test_of_repeated_yes_no_answers_the_distance_is_the_difference_of_two_shares() -> None:
+    rng = np.random.default_rng(3)
+    things, raters = np.repeat(np.arange(12), 5), np.tile(np.arange(5), 12)
+    yes, model = rng.integers(0, 11, things.size) / 10, rng.random(12)
+    found = distribution_distance(
+        np.tile(things, 2),
+        np.tile(raters, 2),
+        np.repeat([0.0, 1.0], yes.size),
+        np.column_stack([1 - model, model]),
+        np.array([0.0, 1.0]),
+        weights=np.concatenate([1 - yes, yes]),
+    )
+    assert found.model.value == pytest.approx(np.abs(yes.reshape(12, 5).mean(axis=1) - model).mean(), abs=1e-12)
+    assert (found.model.n, found.n_raters) == (12, 5)
+    alone = np.r_[0:1, yes.size : yes.size + 1]
+    few = distribution_distance(
+        np.tile(things, 2)[alone], np.tile(raters, 2)[alone], np.array([0.0, 1.0]),
+        np.column_stack([1 - model, model]), np.array([0.0, 1.0]), weights=np.array([0.7, 0.3]),
+    )  # fmt: skip
+    assert "0 sentences rated by two people or more" in str(few.model.reason)
+
+
 def test_no_constant_is_nearer_than_the_one_that_it_is_held_against() -> None:
     rng = np.random.default_rng(2)
     things, raters = np.repeat(np.arange(50), 6), np.tile(np.arange(6), 50)
