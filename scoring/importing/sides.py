@@ -72,8 +72,11 @@ class ImportedSides:
         if self.score == DIRECT_LOGPROB:
             return Direct().definition
         kept: dict[str, Any] = {"kind": self.score.kind, "direction": self.score.direction, "unit": self.score.unit}
-        if self.name == DIRECT:
-            return Direct().definition | {"paper": self.meaning, "imported": kept}
+        sha256 = sha256_of_text("imported", *map(str, kept.values()), self.score.label)
+        named = {"label": self.score.label} if self.score.label else {}
+        if self.name == DIRECT:  # with a label it is log P scored otherwise, which another hash keeps apart from ours
+            own = {"sha256": sha256} if named else {}
+            return Direct().definition | {"paper": self.meaning, "imported": kept | named} | own
         layout: dict[str, Any] = {"method": self.name, "kind": "direct"}
         layout |= {"presentations": [], "options": [], "correct": [], "unit": self.unit}
         if self.score.scale is not None:
@@ -84,8 +87,8 @@ class ImportedSides:
         return {
             "paper": self.meaning,
             "cites": [],
-            "sha256": sha256_of_text("imported", *map(str, kept.values()), self.score.label),
-            "imported": kept | ({"label": self.score.label} if self.score.label else {}),
+            "sha256": sha256,
+            "imported": kept | named,
             "layout": layout,
         }
 

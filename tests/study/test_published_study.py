@@ -206,5 +206,5 @@ def _accuracies_of_multiblimp(real: Published) -> None:
     """multiblimp_results.csv of the repository: accuracies of xiulinyang/GPT-EN-50k by step."""
     printed = {0: 0.6311688311688312, 100: 0.6779220779220779, 200: 0.7467532467532467}
     for step, share in printed.items():
-        delta = of(real, "multiblimp", f"EN_50k@step-{step}")["direct_delta"]
+        delta = of(real, "multiblimp", f"EN_50k@step-{step}")["logprob_minicons_delta"]
         assert (delta > 0).mean() == pytest.approx(share, abs=1e-12)

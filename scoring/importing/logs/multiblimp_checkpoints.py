@@ -1,8 +1,8 @@
 """Checkpoints of the multiblimp repository: in, `NAME-STEP.tsv[.gz]` with token log-probabilities; out, a log a step.
 
 A row is a pair of MultiBLiMP with `sen_prob` and `wrong_prob`, the natural logarithms of its tokens' probabilities in a
-list, and `sen_nll` and `wrong_nll`, their negated sums, which are checked against the lists. The step stands in the
-file's name.
+list, and `sen_nll` and `wrong_nll`, their negated sums, which are checked against the lists. The scripts call minicons'
+`sequence_score` without `bos_token`, so that the sums are `logprob_minicons`. The step stands in the file's name.
 
 Jumelet et al. 2025, MultiBLiMP 1.0, arXiv:2504.02768; scores of https://github.com/xiulinyang/multiblimp
 """
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"(?P<family>.+)-(?P<step>\d+)\.tsv(\.gz)?")
 _SIDES = {"good": ("sen", "sen_prob", "sen_nll"), "bad": ("wrong_sen", "wrong_prob", "wrong_nll")}
+_METHOD = "logprob_minicons"
 MOST_APART = 1e-3
 """In nats: a sum in single precision of some ten numbers."""
 
@@ -66,7 +67,7 @@ def _rows(file: Path) -> Iterator[LogRow]:
             where = f"{file}, row {number}"
             cells = {"subset": row["phenomenon"], "phenomenon": row["phenomenon"], "language": row["lang"]}
             for side, (text, tokens, total) in _SIDES.items():
-                cells |= {f"target_{side}": row[text], f"direct_{side}": repr(_sum(row[tokens], row[total], where))}
+                cells |= {f"target_{side}": row[text], f"{_METHOD}_{side}": repr(_sum(row[tokens], row[total], where))}
             yield LogRow(file=file, line=number, cells={**cells, "context_good": "", "context_bad": ""})
 
 

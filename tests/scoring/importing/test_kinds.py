@@ -15,7 +15,12 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
+from pairbank.errors import BankError
+from pairbank.scoring.cut import cut_alike, filled_alike
 from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.profile import load_profile
+from pairbank.scoring.importing.sides import ImportedSides
+from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.report.page import pages_of
@@ -61,6 +66,37 @@ def test_a_perplexity_becomes_the_mean_log_probability_of_a_token(tmp_path: Path
     assert table.dataset["ppl_delta"][:] == pytest.approx([math.log(100), -math.log(2), 0.0], abs=1e-14)
     assert layout_of(table, "ppl")["unit"] == "nats per token"
     assert "difference = ln perplexity(bad) - ln perplexity(good)" in table.signature["methods"]["ppl"]["paper"]
+
+
+def test_log_probabilities_that_were_scored_otherwise_are_kept_apart_from_direct(tmp_path: Path) -> None:
+    columns = {"direct_good": [-9.0, -8.0, -7.0], "direct_bad": [-9.5, -8.5, -6.5]}
+    nats = {"kind": "logprob", "unit": "nats"}
+    label = "without BOS: the first token is not scored"
+    usual, same, other = (
+        imported(tmp_path, {"direct": nats | more}, **columns) for more in ({}, {"unit": "nats"}, {"label": label})
+    )
+    usual_hash, same_hash, other_hash = (
+        table.signature["methods"]["direct"]["sha256"] for table in (usual, same, other)
+    )
+    assert usual_hash == same_hash != other_hash
+    assert label in other.signature["methods"]["direct"]["paper"]
+    renamed = Scored(
+        dataset=other.dataset, signature={**other.signature, "model": {**other.signature["model"], "name": "n"}}
+    )
+    for refuse in (cut_alike, filled_alike):
+        with pytest.raises(BankError, match=r"same (wording|method)"):
+            refuse([usual, renamed])
+    findings = pairbank.report([usual, renamed], n_resamples=20, analyses=["audit"]).sections[0].tables["findings"]
+    assert findings["found"].str.contains("is defined in 2 ways under one name").any()
+    pages = "\n".join(pages_of(pairbank.report([other], n_resamples=20)).values())
+    assert label in pages
+
+
+def test_pythia_and_olmo_of_hu_and_frank_were_scored_without_bos_so_their_direct_is_not_ours() -> None:
+    for name in ("hu-frank-2024", "hu-frank-2024-lambada"):
+        (score,) = [one for one in load_profile(name).scores if one.name == "direct"]
+        assert "none for Pythia and OLMo" in score.label
+        assert ImportedSides(score=score).definition["sha256"] != Direct().definition["sha256"]
 
 
 def test_a_score_of_which_the_lower_is_better_has_its_sign_changed(tmp_path: Path) -> None:
