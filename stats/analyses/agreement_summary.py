@@ -147,13 +147,13 @@ def _range_row(method: str, values: pd.Series[float], metric: str) -> dict[str, 
 
 
 DEFINITIONS = """\
-- **Mean r**: Pearson's r over items between the direct and the prompted difference (good - bad) of a model (of words to
-  predict: between the two log-probabilities), for each corpus and method; then the unweighted mean over corpora, then
-  over models (Hu & Levy 2023, figures 3 and 6).
+- **Mean r**: Pearson's r over items between the direct and the prompted difference (good - bad) of a model, for each
+  corpus and method. For words to predict, it is between the two log-probabilities. The mean is unweighted, over corpora
+  and then over models (Hu & Levy 2023, figures 3 and 6).
 - **Kappa**: Cohen's kappa between the signs of the two differences, ties left out; mean, lowest and highest over models
   and corpora (Song, Hu & Mahowald 2025, figure 5).
 - Undefined numbers are left out of means and counted. Items with identical sides are left out. No resampling
-  is used; intervals of single r and kappa stand under Agreement.
+  is used. The section Agreement has the intervals of each r and kappa.
 """
 
 

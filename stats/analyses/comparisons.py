@@ -367,9 +367,10 @@ def _cells(found: Comparison) -> dict[str, Any]:
 
 DEFINITIONS = f"""\
 - **difference**: accuracy of A - accuracy of B on the items both have scored, each by the definition of its method's
-  paper (sign of the difference, ties one half, or presentations pooled), adjusted Wald interval for pairs at level 0.95
-  (after Bonett & Price 2012). **low_paradigms**, **high_paradigms**: the same for paradigms like these, where the items
-  are of {LEAST_CLUSTERS} or more (Student's t, cluster-robust). Sentences, figures and the first table have the wider.
+  paper (sign of the difference, ties one half, or presentations pooled). Intervals are adjusted Wald intervals for
+  pairs at level 0.95 (after Bonett & Price 2012). **low_paradigms**, **high_paradigms**: the same for paradigms like
+  these, where the items are of {LEAST_CLUSTERS} or more (Student's t, cluster-robust). Sentences, figures and the
+  first table have the wider.
 - **position_bias** (table): models that pick the same option in 95% of the presentations or more. They are not
   compared: their accuracy is near one half by construction.
 - **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties, or is right in half

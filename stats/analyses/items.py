@@ -321,9 +321,8 @@ def _text(fitted: Sequence[_Fitted], known: pd.DataFrame, reasons: Sequence[str]
     parts += [
         f"On {member.corpus} by `{member.method}`, the errors of related models correlate: for a discrimination, "
         f"{plural(member.line['models'], 'model')} count as {member.line['independent_models']:,} independent ones. "
-        f"{percent(member.line['all_alike'] / member.line['items'])} of the items are answered alike by all models "
-        f"and tell "
-        "nothing about differences between them."
+        f"All models answer {percent(member.line['all_alike'] / member.line['items'])} of the items alike, so that "
+        "these items do not distinguish the models."
         for member in fitted
     ]
     parts += [f"Not fitted: {reason}." for reason in reasons]
@@ -363,9 +362,9 @@ DEFINITIONS = f"""\
 - **ability**: of a model on the items of the corpus, mean 0 and standard deviation 1 over the models of the report.
 - **difficulty**: log odds that a model of mean ability fails the item. **discrimination**: change of the log odds of
   success per standard deviation of ability. Both are posterior means of a two-parameter logistic model with 95%
-  intervals; items are a sample from a normal distribution, which is estimated with the abilities (marginal maximum
-  likelihood over items, with a weak prior that counts as 20 items). Values are shrunken towards the mean, the more so
-  the fewer models there are. At least {LEAST_MODELS} models and {LEAST_ITEMS} items.
+  intervals. Items are a sample from a normal distribution, which is estimated together with the abilities (marginal
+  maximum likelihood over items, with a weak prior that counts as 20 items). Values are shrunken towards the mean, the
+  more so the fewer models there are. At least {LEAST_MODELS} models and {LEAST_ITEMS} items.
 - **independent_models**: models, divided by the factor by which the correlation of their errors raises the variance of
   a discrimination. Likelihood and test are discounted by it.
 - **p_negative**: one-sided exact rank-sum test that the models which succeed on the item rank lower on all other items

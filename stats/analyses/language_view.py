@@ -109,8 +109,8 @@ MOST_LANGUAGES = 56
 MOST_COLUMNS = 18
 MODELS = "language_view_models"
 EXPLAINED = (
-    "Languages stand by family; their number is the resource class (Joshi et al. 2020, 5 = most). White is chance, "
-    f"grey has no items, pale cells have fewer than {FEW}."
+    "Languages are grouped by family; their number is the resource class (Joshi et al. 2020, 5 = most). White is "
+    f"chance, grey has no items, pale cells have fewer than {FEW}."
 )
 
 
@@ -407,25 +407,26 @@ def _answer(whole: pd.DataFrame, languages: pd.DataFrame, asked_too: pd.DataFram
     n_families = languages["family"].nunique()
     text = f"{len(languages)} languages of {n_families} families and branches"
     if len(direct):
-        text += f" ({n_items(direct['n'])} choices each): on average over languages {_means_said(direct)}"
+        text += f" ({n_items(direct['n'])} choices each): on average over languages {', '.join(_means_of(direct))}"
     first = f"{text}."
     if requested.empty:
-        return f"{first}\n\nNo prompt was asked in any of them."
+        return f"{first}\n\nNo model was prompted in any of them."
     where = requested["language"].nunique()
-    second = f"Prompts exist for {where} of them; asked in these, {_means_said(requested)}"
-    same = f", where on the same items {_means_said(asked_too)}" if len(asked_too) else ""
-    return f"{first}\n\n{second}{same}."
+    lines = [
+        f"Prompts exist for {where} of them. In these languages:",
+        *(f"- {text}." for text in _means_of(requested)),
+    ]
+    lines += [f"- On the same items, {text}." for text in _means_of(asked_too)]
+    return f"{first}\n\n" + "\n".join(lines)
 
 
-def _means_said(part: pd.DataFrame) -> str:
-    """Return the mean over languages of each method, with the range over models, and over languages."""
-    texts = []
+def _means_of(part: pd.DataFrame) -> Iterator[str]:
+    """Yield the mean over languages of each method, with the range over models."""
     for method, own_values in part.groupby("method", sort=False):
         means = own_values.groupby("model", sort=False)["value"].mean()
         ends = f"{span(means)} ({len(means)} models)"
         over = ends if len(means) > 1 else number(means.iloc[0])
-        texts.append(f"`{method}` is right in {over}")
-    return ", ".join(texts)
+        yield f"`{method}` is right in {over}"
 
 
 def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str]:
@@ -437,7 +438,7 @@ def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str
         yield f"Coverage: {n_models} model{'s have' if n_models > 1 else ' has'} all languages."
     without = languages[languages["prompts"] == 0]["language"].tolist()
     if without:
-        yield f"No prompt in {', '.join(without)}: they are scored and not asked."
+        yield f"No prompt in {', '.join(without)}: sentences are scored, but models are not prompted."
     other = items[items["phenomenon"] == OTHER]["corpus"].unique()
     if len(other):
         yield f"Phenomena that one corpus alone has are `{OTHER}` ({', '.join(sorted(other))})."

@@ -137,7 +137,7 @@ def _answer(found: pd.DataFrame) -> str:
     above, below = int((gain["low"] > 0).sum()), int((gain["high"] < 0).sum())
     over = ("model", "corpus")
     text = (
-        f"Held-out MORCELA scores go with people's ratings at r = {value_range(by['r'], over)}, SLOR at r = "
+        f"Held-out MORCELA scores correlate with people's ratings at r = {value_range(by['r'], over)}, SLOR at r = "
         f"{value_range(by['r_slor'], over)}. MORCELA is above SLOR in {above} and below in {below} of "
         f"{plural(len(gain), 'combination')} of model and corpus"
     )
@@ -198,11 +198,12 @@ def _wide(found: pd.DataFrame) -> pd.DataFrame:
 
 
 DEFINITIONS = """\
-- **MORCELA** (Tjuatja et al. 2025): (log P − β log P_uni + γ) / N. β and γ come from a linear model of people's mean
-  ratings on log P / N, log P_uni / N and 1 / N, fitted per model and corpus. SLOR is β = 1, γ = 0; mean log P is β = 0,
-  γ = 0. log P_uni is what `slor` subtracts.
-- **r (MORCELA, held out)**: Pearson r of the ratings with predictions of tenfold cross-validation; paradigms (where
-  there are 20 or more, else items) are never split between folds. r of SLOR and of the mean are of the same sentences.
+- **MORCELA** (Tjuatja et al. 2025): (log P − β log P_uni + γ) / N. The parameters β and γ come from a linear model of
+  people's mean ratings on log P / N, log P_uni / N and 1 / N, fitted per model and corpus. SLOR is β = 1, γ = 0; mean
+  log P is β = 0, γ = 0. log P_uni is what `slor` subtracts.
+- **r (MORCELA, held out)**: Pearson r of the ratings with predictions of tenfold cross-validation. Paradigms (where
+  there are 20 or more, else items) are never split between folds. The r of SLOR and of mean log P use the same
+  sentences.
 - **ensembles** (Ide et al. 2025): on pairs, the majority of the methods `in_template_1` to `in_template_5` and of the
   yes/no judgments that the table has, three or more in all; a tie counts one half. The paper takes five voters at
   random; here all vote. `best single` is the accuracy of the best voter on the same pairs, which is chosen on them.

@@ -245,10 +245,10 @@ def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
 def _said(rows: pd.DataFrame, cells: _Cells) -> str:
     of = f", drawn from {cells.n_all:,}" if cells.n_items < cells.n_all else ""
     units = f"{rows['n'].max():,} {cells.unit}s" + (f" of {cells.n_items:,} items" if cells.unit == PARADIGM else of)
-    texts = [f"**{cells.corpus}** ({units} as a sample)"]
+    texts = [f"**{cells.corpus}** ({units} as a sample):"]
     for outcome, part in rows.groupby("outcome", sort=False):
         if part["value"].isna().all():
-            texts.append(f"{outcome}: {part['reason'].iloc[0]}")
+            texts.append(f"- {outcome}: {part['reason'].iloc[0]}.")
             continue
         for term, selected in part.groupby("term", sort=False):
             (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
@@ -256,12 +256,12 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
             versus = _versus(str(most["versus"]))
             by = with_interval(most, sign=True, interval=len(selected) == 1)
             texts.append(
-                f"{outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: of {len(selected)} "
+                f"- {outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: of {len(selected)} "
                 f"{_PLURAL[str(term)]}, "
-                f"{differ} differ from {versus} at {SIGNIFICANCE} (Holm); `{most['level']}` is furthest from it, "
-                f"by {by} {_UNITS[str(outcome)]}, Holm's {p_value(most['p_holm'])}"
+                f"{differ} differ from {versus} at {SIGNIFICANCE} (Holm). `{most['level']}` is furthest from it, "
+                f"by {by} {_UNITS[str(outcome)]} (Holm's {p_value(most['p_holm'])})."
             )
-    return ". ".join(texts) + "." + (f" Accuracies: {cells.apart}" if cells.apart else "")
+    return "\n".join([*texts, *([f"- Accuracies: {cells.apart}"] if cells.apart else [])])
 
 
 def _sample(term: str, cells: pd.DataFrame) -> str:

@@ -258,10 +258,9 @@ def _said(summary: pd.DataFrame) -> str:
         return f"{place['corpus']} by {place['model']}: no probe ({reason.iloc[0] if len(reason) else 'no pairs'})."
     return (
         f"{place['corpus']} by {place['model']}: a probe's F1 at its best layer is "
-        f"{number(means['f1'])} ({number(means['f1_chosen'])} at the layer that the other folds choose); with "
-        "exchanged "
-        f"labels the best layer reaches {number(means['f1_control'])}, which is what a maximum over layers gives for "
-        "nothing."
+        f"{number(means['f1'])} ({number(means['f1_chosen'])} at the layer that the other folds choose). With "
+        f"exchanged labels, the best layer reaches {number(means['f1_control'])}, the chance level of a maximum over "
+        "layers."
     )
 
 
@@ -292,7 +291,7 @@ DEFINITIONS = """\
   folds; pairs with a sentence in common stay in one fold, unless plain folds were asked for. The signature says which.
   Layer 0, the embedding, is never chosen.
 - **Chance** of F1 is not 0.50: it is what the control task reaches.
-- **f1**, **accuracy**: the greatest mean over folds among layers 1 and up (He et al. 2025; a maximum, so optimistic);
-  `…_chosen`: at the layer that the other folds choose; `…_control`: the maximum with each pair's labels exchanged by a
-  fair coin; `…_selectivity`: f1 minus the control at the same layer.
+- **f1**, **accuracy**: the greatest mean over folds among layers 1 and up (He et al. 2025; a maximum, so optimistic).
+  `…_chosen`: at the layer that the other folds choose. `…_control`: the maximum with each pair's labels exchanged by a
+  fair coin. `…_selectivity`: f1 minus the control at the same layer.
 - Intervals: corrected resampled t over folds (Nadeau & Bengio 2003)."""

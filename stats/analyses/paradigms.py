@@ -203,16 +203,16 @@ def _text(over: pd.DataFrame, *, apart: str) -> str:
         text = list(dict.fromkeys(part["method"]))[:N_METHODS_SAID]
         for method, selected in part[part["method"].isin(text)].groupby("method", sort=False):
             ordered = selected.sort_values("value", kind="stable")
-            lowest = ", ".join(_low_said(row) for row in ordered.head(N_NAMED).to_dict("records"))
+            lowest = [f"- {_low_said(row)}" for row in ordered.head(N_NAMED).to_dict("records")]
             n_below = int((selected["p_below_holm"] < SIGNIFICANCE).sum())
             n_models = int(selected["n_models"].max())
             average = "" if n_models == 1 else f" on average over {n_models} models"
-            parts.append(
-                f"**{corpus}**, `{method}`: {len(selected):,} values of {column} with {LEAST_ITEMS} items or more; "
-                f"lowest{average}: {lowest}. {n_below:,} of {len(selected):,} "
-                f"{'is' if n_below == 1 else 'are'} below chance{average} ({SIGNIFICANCE}, signs exchanged by item, "
-                "Holm)."
+            head = (
+                f"**{corpus}**, `{method}`: of {len(selected):,} values of {column} with {LEAST_ITEMS} items or more, "
+                f"{n_below:,} {'is' if n_below == 1 else 'are'} below chance{average} ({SIGNIFICANCE}, signs exchanged "
+                "by item, Holm). The lowest:"
             )
+            parts.append("\n".join([head, *lowest]))
     parts += [apart] if apart else []
     parts.append(
         "Intervals of named values hold for all values of the column at once (Bonferroni). Pairs with identical sides "
@@ -222,8 +222,8 @@ def _text(over: pd.DataFrame, *, apart: str) -> str:
 
 
 def _low_said(row: dict[Any, Any]) -> str:
-    models = "" if row["n_models"] == 1 else f"; below {number(CHANCE)} in {row['n_models_below']} of {row['n_models']}"
-    return f"{row['group']} ({with_interval(row)}{models})"
+    models = "" if row["n_models"] == 1 else f", below {number(CHANCE)} in {row['n_models_below']} of {row['n_models']}"
+    return f"{row['group']}: {with_interval(row)}{models}"
 
 
 MOST_METHODS = 4

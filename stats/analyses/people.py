@@ -59,7 +59,7 @@ def text(correlations: pd.DataFrame, robust: pd.DataFrame, ceilings: pd.DataFram
     for corpus, part in whole.groupby("corpus", sort=False):
         n_pairs, n_models = sorted(set(part["n"])), part["model"].nunique()
         groups = sorted(part.groupby("method", sort=False), key=lambda group: -np.nan_to_num(group[1]["value"].max()))
-        message = "; ".join(_method_said(str(method), rows) for method, rows in groups)
+        lines = [f"- {_method_said(str(method), rows)}" for method, rows in groups]
         (ceiling,) = ceilings[ceilings["corpus"] == corpus].to_dict("records")
         most = (
             f"r could reach about {number(ceiling['ceiling_r'])} (an estimate)"
@@ -68,36 +68,34 @@ def text(correlations: pd.DataFrame, robust: pd.DataFrame, ceilings: pd.DataFram
         )
         n_said = f"{n_pairs[0]:,}" if len(n_pairs) == 1 else f"{n_pairs[0]:,} to {n_pairs[-1]:,}"
         plural = "" if n_models == 1 else f", {n_models} models: smallest and largest r"
-        parts.append(
-            f"**{html_as_text(str(corpus))}** ({n_said} rated pairs{plural}): {message}. "
-            f"{_robust_said(part, robust)}Noise ceiling: {most}."
-        )
+        head = f"**{html_as_text(str(corpus))}** ({n_said} rated pairs{plural}):"
+        parts.append("\n".join([head, *lines, *_robust_said(part, robust), f"- Noise ceiling: {most}."]))
     parts.append(
         "Pairs with identical sides are left out. The table `correlation` repeats r after the edit-distance filter of "
-        "Hu et al. 2026 where the items have an edit distance, `by_bin` within ten bins of minimalness, `choices` "
-        "counts who prefers which side."
+        "Hu et al. 2026 where the items have an edit distance. The table `by_bin` has r in ten bins of minimalness, "
+        "`choices` counts who prefers which side."
     )
     return "\n\n".join(parts)
 
 
-def _robust_said(rows: pd.DataFrame, robust: pd.DataFrame) -> str:
-    """Return how far the robust r is from r at most, and whose they are; "" where there is none."""
+def _robust_said(rows: pd.DataFrame, robust: pd.DataFrame) -> Iterator[str]:
+    """Yield how far the robust r is from r at most, and whose they are, where there is one."""
     both = rows.merge(robust[robust["group_by"] == "all"], on=[*KEYS], suffixes=("", "_robust"))
     known = both.dropna(subset=["value", "value_robust"]).to_dict("records")
     if not known:
-        return ""
+        return
     most = max(known, key=lambda row: abs(row["value_robust"] - row["value"]))
     where = f"`{most['method']}`" if rows["model"].nunique() == 1 else f"{most['model']}, `{most['method']}`"
     values = f"{number(most['value_robust'])} against {number(most['value'])}"
-    return f"Robust r (percentage bend) is furthest from r for {html_as_text(where)}: {values}. "
+    yield f"- Robust r (percentage bend) is furthest from r for {html_as_text(where)}: {values}."
 
 
 def _method_said(method: str, rows: pd.DataFrame) -> str:
     message = html_as_text(value_range(rows, ("model",)))
     if message == "undefined":
-        return f"`{method}` undefined"
+        return f"`{method}`: r is undefined"
     no_interval = " (no interval)" if len(rows) == 1 and rows["low"].isna().all() else ""
-    return f"`{method}` r = {message}{no_interval}"
+    return f"`{method}`: r = {message}{no_interval}"
 
 
 def answer(whole: pd.DataFrame) -> str:
@@ -120,18 +118,19 @@ def answer(whole: pd.DataFrame) -> str:
 
 
 DEFINITIONS = """\
-- **pearson_human**: Pearson r of the method's difference (good - bad) with the human difference (mean judgment of the
-  better sentence - of the worse one, on the corpus's own scale), jackknife interval at level 0.95.
-- **percentage_bend_human** (table `robust`): the percentage bend correlation (Wilcox 1994), for which values beyond the
-  80th percentile of distances from the median count as at it, so that a few pairs do not decide it; jackknife over 50
-  parts.
+- **pearson_human**: Pearson r of the method's difference (good - bad) with the human difference, jackknife interval at
+  level 0.95. The human difference is the mean judgment of the better sentence minus that of the worse one, on the
+  corpus's own scale.
+- **percentage_bend_human** (table `robust`): the percentage bend correlation (Wilcox 1994), which is robust to
+  outliers: values beyond the 80th percentile of distances from the median count as at it. Jackknife over 50 parts.
 - **edit-distance filter**: pairs at most at (and, as the paper words it, below) the 75th percentile of the Levenshtein
   distance in characters over the rated pairs (Hu et al. 2026, section 5.1). Their 1,883 LI pairs are all those at most
   at it, rated or not (1,884 with the defects of the source repaired). Where a study has the filter, every number is of
   the rated ones among them, 1,792.
 - **bins**: ten equally sized bins by cosine distance (section 4.2) or edit distance; pairs of one distance share a bin.
 - **kappa_human**, **raw_agreement_human**: whether the method and people prefer the same side; items on which either
-  prefers neither are left out (`n_ties`). A corpus whose better side almost everyone prefers leaves kappa little room.
+  prefers neither are left out (`n_ties`). Where almost everyone prefers the better side, kappa can be low even if
+  agreement is high.
 - **ceiling**: the square root of the reliability of the human differences, 1 - mean(sd^2/n of both sides) / variance.
 """
 

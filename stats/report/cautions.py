@@ -116,9 +116,13 @@ def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
         if empty:
             languages = {str(x) for table in selected for x in table.part(["language"]).to_numpy().ravel()}
             where = f" ({', '.join(sorted(languages)[:3])})" if languages else ""
-            named = ", ".join(f"`{html_as_text(name)}`" for name in empty[:MOST_LINES])
-            more = f" and {len(empty) - MOST_LINES} more" if len(empty) > MOST_LINES else ""
-            yield f"No item of {html_as_text(corpus + where)} can be scored with {named}{more}."
+            named = [f"`{html_as_text(name)}`" for name in empty[:MOST_LINES]]
+            more = [f"{len(empty) - MOST_LINES} more"] if len(empty) > MOST_LINES else []
+            text = f"No item of {html_as_text(corpus + where)} can be scored with"
+            if len(named) > MOST_NAMED:
+                yield "\n".join([f"{text} these methods:", *(f"  - {name}" for name in [*named, *more])])
+            else:
+                yield f"{text} {', '.join(named)}."
 
 
 def _has_numbers(table: ScoredFrame, method: str) -> bool:
@@ -326,7 +330,7 @@ def _both(layouts: Mapping[str, MethodLayout]) -> list[str]:
 
 
 def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
-    """Return what whoever reads numbers with averaged orders must know of models that answer by place, or "".
+    """Return what readers of numbers with averaged orders must know of models that answer by place, or "".
 
     Args:
         summary: What `summarise` returned for all tables.
@@ -342,7 +346,8 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
     how = _listed(list(dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)))
     return (
         f"**Position bias** in {len(shares)} of {n_asked} prompted cases ({who}; {how}): the model picks the same "
-        "option whatever it stands for. Their differences and correlations compare degrees of certainty, not answers."
+        "option whatever the sentences are. Their differences and correlations compare degrees of certainty, not "
+        "answers."
     )
 
 
@@ -397,7 +402,7 @@ def _order_sentence(models: Sequence[str], found: Mapping[str, ModelFeatures | N
     unknown = [model for model in models if found[model] is None]
     if len(models) < 2 or len(unknown) == len(models):
         return ""
-    text = "In tables and figures models stand from small to large, by their declared numbers of parameters"
+    text = "In tables and figures, models are ordered from small to large, by their declared numbers of parameters"
     if not unknown:
         return f"{text}."
     names = ", ".join(unknown[:_MOST_UNDECLARED]) + (

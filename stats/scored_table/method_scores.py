@@ -358,7 +358,7 @@ MOST_NAMED = 3
 """Cases of position bias that a sentence names."""
 MARK = "†"
 BIAS_NOTE = (
-    f"{MARK} Position bias: the model picks the same option in 95% of the presentations or more; accuracy pools both "
+    f"{MARK} Position bias: the model picks the same option in 95% of the presentations or more. Accuracy pools both "
     "orders."
 )
 

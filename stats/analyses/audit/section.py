@@ -109,7 +109,7 @@ def _line(check: Check, corpus: str, method: str, current: Sequence[Looked]) -> 
     first = max(results, key=lambda member: _size(member.without - member.headline))
     text = f"`{first.model}` {first.said}" if first.model else first.said
     if len(named) > 1:
-        text = f"{len(named)} of {len(current)} models ({listed([one.model for one in named])}); {text}"
+        text = f"{len(named)} of {len(current)} models ({listed([one.model for one in named])}). {text}"
     return {
         "what": check.title, "where": where, "found": text,
         "models": f"{len(named)} of {len(current)}" if named else "",
@@ -179,7 +179,7 @@ def _paragraphs(checked: Sequence[Looked], found: pd.DataFrame, n_tables: int) -
     clean = {entry.check for entry in checked if entry.outcome == "clean"}
     clean -= {element.check for element in checked if element.outcome == "found"}
     if clean:
-        yield f"Clean: {', '.join(CHECKS[name].title for name in CHECKS if name in clean)}."
+        yield "\n".join(["Checks without a finding:", *(f"- {CHECKS[name].title}" for name in CHECKS if name in clean)])
     yield (
         "Scored tables cannot reveal wrong labels, contaminated items or errors shared by all models. An association "
         "of length with the choice need not be causal."

@@ -193,12 +193,12 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
     right = shown_rows(accuracies, TIES_FIRST)
     for corpus, part in right.groupby("corpus", sort=False):
         whom = _whom(part)
-        first = "ties are given to the first context, as in the paper."
+        first = "Ties are given to the first context, as in the paper."
         yield Figure(
             name=file_name(CONFUSION, corpus),
             caption=(
                 f"{corpus}: choices of the first context (C1) or the second (C2), rows by {whom}, columns by each "
-                f"model and measure ({n_said(part['n'])}); {first}"
+                f"model and measure ({n_said(part['n'])}). {first}"
             ),
             draw=partial(confusion_panels, part),
         )
@@ -206,7 +206,7 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
             name=file_name(ACCURACIES, corpus),
             caption=(
                 f"Share of items of {corpus!s} on which each model's measure chooses as {whom} "
-                f"({n_said(part['n'])}). Lines are 95% intervals (Wilson); {first}"
+                f"({n_said(part['n'])}). Lines are 95% intervals (Wilson). {first}"
             ),
             draw=partial(_of_models, part, x_label=f"same choice as {whom}", title=str(corpus), chance=0.5),
         )

@@ -86,8 +86,8 @@ def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Ite
             name=file_name(SCATTER, model),
             caption=(
                 f"log P of the grammatical against the ungrammatical string of each pair, by {model} (Hu et al. "
-                f"2026, Figure 2a). Points above the line are pairs whose better string is the more probable one; a "
-                f"panel shows at most {MOST_POINTS:,} pairs, r is of all."
+                f"2026, Figure 2a). Points above the line are pairs whose better string is the more probable one. A "
+                f"panel shows at most {MOST_POINTS:,} pairs; r is of all."
             ),
             draw=partial(
                 scatter_panels, pd.concat(parts, ignore_index=True), x="bad", y="good", panel="panel",
@@ -104,10 +104,10 @@ def _cells(direct: Sequence[pd.DataFrame], models: Sequence[str]) -> Iterator[Fi
         yield Figure(
             name=file_name(SCATTER, *([nth] if len(shown) < len(models) else [])),
             caption=(
-                "log P of the grammatical (up) against the ungrammatical (across) string of each pair, a row one of "
-                f"{len(models)} models, a column a corpus (Hu et al. 2026, Figure 2a). Points above the line are pairs "
-                f"whose better string is the more probable one. A cell shows at most {MOST_POINTS:,} pairs, on its own "
-                "scale, and their r."
+                "log P of the grammatical (up) against the ungrammatical (across) string of each pair, one row per "
+                f"model ({len(models)}), one column per corpus (Hu et al. 2026, Figure 2a). Points above the line are "
+                f"pairs whose better string is the more probable one. A cell shows at most {MOST_POINTS:,} pairs, on "
+                "its own scale, and their r."
             ),
             draw=partial(
                 scatter_cells, points[points["model"].isin(shown)], rows="model", columns="corpus",
@@ -126,7 +126,7 @@ def _distributions(histograms: pd.DataFrame) -> Iterator[Figure]:
                 name=file_name("grammaticality_distributions", corpus, *([which] if len(shown) < len(models) else [])),
                 caption=(
                     f"How the scores of grammatical and ungrammatical strings of {corpus} are distributed (Hu et al. "
-                    f"2026, Figures 4a and 5): shares of all strings of either kind, a row one of {len(models)} models."
+                    f"2026, Figures 4a and 5): shares of all strings of either kind, one row per model ({len(models)})."
                 ),
                 draw=partial(distributions, part[part["model"].isin(shown)]),
             )
@@ -150,7 +150,7 @@ def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figur
                 rates = [points[name].to_numpy() for name in ("false_positive_rate", "true_positive_rate")]
                 lines[str(method)] = (rates[0], rates[1])
                 of_method[str(method)] = result[corpus, subset, model, method]
-            who = f"each score of {part['model'].iloc[0]}; the area under each curve stands in the legend"
+            who = f"each score of {part['model'].iloc[0]}; the legend has the area under each curve"
             draw = partial(roc_curves, lines, areas=of_method, title=where)
         else:
             who = f"each score, a line for each of {part['model'].nunique()} models"

@@ -306,11 +306,11 @@ def text(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:
     parts = [" ".join(notes)] if notes else []
     whole = _whole(tables["separability"])
     for corpus, part in whole.groupby("corpus", sort=False):
-        parts.append(" ".join(_of_corpus(str(corpus), part, tables)))
+        parts.append("\n".join(_of_corpus(str(corpus), part, tables)))
     parts.append(
-        "Pairs with identical sides are left out. AUC intervals count items (both strings of a pair together); "
-        "`by_bin` has r within ten bins of minimalness where the items have a distance, `roc` the curves, "
-        "`distributions` how many good and bad strings have which score. The paper's Figure 1, a toy example of eight "
+        "Pairs with identical sides are left out. AUC intervals count items (both strings of a pair together). Further "
+        "tables: `by_bin` has r within ten bins of minimalness where the items have a distance, `roc` has the curves, "
+        "and `distributions` has histograms of the scores. The paper's Figure 1, a toy example of eight "
         "strings, is an illustration and no analysis."
     )
     return "\n\n".join(parts)
@@ -319,27 +319,25 @@ def text(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:
 def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     area, right = part[part["metric"] == "auc"], part[part["metric"] == "accuracy"]
     n_models = part["model"].nunique()
-    texts = [f"**{html_as_text(corpus)}** ({_count(area['n'])} items, {n_models} model{'s' * (n_models > 1)})."]
+    texts = [f"**{html_as_text(corpus)}** ({_count(area['n'])} items, {n_models} model{'s' * (n_models > 1)}):"]
     sides = _direct(_whole(tables["correlation"])).query("corpus == @corpus")
     if sides["value"].notna().any():
-        texts.append(f"log P of the two strings of a pair correlate at r = {_said(sides)}.")
+        texts.append(f"- log P of the two strings of a pair: r = {_said(sides)}.")
     texts += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
     if "null_by_bin" in tables:
         texts += _null_bins(tables["null_by_bin"].query("corpus == @corpus"))
     rated = _direct(_whole(tables["with_people"])).query("corpus == @corpus")
     if rated["value"].notna().any():
-        texts.append(
-            f"Its difference correlates with people's at r = {_said(rated)} ({n_items(rated['n'])} rated pairs)."
-        )
-    areas = [f"by `{method}` is {_said(selected)}" for method, selected in area.groupby("method", sort=False)]
-    texts.append(f"Pooled, the AUC of grammatical against ungrammatical strings {'; '.join(areas)}; 0.50 is chance.")
+        texts.append(f"- Difference of log P with people's: r = {_said(rated)} ({n_items(rated['n'])} rated pairs).")
+    texts.append("- AUC of grammatical against ungrammatical strings, all pooled (0.50 is chance):")
+    texts += [f"  - `{method}`: {_said(selected)}" for method, selected in area.groupby("method", sort=False)]
     if right["value"].notna().any():
-        within = [
-            f"`{method}` {_said(mine)}"
+        texts.append("- Share of pairs whose better string scores higher:")
+        texts += [
+            f"  - `{method}`: {_said(mine)}"
             for method, mine in right.groupby("method", sort=False)
             if mine["value"].notna().any()
         ]
-        texts.append(f"Within pairs the better string scores higher in: {'; '.join(within)}.")
     return texts
 
 
@@ -359,10 +357,10 @@ def _said_of_bins(binned: pd.DataFrame) -> list[str]:
     if len(ends) == 1:
         near, far = ends.iloc[0]
         return [
-            f"From the closest to the furthest pairs by cosine distance r goes from {number(near)} to {number(far)}."
+            f"- From the closest to the furthest pairs by cosine distance, r goes from {number(near)} to {number(far)}."
         ]
     return [
-        f"r is lower in the furthest pairs by cosine distance than in the closest for {lower} of {len(ends)} models."
+        f"- In the furthest pairs by cosine distance, r is lower than in the closest for {lower} of {len(ends)} models."
     ]
 
 
@@ -372,7 +370,7 @@ def _null_bins(binned: pd.DataFrame) -> list[str]:
     if selected.empty or selected["bin"].nunique() < 2:
         return []
     ends = selected.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
-    return [f"With random weights it falls in {int((ends['last'] < ends['first']).sum())} of {len(ends)} models."]
+    return [f"- With random weights, r falls in {int((ends['last'] < ends['first']).sum())} of {len(ends)} models."]
 
 
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
@@ -389,19 +387,19 @@ def _count(values: pd.Series[int]) -> str:
 
 DEFINITIONS = """\
 - **pearson_sides**: Pearson r of the score of the good string with that of the bad string over pairs, jackknife
-  interval (prediction 1a); in ten equally sized bins by the distance of the two strings in `by_bin` (1b).
+  interval (prediction 1a). The table `by_bin` has it in ten equally sized bins by the distance of the strings (1b).
 - **pearson_human**: Pearson r of the difference of the two strings' scores with the difference of their mean ratings,
   over the pairs that people rated (prediction 2a); within bins in `by_bin_people` (2b).
 - **Headlines** are medians over models, corpora and scores, of numbers that rest on 20 items or more; those of bins, of
   corpora with 10 pairs or more in every bin.
-- **auc**: all strings of the corpus are pooled, grammatical = 1, ungrammatical = 0: the share of all combinations of
-  one of each in which the grammatical string scores higher, ties one half (section 6.3). Obuchowski's
-  interval on the logit scale, for which both strings of a pair stay together. `n corpora (en)`: the strings of all
-  corpora in that language, each string counted once, as in the paper's Figure 4a.
+- **auc**: area under the ROC curve of all strings of the corpus, grammatical = 1, ungrammatical = 0 (section 6.3). It
+  is the share of all combinations of one grammatical and one ungrammatical string in which the grammatical one scores
+  higher, ties one half. Obuchowski's interval on the logit scale, for which both strings of a pair stay together. Rows
+  of `n corpora (en)` pool the strings of all corpora in that language, each counted once, as in the paper's Figure 4a.
 - **accuracy**: share of pairs whose good string scores higher, ties one half; there is none for single sentences.
-- **filter**: where a study asks for it (LI and HLL), pairs further apart than the 75th percentile of the Levenshtein
-  distance in characters over the rated pairs of the corpus are left out of every number here (section 5.1). For LI that
-  leaves 1,884 pairs (the paper's 1,883 where the defects of the source are not repaired); people rated both sides of
+- **filter**: a study may restrict corpora to close pairs (LI and HLL). Every number then leaves out pairs further apart
+  than the 75th percentile of the Levenshtein distance in characters over the rated pairs (section 5.1). For LI that
+  leaves 1,884 pairs (the paper's 1,883 where the defects of the source are not repaired). People rated both sides of
   1,792 of them, which are the pairs of prediction 2.
 - **null**: the same numbers by the summed log frequency of each string's words in the corpus's own strings (characters
   where these have no blanks). Such counts know no grammar: what they reach, the prediction does not show of a model.

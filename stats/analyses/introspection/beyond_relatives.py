@@ -259,9 +259,10 @@ def _headline(own: OwnAdvantage) -> str:
     over = own.over_relatives
     beyond = beyond_relatives(own)
     if beyond == "inconclusive":
+        why = str(why_not_told(own))
         return (
-            "**Inconclusive whether answers follow a model's own probabilities beyond its relatives'**: "
-            f"{why_not_told(own)}."
+            "**Inconclusive whether answers follow a model's own probabilities beyond its relatives'**. "
+            f"{why[0].upper()}{why[1:]}."
         )
     families = "1 family" if own.n_families == 1 else f"{own.n_families} families"
     models = "1 model" if own.n_models == 1 else f"{own.n_models} models"

@@ -147,8 +147,8 @@ def _by_itself(chosen: Sequence[Introspection]) -> str:
         return ""
     share = min(1.0, len(chosen) * (1 - chosen[0].own.over_relatives.level))
     return (
-        f" Each of these {len(chosen)} corpora is judged by itself: where none has a difference, one or more would be "
-        f"said to have one in up to {percent(share)} of such studies."
+        f" Each of these {len(chosen)} corpora is judged by itself: if none has a difference, up to {percent(share)} "
+        f"of such studies report one for at least one corpus."
     )
 
 
@@ -178,10 +178,10 @@ def _own_r(chosen: Sequence[Introspection]) -> str:
         "meta_direct", kind="stable"
     )
     if own_values.empty:
-        return "r of answers with a model's own probabilities is undefined."
+        return "The correlation (r) of answers with a model's own probabilities is undefined."
     ends = [own_values.iloc[0], own_values.iloc[-1]]
     if len(own_values) == 1:
-        return f"r of its answers with its own probabilities is {number(ends[0]['meta_direct'])}."
+        return f"The correlation (r) of its answers with its own probabilities is {number(ends[0]['meta_direct'])}."
     several = len(chosen) > 1
     texts = [
         html_as_text(f"{number(row['meta_direct'])} ({row['direct_model']}{', ' + row['corpus'] if several else ''})")
@@ -189,7 +189,7 @@ def _own_r(chosen: Sequence[Introspection]) -> str:
     ]
     n_models = own_values["direct_model"].nunique()
     of = "1 model" if n_models == 1 else f"{n_models} models"
-    return f"r of answers with a model's own probabilities ranges from {' to '.join(texts)} ({of})."
+    return f"The correlation (r) of answers with a model's own probabilities ranges from {' to '.join(texts)} ({of})."
 
 
 def _row(found: Introspection) -> dict[str, Any]:
@@ -224,20 +224,20 @@ DEFINITIONS = """\
   a model that nobody declared are `undeclared` (ours).
 - **Disagreed items**: at least 5% of the answers differ. The share of negative differences over all rows of model x
   prompt is in [0.05, 0.95], both for direct and for prompted differences (section 3.1).
-- **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of
-  the signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models stand by declared size, a vertical line
-  where the next is over 2.5 times as big, as in heat maps of pairs; a family with seed variants has a map of its own.
-  Where neither side is right there is no accuracy.
+- **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of the
+  signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models are ordered by declared size, a vertical
+  line where the next is over 2.5 times as big, as in heat maps of pairs; a family with seed variants has a map of its
+  own. Where neither side is right there is no accuracy.
 - **Test**: `lm(meta_direct ~ direct_direct + match_type)`, self as the reference, classical standard errors, natural
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
-  The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without
+  The similarity of self is exactly 1, so that the line of similarity extrapolates beyond all other pairs. Without
   access to oneself coefficients are then often positive, and with it they are seldom negative: hardly a test.
 - **r_squared** of a regression (the same on each of its lines): its share of the variance. The logistic one of Table 5
   has McFadden's (1974), 1 - log L / log L of the intercept alone, which is far smaller.
 - **Table 8** compares self with the other models of one family that has seed variants, each family for itself. Pairs of
   other families as well would make self look better wherever families share anything.
 - **Bars**: mean over pairs +- 1.96 standard errors (figures 3a, 4a). They, and the p values, take the pairs for
-  independent, though each model stands in many.
+  independent, though each model is in many of them.
 - **Self contrasts** (ours): a percentile bootstrap over items of the contrasts of Table 7 (self minus others), which
   says how far they would move with other items, for these models and prompts. At equal similarity they share the
   extended line; without control they show similarity. Neither is evidence of introspection or against it.
@@ -255,9 +255,9 @@ DEFINITIONS = """\
 - Where all items have a **paradigm** and there are ten or more, the interval and the bootstrap of contrasts resample
   paradigms, because items of one paradigm are more alike than others.
 - The report **concludes** that answers follow a model's own probabilities beyond its relatives' only if two intervals
-  exclude 0: over the declared relatives, and over the model whose direct differences correlate most with its own. The
-  second is not sufficient, because the most similar model need not be a relative. `docs/statistics.md` has the error
-  rates and the power.
+  exclude 0. One is of the advantage over the declared relatives, the other of that over the model whose direct
+  differences correlate most with its own. The second is not sufficient, because the most similar model need not be a
+  relative. `docs/statistics.md` has the error rates and the power.
 - It **cannot separate** privileged access from anything else that only this model's answers and probabilities share,
   such as a tokenizer or a length bias. In single models (`own_advantage_by_model`; interval over items alone, p and
   Holm's p) it is 0 only if relatives weigh common and family knowledge in the same proportion; in the mean also if

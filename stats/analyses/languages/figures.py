@@ -118,16 +118,16 @@ def language_figures(
             caption=(
                 f"Mean {description} of the languages of each morphological type, without English, by method and "
                 f"kind of "
-                f"wrong concept ({n} a language and kind). Dashed: chance{chance}.{every}"
+                f"wrong concept ({n} per language and kind). Dashed: chance{chance}.{every}"
             ),
             draw=partial(type_panels, shown, methods=methods, value_label=description, chance_f1=_chance_f1(controls)),
         )
     if cells["language"].nunique() >= FEWEST and len(methods) > 1:
-        points = "A point a language" + ("" if len(models) == 1 else " and model") + ", English marked by a ring."
+        points = "One point per language" + ("" if len(models) == 1 else " and model") + ", English marked by a ring."
         yield Figure(
             name=PAIRS,
             caption=(
-                f"Two methods over languages, by kind of wrong concept: {description} ({n} a language and kind). "
+                f"Two methods over languages, by kind of wrong concept: {description} ({n} per language and kind). "
                 f"{points} "
                 "Lines are least-squares fits of each model; r is Pearson's, over several models its range, and "
                 "without English behind the bar."

@@ -32,7 +32,6 @@ from pairbank.stats.analyses.languages.statistics import (
     method_correlations,
     power_said,
     random_minus_subtle,
-    said,
     typology_means,
 )
 from pairbank.stats.analyses.languages.statistics import said as complexity_said
@@ -123,10 +122,9 @@ def answer(
     models = list(dict.fromkeys(cells["model"]))
     parts = [_method_said(cells[cells["method"] == name], name) for name in methods_in_order(list(cells["method"]))]
     who = models[0] if len(models) == 1 else f"{len(models)} models"
-    rest = (
-        f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance accuracy is 0.50)"
-    )
-    sentences = [f"Over {len(tags)} languages, {who}: {'; '.join(parts)} {rest}."]
+    n = n_said(cells["n"])
+    rest = f"(means over kinds of wrong concept, {n} pairs per language and kind; chance accuracy is 0.50)"
+    sentences = ["\n".join([f"Over {len(tags)} languages, {who} {rest}:", *(f"- {part}" for part in parts)])]
     if controls["value"].notna().any():
         by_language = controls.groupby(["language", "model"], sort=False)["value"].mean()
         sentences.append(
@@ -134,12 +132,19 @@ def answer(
             f"{span(by_language)}."
         )
     sentences += [*_english_said(cells), *_kinds_said(contrasts)]
-    if correlations := list(said(complexity)):
+    if complexity["rho"].notna().any():
         sentences.append(
-            f"With morphological complexity (analytic < inflectional < agglutinative; languages permuted): "
-            f"{'; '.join(correlations)}; {power_said(complexity)}."
+            _rhos_said(
+                "Spearman's rho with morphological complexity (analytic < inflectional < agglutinative)", complexity
+            )
         )
     return html_as_text("\n\n".join([*sentences, *unasked_said(unasked)]))
+
+
+def _rhos_said(what: str, complexity: pd.DataFrame) -> str:
+    """Return what is correlated with complexity, an entry of a list each, and which rho these languages could show."""
+    head = f"{what}, languages permuted; {power_said(complexity)}:"
+    return "\n".join([head, *(f"- {text}" for text in complexity_said(complexity))])
 
 
 def _english_said(cells: pd.DataFrame) -> Iterator[str]:
@@ -429,7 +434,7 @@ def _text(
     tags = languages_in_order(list(cells["language"]))
     least, most = int(cells["n"].min()), int(cells["n"].max())
     n_pairs = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    parts = [f"{len(tags)} languages ({', '.join(tags)}), {n_pairs} pairs a language and negative type."]
+    parts = [f"{len(tags)} languages ({', '.join(tags)}), {n_pairs} pairs per language and negative type."]
     for method, part in cells.groupby("method", sort=False):
         if part["language"].nunique() < LEAST_LANGUAGES:
             continue
@@ -443,10 +448,8 @@ def _text(
             f" to {number(own_values.max())} ({len(own_values)} models)" if len(own_values) > 1 else ""
         )
         parts.append(f"`{method}`: mean {measure} {mean} over languages, {ends}{types}.")
-    if result := "; ".join(complexity_said(complexity)):
-        parts.append(
-            f"Spearman's rho with morphological complexity, languages permuted: {result}; {power_said(complexity)}."
-        )
+    if complexity["rho"].notna().any():
+        parts.append(_rhos_said("Spearman's rho with morphological complexity", complexity))
     parts += [*_correlations_said(correlations), *unasked_said(unasked), *small_said(len(tags), FEWEST)]
     parts.append("Pairs with identical sides are left out.")
     return "\n\n".join(parts)
@@ -483,16 +486,17 @@ def _correlation_said(row: Mapping[Any, Any]) -> str:
 
 DEFINITIONS = """\
 - **accuracy**: share of pairs whose difference (good - bad) is positive, ties one half; Wilson's interval at
-  level 0.95. One cell a language, negative type (how the wrong concept was chosen) and method. COMPS
-  pairs about invented words are left out: English stands for property knowledge, as in the other languages.
+  level 0.95. One cell per language, negative type (how the wrong concept was chosen) and
+  method. COMPS pairs about invented words are left out, so that English measures property knowledge like the other
+  languages.
 - **typology**: unweighted mean of the cells of a morphological type (He et al. 2025, Table 2); English has no type
   there and is left out, as in their Figure 4.
-- **complexity**: Spearman's rho over languages, without English, of a method's mean over kinds of wrong concept, or of
-  the probe's best layer (first block = 1; mean over kinds), with morphological complexity: analytic 0, inflectional 1,
-  agglutinative 2. p: share of orders of the languages with as large a |rho| (9,999 drawn, all of up to 7 languages).
-  `least_significant`: the smallest |rho| with p < .05 for these languages; `least_with_power`: the rho seen in four
-  samples of five (Fisher's z with variance 1.06 / (n - 3)). Languages of a family are not independent: p is too small
-  for a claim about languages at large.
+- **complexity**: Spearman's rho over languages, without English, with morphological complexity (analytic 0,
+  inflectional 1, agglutinative 2). It is of a method's mean over kinds of wrong concept, or of the probe's best layer
+  (first block = 1; mean over kinds). The p value is the share of orders of the languages with as large a |rho| (9,999
+  drawn, all of up to 7 languages). `least_significant`: the smallest |rho| with p < .05 for these languages;
+  `least_with_power`: the rho seen in four samples of five (Fisher's z with variance 1.06 / (n - 3)). Languages of a
+  family are not independent: p is too small for a claim about languages at large.
 - **contrasts**: accuracy with random wrong concepts minus the mean of the accuracies with the subtle kinds, in each
   language, then the mean over languages. The standard error keeps pairs of one property together; that of the mean is
   the mean of the languages', the largest it can be, since languages share concepts. Student's t.

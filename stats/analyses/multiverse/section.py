@@ -113,8 +113,8 @@ def _figure(found: Curve) -> Figure:
         name="multiverse_curve",
         caption=(
             f"The claim that {found.claim.in_words} under {len(found.table):,} specifications{drawn}, n = {least:,} to "
-            f"{most:,} items: estimates with 95% intervals, blue where the interval lies beyond the line; below, the "
-            f"choices of each.{left_out}"
+            f"{most:,} items: estimates with 95% intervals, blue where the interval is beyond the line. The rows below "
+            f"show the choices of each.{left_out}"
         ),
         draw=partial(
             specification_curve,
@@ -129,6 +129,7 @@ def _figure(found: Curve) -> Figure:
 COLUMNS = ["corpus", "of", "part", "share", "low", "high", "variance", "levels", "cells"]
 LEAST_ITEMS = 20
 ASKED, MEASURED, RATED = "right when asked", "right by probability", "ratings"
+_OUTCOMES = {ASKED: "prompted accuracy", MEASURED: "accuracy by probability", RATED: "people's ratings"}
 
 
 def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
@@ -396,19 +397,18 @@ def text_of(found: Curve, parts: pd.DataFrame) -> str:
 def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
     for kind, entry in found.tests.items():
         yield (
-            f"Tests of the whole curve over {entry.n_units:,} {kind}, by exchanging signs: median "
-            f"{_number(entry.median)} "
-            f"from {found.null:g} ({p_value(entry.p_median)}; chance gives {_number(entry.null_median_low)} to "
-            f"{_number(entry.null_median_high)}), {percent(entry.share)} significant on the claim's side "
-            f"({p_value(entry.p_share)}), "
-            f"Stouffer's Z {number(entry.mean_z, digits=1)} ({p_value(entry.p_mean_z)})."
+            f"Tests of the whole curve over {entry.n_units:,} {kind}, by exchanging signs:\n"
+            f"- Median: {_number(entry.median)} from {found.null:g} ({p_value(entry.p_median)}; chance gives "
+            f"{_number(entry.null_median_low)} to {_number(entry.null_median_high)})\n"
+            f"- Significant on the claim's side: {percent(entry.share)} ({p_value(entry.p_share)})\n"
+            f"- Stouffer's Z: {number(entry.mean_z, digits=1)} ({p_value(entry.p_mean_z)})"
         )
     if "paradigms" in found.tests:
-        yield "The verdict is that over paradigms, which is about other ones; that over items is about these very ones."
+        yield "The verdict uses the test over paradigms, which is about other ones; that over items is about these."
     if len(found.choices):
         first = found.choices.drop_duplicates("choice").sort_values("choice_share", ascending=False, kind="stable")
         text = ", ".join(f"{member['choice']} {percent(member['choice_share'])}" for member in first.to_dict("records"))
-        yield f"Of the spread of the estimates lies between the levels of a choice, taken one by one: {text}."
+        yield f"Share of the variance of the estimates between the levels of each choice, taken one by one: {text}."
     yield from _variance_said(parts)
     same = ", ".join(f"{name} {value}" for name, value in found.fixed.items() if value != "unknown")
     if same:
@@ -417,8 +417,8 @@ def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
 
 def _variance_said(parts: pd.DataFrame) -> Iterator[str]:
     for (corpus, of), part in parts.groupby(["corpus", "of"], sort=False):
-        text = ", ".join(
-            f"{entry['part']} {percent(entry['share'])}"
+        lines = (
+            f"- {entry['part']}: {percent(entry['share'])}"
             + ("" if pd.isna(entry["low"]) else f" [{percent(entry['low'])}, {percent(entry['high'])}]")
             for entry in part.to_dict("records")
         )
@@ -426,8 +426,7 @@ def _variance_said(parts: pd.DataFrame) -> Iterator[str]:
             member for member in part.to_dict("records") if " x " not in member["part"] and member["part"] != "rest"
         ]
         levels = ", ".join(f"{main['levels']:,} {main['part']}s" for main in mains)
-        description = "people's ratings" if of == "ratings" else f"what is {of}"
-        yield f"**Variance of {description}** on {corpus} ({levels}): {text}."
+        yield "\n".join([f"**Variance of {_OUTCOMES[str(of)]}** on {corpus} ({levels}):", *lines])
 
 
 def tests_table(found: Curve) -> pd.DataFrame:
@@ -451,8 +450,9 @@ DEFINITIONS = """\
 - **estimate**: accuracy of A - accuracy of B on the same items (adjusted Wald interval for pairs), or r with people.
   **holds**: the estimate is above what the claim says. **beyond**: so is its interval.
 - **choice_share**: share of the variance of all estimates between the levels of a choice. Confounded choices share it.
-- **p_median**, **p_share**, **p_mean_z**: share of resamples whose median is as far from the null, whose share of
-  significant specifications is as large in either direction, or whose sum of z is as far from 0. A resample exchanges
+- **p_median**, **p_share**, **p_mean_z**: shares of resamples that are as extreme as the data. The criterion is the
+  distance of the median from the null, the share of significant specifications in either direction, or the distance of
+  the sum of z from 0. A resample exchanges
   the sign of an item's (or paradigm's) contribution in all specifications at once. The verdict uses the sum of z.
   **detectable**: the median that is detected with 80% power.
 - **variance**: components of crossed random effects by sums of squares. Outcomes are right (1) and wrong (0) by the

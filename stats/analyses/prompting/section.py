@@ -67,9 +67,10 @@ def _consistency(found: pd.DataFrame, models: Sequence[str]) -> Figure:
     return Figure(
         name=CONSISTENCY,
         caption=(
-            "Pearson r, over items, between what a model says when asked and its probabilities: a row a task, a "
-            f"column a prompt, a panel a model, mean over corpora ({n_said(found['n'])} items). Of words to predict r "
-            f"is of log P, else of differences (good - bad).{' A dash: r is undefined.' if undefined else ''}"
+            "Pearson r, over items, between a model's prompted answers and its probabilities: one row per task, one "
+            f"column per prompt, one panel per model. Values are means over corpora ({n_said(found['n'])} items). For "
+            f"words to predict, r is of log P, otherwise of differences (good - bad)."
+            f"{' A dash: r is undefined.' if undefined else ''}"
         ),
         draw=partial(matrices, panels, value_label="Pearson r", limits=(-1, 1), n_columns=n_columns),
     )
@@ -98,7 +99,7 @@ def _mean_consistency(means: pd.DataFrame) -> Figure:
     return Figure(
         name=MEAN_CONSISTENCY,
         caption=(
-            "Pearson r between what models say when asked and their probabilities: one row per task, one column per "
+            "Pearson r between models' prompted answers and their probabilities: one row per task, one column per "
             f"prompt. Means over corpora, then over {n_models} models (Hu & Levy 2023, Figure 3), and the lowest and "
             "the highest model."
         ),
@@ -107,12 +108,12 @@ def _mean_consistency(means: pd.DataFrame) -> Figure:
 
 
 def _performance(cells: pd.DataFrame, models: Sequence[str]) -> Iterator[Figure]:
-    yield _bars("prompting_performance", whole(cells), "task", models, "several corpora of a task are pooled")
+    yield _bars("prompting_performance", whole(cells), "task", models, "Several corpora of a task are pooled")
     of_corpora = cells[cells["corpus"] != POOLED]
     for task, part in of_corpora.groupby("task", sort=False):
         if part["corpus"].nunique() > 1:
             named = part.assign(panel=part["task"] + ": " + part["corpus"])
-            yield _bars(file_name("prompting", "corpora", task), named, "panel", models, f"the corpora of {task}")
+            yield _bars(file_name("prompting", "corpora", task), named, "panel", models, f"Corpora of {task}")
 
 
 def _bars(name: str, found: pd.DataFrame, panel: str, models: Sequence[str], said: str) -> Figure:
@@ -126,8 +127,8 @@ def _bars(name: str, found: pd.DataFrame, panel: str, models: Sequence[str], sai
     return Figure(
         name=name,
         caption=(
-            f"By probability and by each prompt: "
-            f"{' and '.join(description[score] for score in description if score in scores)}; "
+            f"Performance by probability and by each prompt: "
+            f"{' and '.join(description[score] for score in description if score in scores)}. "
             f"{said} ({n_said(found['n'])} items). Lines are 95% intervals over items"
             f"{', the dashed line is chance' if ACCURACY in scores else ''}."
         ),
@@ -159,7 +160,7 @@ def _numbers(row: Mapping[Any, Any], name: str) -> dict[str, float]:
 
 
 def _scatters(asked: Sequence[Asked], models: Sequence[str]) -> Iterator[Figure]:
-    """Yield every question's answers over probabilities, a panel a model and prompt, a few models a figure."""
+    """Yield every question's answers over probabilities, one panel per model and prompt, a few models per figure."""
     for task in sorted({member.task for member in asked}):
         for start in range(0, len(models), MOST_MODELS):
             shown = models[start : start + MOST_MODELS]
@@ -170,13 +171,12 @@ def _scatters(asked: Sequence[Asked], models: Sequence[str]) -> Iterator[Figure]
             n = pd.Series([len(value.direct_nats) for value in selected])
             words = selected[0].measure == LOG_P
             description = "log P of each word" if words else "the difference (good - bad) of each item"
-            line = "; the line is where both are equal" if words else ""
+            line = " The line is where both are equal." if words else ""
             yield Figure(
                 name=file_name("prompting", "scatter", f"{task}{part}"),
                 caption=(
-                    f"{task}: {description} by probability and by each prompt, a panel a model and prompt, a colour "
-                    f"a corpus "
-                    f"({n_said(n)} items){line}."
+                    f"{task}: {description} by probability and by each prompt. One panel per model and prompt, one "
+                    f"colour per corpus ({n_said(n)} items).{line}"
                 ),
                 draw=partial(_draw_scatters, selected),
             )
@@ -210,10 +210,11 @@ REFERENCES = (
     "Hu & Levy 2023: Prompting is not a substitute for probability measurements in large language models. EMNLP.",
 )
 DEFINITIONS = """\
-- **Task**: an experiment of the paper, or a kind of question on a kind of items. **Performance**: of words to predict
-  the mean log P (nats) of the word that came next; else accuracy by each method's own paper: of the difference of both
-  sides, or (`pooled`) the share of presentations, over both orders or both sentences, answered rightly, which for
-  yes-no questions is balanced accuracy. Ties are one half.
+- **Task**: an experiment of the paper, or a kind of question on a kind of items. **Performance**: for words to
+  predict, the mean log P (nats) of the word that came next. For all other tasks, accuracy as each method's paper
+  defines it: the share of items with a positive difference, or (`pooled`) the share of presentations answered
+  correctly, over both orders or both sentences. For yes-no questions the latter is balanced accuracy. Ties are one
+  half.
 - **pooled**, in the column `corpus`: the items of all corpora of a task under each other (the paper's Figure 2), not
   the mean of their means. Intervals: Wilson's (clustered by item), Student's t for log P.
 - **difference**: asked minus direct on the same items; adjusted Wald interval (Bonett & Price 2012), of log P

@@ -38,20 +38,21 @@ from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.people.human_agreement import EPSILON
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.wording import mean_and_span, number, percent, span
+from pairbank.stats.wording import mean_and_span, number, percent, span, value_range
 
 FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
 """Scores of a sentence that do not grow with its length alone."""
-ASKED = "Asked here: "
-OF_CHOICES = "how often is a single person right, and many together? "
-OF_RATINGS = "how far does one person go with the others, and a model with them? "
+OF_CHOICES = "How often is one person right, and how often is the majority? "
+OF_RATINGS = "How closely does one person agree with the others, and how closely does a model? "
 OF_BOTH = (
     "How far do people agree, and what could a model reach at most? Is a model as good as one more person, and on "
     "which phenomena?"
 )
-OF_MEANS = "what do people's mean ratings prefer, and do models prefer the same, and go with the means?"
+OF_MEANS = (
+    "Which side do people's mean ratings prefer, do models prefer the same, and do they correlate with the means?"
+)
 MOST_SAID = 3
-"""Models that are told one by one; of more, the range."""
+"""Models and methods that a sentence names one by one; of more, the range."""
 
 
 def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
@@ -91,18 +92,18 @@ def questions_of(beside: pd.DataFrame, *, means: Means) -> str:
         chosen = (rated["kind"] == "people").any()
         parts.append(f"{OF_CHOICES if chosen else OF_RATINGS}{OF_BOTH}")
     if means:
-        parts.append(OF_MEANS[0].upper() + OF_MEANS[1:] if parts else OF_MEANS)
-    return ASKED + " ".join(parts)
+        parts.append(OF_MEANS)
+    return " ".join(parts)
 
 
 def answer_of(
     beside: pd.DataFrame, tests: pd.DataFrame, distances: pd.DataFrame, *, epsilon: float, means: Means
 ) -> str:
-    """Return the questions, what raters, majorities and models reach, and which models stand beside people."""
+    """Return what raters, majorities and models reach, and which models pass the test beside people."""
     texts = list(_length_said(beside))
     if (~beside["corpus"].isin(list(means))).any():
         texts.insert(0, _verdict(tests, epsilon))
-    parts = [questions_of(beside, means=means), _people_said(beside), " ".join(texts), *_distances_said(distances)]
+    parts = [_people_said(beside), " ".join(texts), *_distances_said(distances)]
     parts += _means_said(means)
     return "\n\n".join(part for part in parts if part)
 
@@ -119,25 +120,25 @@ def _people_said(beside: pd.DataFrame) -> str:
         if "all raters" in people:
             single, majority = people["all raters"], people["majority of raters"]
             texts.append(
-                f"on {corpus} (n = {single['n']:,}) individual raters are right in {_interval(single)}, their majority "
-                f"in {_interval(majority)}, models in {_ends(models['value'])}"
+                f"on {corpus} (n = {single['n']:,}), individual raters are right in {_interval(single)}, their "
+                f"majority in {_interval(majority)} and models in {_ends(models['value'])}"
             )
         elif len(raters):
             texts.append(
-                f"on {corpus} a rater goes with the mean of the others at r = "
-                f"{number(raters['r_with_others'].mean())}, "
-                f"models at {_by_method(models, 'r_with_others')}"
+                f"on {corpus}, a rater correlates with the mean of the others at r = "
+                f"{number(raters['r_with_others'].mean())}. "
+                f"Models correlate with it at r = {_by_method(models, 'r_with_others')}"
             )
         elif MEANS in people:
             mean = people[MEANS]
             texts.append(
-                f"on {corpus} (n = {mean['n']:,}) people's mean ratings prefer the better side in {_interval(mean)}, "
-                f"models in {_by_method(models, 'value')}; with the mean ratings of single sentences models go at r = "
-                f"{_by_method(models, 'r_with_means')}"
+                f"on {corpus} (n = {mean['n']:,}), people's mean ratings prefer the better side in {_interval(mean)}. "
+                f"Models prefer it in {_by_method(models, 'value')}. Models correlate with the mean ratings of single "
+                f"sentences at r = {_by_method(models, 'r_with_means')}"
             )
         else:
             texts.append(
-                f"on {corpus} models go with people's mean ratings at r = {_by_method(models, 'r_with_means')}"
+                f"on {corpus}, models correlate with people's mean ratings at r = {_by_method(models, 'r_with_means')}"
             )
     sentences = [f"{text[0].upper()}{text[1:]}." for text in texts]
     return sentences[0] if len(sentences) == 1 else "\n".join(f"- {sentence}" for sentence in sentences)
@@ -161,8 +162,11 @@ def _distances_said(distances: pd.DataFrame) -> Iterator[str]:
 
 
 def _by_method(models: pd.DataFrame, column: str) -> str:
-    """Return the range over models of each method that has one."""
+    """Return the range over models of each method that has one; of many methods, the smallest and largest value."""
     parts = models[models[column].notna()].groupby("method", sort=False)[column]
+    if parts.ngroups > MOST_SAID:
+        ends = value_range(models.assign(value=models[column]), ("method",))
+        return f"{ends}; the table has all {parts.ngroups} methods"
     return ", ".join(f"{_ends(values)} by `{method}`" for method, values in parts) or "no number"
 
 
@@ -178,14 +182,14 @@ def _length_said(beside: pd.DataFrame) -> Iterator[str]:
 
 
 def _means_said(means: Means) -> Iterator[str]:
-    """Yield what cannot be told of means, and how many raters stand behind them."""
+    """Yield what mean ratings do not allow, and how many raters each mean has."""
     for corpus, n in means.items():
         behind = (
-            "how many raters stand behind a mean is not given"
+            "the number of raters per mean is not given"
             if n is None
-            else f"{n[0]:,} raters stand behind a mean"
+            else f"{n[0]:,} raters per mean"
             if n[0] == n[1]
-            else f"{n[0]:,} to {n[1]:,} raters stand behind a mean"
+            else f"{n[0]:,} to {n[1]:,} raters per mean"
         )
         yield (
             f"{corpus} publishes mean ratings without individual ones ({behind}), so majority votes, inter-rater "
@@ -230,15 +234,15 @@ def text_of(
     means: Means,
 ) -> str:
     """Return the text: questions and answer, agreement among raters, phenomena."""
-    parts = [answer_of(beside, tests, distances, epsilon=epsilon, means=means)]
+    parts = [questions_of(beside, means=means), answer_of(beside, tests, distances, epsilon=epsilon, means=means)]
     for corpus, part in reliability.groupby("corpus", sort=False):
-        text = "; ".join(
-            f"{row['measure']} of {row['of']} {_interval(row)}"
+        lines = [
+            f"- {row['measure'][0].upper()}{row['measure'][1:]} of {row['of']}: {_interval(row)}"
             for row in part.to_dict("records")
             if not pd.isna(row["value"])
-        )
-        if text:
-            parts.append(f"**{corpus}**: {text}.")
+        ]
+        if lines:
+            parts.append("\n".join([f"**{corpus}**, agreement among raters:", *lines]))
         parts += [f"**{corpus}**: no ceiling of r: {row['reason']}." for row in _without(part)]
     by = tests[(tests["phenomenon"] != "") & tests["winning_rate"].notna()]
     if len(by):
@@ -246,7 +250,7 @@ def text_of(
             f"By phenomenon: {by['phenomenon'].nunique()} have 30 items or more; the table `test` has them all, each "
             "tested for itself and not corrected for how many there are."
         )
-    parts.append("Pairs with identical sides are left out. Raters are numbers; who they are is nowhere.")
+    parts.append("Pairs with identical sides are left out. Raters are anonymous: they are identified by number only.")
     return "\n\n".join(parts)
 
 
@@ -292,31 +296,34 @@ def _ends(values: pd.Series[float]) -> str:
 DEFINITIONS = """\
 - **choice of a rater**: the side that the rater chose, or rated higher; equal ratings are a tie, one half. **Single
   raters**: share of all judgments (interval: items are clusters). **Majority**: of all raters of an item; **without
-  one rater**: of the others, averaged over who is left out, which is what a model can fairly be held against.
+  one rater**: of the others, averaged over the rater who is left out. The last is the fair comparison for a model.
 - **intervals** (`low`, `high`): for other items of these paradigms. `low_paradigms`, `high_paradigms`: for paradigms
   like these, where all items have one and there are ten or more (`n_paradigms`). Sentences, figures and the first table
   have the wider of both. r with raters and the reliabilities are over items alone.
 - **r with other raters**: Pearson r of a rater's ratings (z-scores by rater, of single sides) with the mean of the
-  other raters of the same things; a model's is with the same means on the same things, averaged over raters.
-  `share_ahead`: raters whose r is lower. Methods that compare both sides score neither and have no r. z-scores are over
-  what a rater judged of the items here.
+  other raters of the same sentences. A model's r is with the same means on the same sentences, averaged over raters.
+  `share_ahead`: raters whose r is lower. Methods that compare both sides score neither and have no r. The z-scores are
+  over the rater's judgments of these items.
 - **test** (alternative annotator test, Calderon et al. 2025, section 3): each rater is left out in turn. On an item,
-  whoever agrees with the other raters as well or better has an advantage (choices: the same side; ratings of single
-  sides: nearer to the others' mean, the model's scores as z-scores); `advantage` is the model's share of items,
-  averaged over raters, `rater_advantage` theirs. The model wins against a rater where its advantage is shown to be
-  less than epsilon below the rater's (one-sided t test over items, Benjamini & Yekutieli over raters, level 0.05).
-  `winning_rate`: share of raters won against; half or more = as good as one more person. `winning_rate_beyond`: the
-  same with paradigms as draws (ten or more). Raters with fewer than 30 items are not tested.
-- **mean ratings** (corpora that publish no single ones): accuracy is the share of pairs whose better side has the
-  higher mean; `r_with_means` is Pearson r of a model's scores of single sentences with their means, both sides pooled.
+  the rater or the model has an advantage if it agrees with the other raters at least as well. For choices, agreement
+  is the same side; for ratings of single sides, it is the distance to the others' mean (the model's scores as
+  z-scores). `advantage` is the model's share of items, averaged over raters; `rater_advantage` is the raters'. The
+  model wins against a rater where its advantage is shown to be less than epsilon below the rater's (one-sided t test
+  over items, Benjamini & Yekutieli over raters, level 0.05). `winning_rate`: share of raters won against; half or more
+  = as good as one more person. `winning_rate_beyond`: the same with paradigms as draws (ten or more). Raters with
+  fewer than 30 items are not tested.
+- **mean ratings** (corpora without individual ratings): accuracy is the share of pairs whose better side has the
+  higher mean. The column `r_with_means` is Pearson r of a model's scores of single sentences with their means, both
+  sides pooled.
 - **distances** (ratings of single sides, on the scale that the model answers on): Wasserstein distance of the first
-  order between the model's distribution of answers (probabilities of the options, or sampled answers) and people's, in
-  points, averaged over sentences. **One distribution for all**: the distance of the single distribution that suits
-  these sentences best; a model that ignores the sentence cannot be nearer. **floor**: about the distance of a model
-  that had people's own distributions, given as many people (from people split into halves). Intervals: jackknife over
-  sentences and raters, the wider of it and one over paradigms where there are ten.
-- **reliability**: Krippendorff's alpha (nominal for choices, interval for ratings); intraclass correlations of
-  absolute agreement of one rater and of consistency of all raters' mean; **ceiling of r**: root of the reliability of
+  order between the model's distribution of answers and people's, in points, averaged over sentences. The model's
+  distribution is the probabilities of the options, or sampled answers. **One distribution for all**: the distance of
+  the single distribution that suits these sentences best; a model that ignores the sentence cannot be nearer.
+  **floor**: about the distance of a model that had people's own distributions, given as many people (from people split
+  into halves). Intervals: jackknife over sentences and raters, the wider of it and one over paradigms where there are
+  ten.
+- **reliability**: Krippendorff's alpha (nominal for choices, interval for ratings), and the intraclass correlations of
+  absolute agreement of one rater and of consistency of all raters' mean. **Ceiling of r**: root of the reliability of
   mean ratings, by the variance of items, raters and the rest (ICC(C,k), for tables with gaps ICC(1,k)).
 """
 

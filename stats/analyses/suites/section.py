@@ -25,14 +25,14 @@ from pairbank.stats.wording import number, with_interval
 
 DEFINITIONS = """- **A suite's accuracy** (`value`): share of its items in which every comparison of its formulas holds
   (Hu, Gauthier et al. 2020), with Wilson's 95% interval over items. Guessing is no single number: with three
-  comparisons that hold by chance independently it is 0.125, with one .5; comparisons that share a number depend on each
-  other.
+  comparisons that hold by chance independently it is 0.125, with one 0.50. Comparisons that share a number depend on
+  each other.
 - **models** (table): mean accuracy over suites, each weighted equally. `low`, `high`: for other items of these suites
   (Wilson, effective number of items). `low_paradigms`, `high_paradigms`: for suites like these, from ten suites on
   (suites are the draws, Student's quantile). A suite is one template: its own interval is about its items alone.
 - **each_alone**: the mean, over the suite's comparisons, of the share of items in which it holds.
-- **Surprisal** of a region: minus the sum of the log-probabilities of its tokens, given all that stands before it, in
-  bits. The space before a region counts with it. An empty region has surprisal 0.
+- **Surprisal** of a region: minus the sum of the log-probabilities of its tokens, given the preceding text, in bits.
+  The space before a region counts with it. An empty region has surprisal 0.
 - **Margin** of a comparison: by how many bits it holds (below 0 where it does not), mean over items with Student's t
   interval. A *difference of differences* compares more than two conditions.
 - **control**: a formula that only says that two surprisals are equal; it is no part of a suite's accuracy, as in the
@@ -69,12 +69,13 @@ def _twofold(comparisons: pd.DataFrame) -> str:
     texts = []
     for model, own_values in part.groupby("model", sort=False):
         above, below = int((own_values["low"] > 0).sum()), int((own_values["high"] < 0).sum())
-        texts.append(f"{model} {above} as predicted and {below} the other way")
+        texts.append(f"- {model}: {above} as predicted, {below} in the opposite direction")
     n = part.groupby("model").size().max()
-    return (
-        f"Differences of differences ({n}): intervals (95% each, over items) lie beyond 0 in: {'; '.join(texts)}. "
-        f"By chance, {number(n / 20)} per model are expected."
+    head = (
+        f"Differences of differences whose interval excludes 0 (95% each, over items), of {n} per model; by chance, "
+        f"{number(n / 20)} are expected:"
     )
+    return "\n".join([head, *texts])
 
 
 def text_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
@@ -84,8 +85,9 @@ def text_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
 
 def _paragraphs(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[str]:
     yield (
-        "Asked here: does a word surprise a model more, or less, where the grammar says so; by how many bits; and does "
-        "what should matter matter more than it does where it should not (differences of differences)?"
+        "A comparison tests whether a region has higher surprisal in the condition in which the grammar predicts it; "
+        "the margin says by how many bits. Differences of differences test whether the effect of one condition depends "
+        "on another as predicted."
     )
     for model, part in by_suite.groupby("model", sort=False):
         alone = part["each_alone"].mean()

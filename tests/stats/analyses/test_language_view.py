@@ -70,7 +70,7 @@ def test_languages_have_family_and_resources_and_say_where_no_prompt_is() -> Non
     languages = found.tables["languages"]
     assert languages["language"].tolist() == ["sw", "en", "fr-CA", "tr"]
     assert languages["resource class"].tolist() == [2, 5, 5, 4]
-    assert "No prompt in sw: they are scored and not asked." in found.text
+    assert "No prompt in sw: sentences are scored, but models are not prompted." in found.text
     assert "3 models have all languages" in found.text
     assert found.answer.startswith("4 languages of 4 families and branches (n = ")
     assert "Prompts exist for 3 of them" in found.answer
@@ -85,7 +85,7 @@ def test_asking_is_held_against_probability_on_the_same_items() -> None:
     scored = of_languages("scored", ["SV-#"], ["en", "tr"])
     scored = replace(scored, frame=scored.frame.assign(direct_delta=1.0), layouts=(DIRECT,))
     answer = section([asked, scored]).answer
-    assert "where on the same items `direct` is right in 0.00" in answer
+    assert "On the same items, `direct` is right in 0.00" in answer
 
 
 def test_a_model_that_lacks_a_language_is_named_and_one_language_is_an_error() -> None:

@@ -41,7 +41,7 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
     interval = f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}] standard deviations"
     differ = int(row["p_holm"] < 0.05)
     said = (
-        f"of 1 other methods, {differ} differ from `direct` at 0.05 (Holm); `meta` is furthest from it, by {interval}"
+        f"of 1 other methods, {differ} differ from `direct` at 0.05 (Holm). `meta` is furthest from it, by {interval}"
     )
     assert f"delta of these 2 models: {said}, Holm's p " in found.text
     assert "accuracy by these 2 methods: of 1 other models, " in found.text

@@ -101,7 +101,7 @@ def test_the_consistency_figure_has_a_panel_a_model_with_its_r(found: Section, t
     bars = figures["prompting_performance"].draw().axes[0].containers
     assert len(bars) >= 4
     assert {f"prompting_scatter_Exp._{task}" for task in ("1", "2", "3a", "3b")} <= set(figures)
-    assert "the line is where both are equal" in figures["prompting_scatter_Exp._1"].caption
+    assert "The line is where both are equal" in figures["prompting_scatter_Exp._1"].caption
     points = figures["prompting_scatter_Exp._3a"].draw().axes
     assert [len(np.asarray(axes.collections[0].get_offsets())) for axes in points] == [
         45

@@ -73,7 +73,7 @@ def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
     assert tests.loc[("guessing", "direct", ""), "winning_rate"] == 0
     assert "individual raters are right in 0.8" in found.answer
     assert "Passing the alternative-annotator test (epsilon = 0.1): sure by `direct`" in found.answer
-    assert found.text.startswith("Asked here: how often is a single person right")
+    assert found.text.startswith("How often is one person right")
     for figure in found.figures:
         assert figure.draw().get_axes()
 
@@ -123,7 +123,7 @@ def test_raters_who_saw_one_side_are_compared_by_their_ratings() -> None:
     tests = found.tables["test"]
     assert set(tests["method"]) == {"direct"}
     assert (tests["n"] > 300).all()
-    assert "a rater goes with the mean of the others at r" in found.answer
+    assert "a rater correlates with the mean of the others at r" in found.answer
 
 
 def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
@@ -139,15 +139,15 @@ def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
     r = np.corrcoef(np.concatenate(sides[:2]), np.concatenate(sides[2:]))[0, 1]
     assert (direct["r_with_means"], direct["n_means"]) == (pytest.approx(r), 598)
     assert each[each["method"] == "meta"]["r_with_means"].isna().all()  # it scores no side
-    assert found.answer.startswith("Asked here: what do people's mean ratings prefer")
-    assert "publishes mean ratings without individual ones (how many raters stand behind a mean is not" in found.answer
+    assert found.text.startswith("Which side do people's mean ratings prefer")
+    assert "publishes mean ratings without individual ones (the number of raters per mean is not" in found.answer
     assert "Summed log-probability (`direct`) decreases with length" in found.answer
     assert "no ceiling of r: the source gives mean ratings only" in found.text
     assert found.tables["test"].empty
     for figure in found.figures:
         assert figure.draw().get_axes()
     known = [replace(t, frame=t.frame.assign(human_n=np.arange(300) % 3 + 8)) for t in tables]
-    assert "8 to 10 raters stand behind a mean" in section(known, Context(mean_ratings=("toy",))).answer
+    assert "8 to 10 raters per mean" in section(known, Context(mean_ratings=("toy",))).answer
 
 
 def test_single_ratings_are_taken_where_there_are_both() -> None:
@@ -171,7 +171,7 @@ def test_a_fair_score_of_single_sentences_is_named_where_there_is_one() -> None:
         both.append(replace(table, frame=table.frame.assign(**fair), layouts=layouts))
     answer = made(both, ratings).answer
     assert "read `mean_logprob` for r" in answer
-    assert answer.startswith("Asked here: how far does one person go with the others, and a model with them?")
+    assert made(both, ratings).text.startswith("How closely does one person agree with the others, and how closely")
 
 
 def test_two_corpora_one_without_ratings_and_the_order_of_rows_change_nothing() -> None:

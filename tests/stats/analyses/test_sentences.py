@@ -69,8 +69,8 @@ def test_a_paradigm_below_chance_is_counted_and_the_lowest_have_intervals() -> N
     wrong = np.where(names == "p3", -1.0, table.frame["direct_delta"])
     found = paradigms.section([replace(table, frame=table.frame.assign(paradigm=names, direct_delta=wrong))])
     said = found.text.split("\n\n")[0]
-    assert "`direct`: 5 values of paradigm with 5 items or more; lowest: p3 (0.00 [0.00, 0.12]), " in said
-    assert ". 1 of 5 is below chance (0.05, signs exchanged by item, Holm)" in said
+    assert "`direct`: of 5 values of paradigm with 5 items or more, 1 is below chance (0.05, signs exchanged by" in said
+    assert "The lowest:\n- p3: 0.00 [0.00, 0.12]\n- " in said
     assert "hardest" not in found.text
 
 

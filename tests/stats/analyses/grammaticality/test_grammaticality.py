@@ -98,7 +98,7 @@ def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
     assert rows["accuracy"]["reason"] == "single labelled sentences make no pairs"
     assert found.tables["correlation"].empty
     assert "log P of the two strings" not in found.text
-    assert "by `direct` is 0.75" in found.text
+    assert "  - `direct`: 0.75" in found.text
     assert "Prediction 1" not in found.answer
     assert found.answer.startswith("- **Prediction 3**")
     assert "area under the ROC curve (AUC) of 0.75 [" in found.answer

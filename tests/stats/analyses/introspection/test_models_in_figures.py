@@ -126,7 +126,7 @@ def test_one_model_draws_nothing_and_the_text_says_why() -> None:
     assert one.first_figure is None
     assert "One model makes a single pair" in one.text
     assert "Inconclusive whether" in one.answer
-    assert "r of its answers with its own probabilities is " in one.answer
+    assert "The correlation (r) of its answers with its own probabilities is " in one.answer
 
 
 def test_a_trend_is_that_of_least_squares_through_pairs_of_different_models() -> None:

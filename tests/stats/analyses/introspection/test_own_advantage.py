@@ -244,7 +244,7 @@ def test_without_relatives_or_a_third_model_it_cannot_be_told(
     assert why in str(own.over_relatives.reason)
     assert np.isnan(own.over_most_similar.low)  # nothing to be read as a test
     assert beyond_relatives(own) == "inconclusive"
-    assert "beyond its relatives'**: " + why in own_words(own)[0]
+    assert f"beyond its relatives'**. {why[0].upper()}{why[1:]}" in own_words(own)[0]
 
 
 def test_models_whose_probabilities_have_nothing_in_common_cannot_be_told_apart_by_noise() -> None:

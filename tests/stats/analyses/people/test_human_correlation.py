@@ -128,7 +128,7 @@ def test_many_models_are_said_with_the_ends_of_their_range() -> None:
     found = section(tables)
     whole = found.tables["correlation"].query("group_by == 'all' and method == 'direct'").sort_values("value")
     low, high = (f"{row['value']:.2f} ({row['model']})" for row in (whole.iloc[0], whole.iloc[-1]))
-    assert f"`direct` r = {low} to {high}" in found.text
+    assert f"- `direct`: r = {low} to {high}" in found.text
     assert "199 rated pairs, 3 models: smallest and largest r" in found.text
     middle = f"{whole['value'].median():.2f} (median)"
     assert f"r = {middle}, {low} to {high} (n = 199 rated pairs)" in found.answer
@@ -149,7 +149,7 @@ def test_constant_differences_are_undefined_not_zero() -> None:
     row = found.tables["correlation"].query("method == 'direct' and group_by == 'all'").iloc[0]
     assert np.isnan(row["value"])
     assert row["reason"] == "the first values do not vary"
-    assert "`direct` undefined" in found.text
+    assert "- `direct`: r is undefined" in found.text
 
 
 def test_without_ratings_there_is_nothing_to_compare() -> None:

@@ -69,7 +69,7 @@ def test_models_stand_side_by_side_and_the_answer_has_both() -> None:
     chance = 5 + rng.normal(0, 0.5, (30, 4))
     found = made(table(clear, model="clear"), table(chance, model="chance"))
     assert "(chance) to 1.00 (clear)" in found.answer
-    assert "clear 1 as predicted and 0 the other way" in found.answer
+    assert "- clear: 1 as predicted, 0 in the opposite direction" in found.answer
     assert list(found.tables["accuracy"].columns) == ["phenomenon", "suite", "clear", "chance"]
     for figure in found.figures:
         assert figure.draw().get_axes()
