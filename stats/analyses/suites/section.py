@@ -198,7 +198,10 @@ def item_rows(suite: Suite) -> Iterator[dict[str, object]]:
 
 
 def _figures(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[Figure]:
-    ordered = by_suite.sort_values(["phenomenon", "suite"], kind="stable")
+    known = by_suite[by_suite["value"].notna()]  # a limited run may have no item in all conditions
+    if known.empty:
+        return
+    ordered = known.sort_values(["phenomenon", "suite"], kind="stable")
     matrix, counts = (
         ordered.pivot_table(index=["phenomenon", "suite"], columns="model", values=cell, sort=False)
         for cell in ("value", "n")

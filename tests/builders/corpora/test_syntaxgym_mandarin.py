@@ -30,9 +30,8 @@ def folder(tmp_path: Path) -> Path:
         path = tmp_path / "syntaxgym-mandarin" / file.name
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = MADE[file.name.split("/")[0]]
-        path.write_text(
-            "\n".join([*lines, *(line.replace("姐姐", "妹妹").replace("我", "她") for line in lines), ""]), "utf-8"
-        )
+        others = [line.replace("姐姐", "妹妹").replace("我", "她") for line in lines]
+        path.write_text("\n".join([*lines, *others, ""]), encoding="utf-8")
     return tmp_path
 
 
@@ -58,14 +57,20 @@ def test_sentences_have_no_spaces_and_regions_around_the_critical_words(folder: 
     assert (items["subset"].nunique(), len(items)) == (28, 4 * 8 + 24 * 4)
 
 
-def test_the_analysis_of_suites_reads_its_predictions(folder: Path) -> None:
-    items = pairbank.load_corpus("syntaxgym-mandarin", data_dir=folder, subset="cls_none")
-    scored = pairbank.score(items, FakeScorer(), methods=["regions"])
+@pytest.mark.ci
+def test_the_analysis_of_suites_reads_its_predictions_and_draws_suites_with_an_item(
+    folder: Path, tmp_path: Path
+) -> None:
+    items = pairbank.load_corpus("syntaxgym-mandarin", data_dir=folder)
+    suites = ("cls_none", "cls_adj")  # of the second, three of four conditions
+    places = [place for place, suite in enumerate(items["subset"][:]) if suite in suites][:-5]
+    scored = pairbank.score(items.select(places), FakeScorer(), methods=["regions"])
     report = pairbank.report([scored], analyses=["suites"], n_resamples=10)
     [section] = [one for one in report.sections if one.id == "suites"]
+    assert section.tables["suites"].set_index("suite")["n"].to_dict() == {"cls_none": 2, "cls_adj": 0}
     comparisons = section.tables["comparisons"]
-    assert set(comparisons["suite"]) == {"cls_none"}
-    assert (len(comparisons), set(comparisons["n"])) == (4, {2})
+    assert comparisons[comparisons["suite"] == "cls_none"]["n"].to_list() == [2] * 4
+    assert (report.save(tmp_path / "report") / "figures" / "suites_accuracy.png").is_file()
 
 
 @pytest.mark.parametrize(
