@@ -158,6 +158,18 @@ def is_from_hub(root: Path, path: Path) -> bool:
     return snapshot.parent.name == "snapshots" and path.resolve().parent == snapshot.parent.parent / "blobs"
 
 
+def null_models(manifest: Mapping[str, Any]) -> set[str]:
+    """Return the names of the models with random weights; none where no other model is there.
+
+    >>> null, model = {"name": "a", "weights": "random:0"}, {"name": "b"}
+    >>> null_models({"scores": {"corpus": {"a": {"model": null}, "b": {"model": model}}}})
+    {'a'}
+    """
+    models = [signature["model"] for slugs in manifest["scores"].values() for signature in slugs.values()]
+    nulls = {str(model["name"]) for model in models if model.get("weights")}
+    return nulls if any(model["name"] not in nulls for model in models) else set()
+
+
 def read_manifest(root: Path) -> dict[str, Any]:
     """Return a bank's manifest.
 

@@ -23,6 +23,7 @@ from pairbank.cards.bank.layout import (
     data_files,
     items_path,
     long_path,
+    null_models,
     ratings_path,
     scores_path,
 )
@@ -82,6 +83,7 @@ def models_in_words(signatures: Sequence[Signature]) -> list[str]:
 def _model(signature: Signature) -> str:
     model = signature["model"]
     seen = [
+        *(["random weights, a null model"] if model.get("weights") else []),
         f"{inline(str(model['architecture']))} in {inline(str(model['dtype']))}",
         f"quantised: {inline(str(model['quantisation']))}" if model["quantisation"] else "not quantised",
         FORMATS.get(model["prompt_format"], inline(str(model["prompt_format"]))),
@@ -304,6 +306,10 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     scores: Mapping[str, Mapping[str, Any]] = bank.manifest["scores"]
     signatures = [signature for models in scores.values() for signature in models.values()]
     shown = None if bank.summary is None else results_shown(bank.summary)
+    of_nulls = None
+    if shown is not None and (nulls := null_models(bank.manifest)):
+        is_null = shown["model"].isin(list(nulls))
+        shown, of_nulls = shown[~is_null], shown[is_null]
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
     judged = judged_table(corpora, bank.contents)
     add = commands_for(bank.manifest, name)
@@ -319,6 +325,8 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
         "accuracy_table": "" if shown is None else foreign_text.table(accuracy_table(shown)),
         "agreement_table": "" if shown is None else foreign_text.table(agreement_table(shown)),
+        "null_accuracy_table": "" if of_nulls is None else foreign_text.table(accuracy_table(of_nulls)),
+        "null_agreement_table": "" if of_nulls is None else foreign_text.table(agreement_table(of_nulls)),
         "figures": bank.figures,
         "is_measured": any("imported" not in s for s in signatures),
         "models": models_in_words(signatures),

@@ -43,7 +43,7 @@ def write_results(
         root: the site's folder.
         summary: the bank's, or None where it has no scores.
         corpora: what was written of each corpus.
-        slugs: model's name -> its slugs.
+        slugs: model's name -> its slugs; a model that is not in it (a null) has no rank.
     """
     if summary is None:
         return {"groupings": ["all"], "methods": [], "board": {}, "people": {}, "nested": False}
@@ -113,11 +113,11 @@ def _ranks(
 ) -> dict[str, Any]:
     """Return rank intervals by (model, corpus, group), and overall by model where a mean can be taken.
 
-    Models with position bias have none: their accuracy is near one half whatever they know.
+    Models with position bias have none: their accuracy is near one half whatever they know. Nor have null models.
     """
     ranks: dict[tuple[str, str, str], dict[str, int]] = {}
     parts = []
-    keep = rows[(rows["metric"] == "accuracy") & rows["first_option"].isna()]
+    keep = rows[(rows["metric"] == "accuracy") & rows["first_option"].isna() & rows["model"].isin(list(slugs))]
     everywhere = _models_everywhere(keep) if by == "all" else []
     for (corpus, group), cell in keep.groupby(["corpus", "group"], sort=True):
         models = [str(name) for name in cell["model"].unique()]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pairbank.cards.bank.declared import declared_in
-from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, scores_path
+from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, null_models, scores_path
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table
@@ -94,7 +94,8 @@ def site_of(
             corpus: write_corpus(staged, source, corpus, manifest, with_texts=corpus not in closed)
             for corpus in _in_order(manifest)
         }
-        results = write_results(staged, _summary(source, manifest), corpora, _slugs(manifest))
+        slugs = _slugs(manifest, without=null_models(manifest))
+        results = write_results(staged, _summary(source, manifest), corpora, slugs)
         reports = write_reports(staged, source, list(manifest.get("files", {})))
         known_as = source.root.name if isinstance(source, Folder) else source.name
         shown = _Shown(name=name or known_as, revision=revision or source.revision, closed=closed)
@@ -149,12 +150,14 @@ def _summary(source: Source, manifest: Mapping[str, Any]) -> pd.DataFrame | None
     return frame
 
 
-def _slugs(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+def _slugs(manifest: Mapping[str, Any], *, without: Container[str]) -> dict[str, list[str]]:
     """Return model's name -> its slugs: a slug may differ from corpus to corpus where names come from elsewhere."""
     results: dict[str, list[str]] = {}
     for models in manifest["scores"].values():
         for slug, signature in models.items():
-            known = results.setdefault(signature["model"]["name"], [])
+            if (name := signature["model"]["name"]) in without:
+                continue
+            known = results.setdefault(name, [])
             if slug not in known:
                 known.append(slug)
     return results
@@ -166,7 +169,7 @@ def _facts(
     corpora: Mapping[str, CorpusWritten],
     features: Mapping[str, ModelFeatures],
 ) -> dict[str, Any]:
-    scores = manifest["scores"]
+    scores, nulls = manifest["scores"], null_models(manifest)
     return {
         "format": FORMAT,
         "name": shown.name,
@@ -175,7 +178,10 @@ def _facts(
         "pairbank": manifest.get("pairbank", ""),
         "command": manifest.get("command", ""),
         "corpora": [_corpus(name, manifest, is_closed=name in shown.closed) for name in corpora],
-        "models": _models(scores, features, {name: entry.unread for name, entry in corpora.items()}),
+        "models": [
+            facts | ({"random": True} if facts["name"] in nulls else {})
+            for facts in _models(scores, features, {name: entry.unread for name, entry in corpora.items()})
+        ],
         "methods": list(dict.fromkeys(method for member in corpora.values() for method in member.deltas)),
         "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
         "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=shown.name if is_on_hub(shown.name) else "")),

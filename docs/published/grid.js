@@ -1,11 +1,12 @@
 // The leaderboard: in, the summary and a view; out, a row a model, a column a corpus (or method, language, phenomenon).
 
 import { growth } from "./charts.js";
+import { aboutModel } from "./model.js";
 import { figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table, withTip } from "./dom.js";
 import { BIASED, nothing } from "./board.js";
-import { overallRanks, results, signatureOf, unreadOf } from "./results.js";
+import { overallRanks, RANDOM, results, signatureOf, unreadOf } from "./results.js";
 import { interval, share, whole, words } from "./text.js";
-import { HUMAN } from "./view.js";
+import { HUMAN, pageOf, singleModel } from "./view.js";
 
 const MOST_COLUMNS = 40;
 const WIDE = 20; // columns, from which a page has half the rows: laying out a cell is what takes time
@@ -59,17 +60,17 @@ async function cellsOf(site, view) {
   const unread = unreadOf(site);
   if (view.across === "method") {
     const corpus = view.within || site.corpora[0].name;
-    const rows = await results(site, "board", "all");
+    const rows = await results(site, "board", "all", site.results.methods, view.draws);
     return rows.filter((row) => row.corpus === corpus).map((row) => ({ ...cell(row, row.method), unread: unread(row) })).filter((one) => one.method !== HUMAN);
   }
   const methods = [method, ...(site.results.methods.includes(HUMAN) ? [HUMAN] : [])];
   const by = view.across === "corpus" ? "all" : view.across;
-  const rows = (await results(site, "board", by, methods)).filter(within);
+  const rows = (await results(site, "board", by, methods, view.draws)).filter(within);
   if (view.across === "corpus") return rows.map((row) => ({ ...cell(row, row.corpus), unread: unread(row) }));
   return pooled(rows);
 }
 
-const cell = (row, column) => ({ ...row.accuracy, column, model: row.model, method: row.method, corpus: row.corpus,
+export const cell = (row, column) => ({ ...row.accuracy, column, model: row.model, method: row.method, corpus: row.corpus,
   best: row.best, worst: row.worst, biased: row.biased, source: signatureOf(row) });
 
 function pooled(rows) {
@@ -97,12 +98,15 @@ function columnsOf(site, view, cells) {
   return [...sizes.keys()].sort((a, b) => sizes.get(b) - sizes.get(a)).slice(0, MOST_COLUMNS).sort();
 }
 
-// By the mean, models that lack a column after those that have all; people last unless something else is asked for.
+// Models, then those with random weights, then people.
+const place = ({ model }) => (model ? Number(Boolean(model.random)) : 2);
+
+// By the mean, models that lack a column after those that have all.
 function inOrder(rows, sort, nColumns) {
   const key = sort.replace(/^-/, "") || "mean", sign = sort && !sort.startsWith("-") ? 1 : -1;
   const valueOf = (row) => (key === "mean" ? row.mean : key === "n" ? row.n : row.cells.get(key)?.value ?? NaN);
   return rows.sort((a, b) => {
-    if (!a.model !== !b.model) return a.model ? -1 : 1;
+    if (place(a) !== place(b)) return place(a) - place(b);
     if (key === "model") return (sort.startsWith("-") ? -1 : 1) * (a.name < b.name ? -1 : 1);
     if (key === "mean" && (a.n < nColumns) !== (b.n < nColumns)) return a.n < nColumns ? 1 : -1;
     const [x, y] = [valueOf(a), valueOf(b)];
@@ -112,8 +116,9 @@ function inOrder(rows, sort, nColumns) {
 
 const rank = ({ best, worst }) => (!best ? "" : best === worst ? String(best) : `${best}–${worst}`);
 
-export async function panel(bank, view) {
+export async function panel(bank, view, found) {
   const { site } = bank;
+  if (singleModel(site)) return aboutModel(bank, view);
   const { columns, rows } = await gridOf(site, view);
   if (!rows.length) return nothing(site);
   const several = columns.length > 1;
@@ -130,7 +135,7 @@ export async function panel(bank, view) {
   const models = rows.filter((row) => row.model && row.name.toLowerCase().includes(asked));
   if (!models.length) return [h("p.pb-sub", {}, `No model is called “${view.q}”. Clear the search to see all ${rows.length}.`)];
   const size = columns.length > WIDE ? PAGE_ROWS / 2 : PAGE_ROWS;
-  const page = Math.min(view.page, pages(models.length, size));
+  const page = pageOf(view, found, pages(models.length, size));
   const shown = [...models.slice((page - 1) * size, page * size), ...rows.filter((row) => !row.model)];
   const sizes = new Map(columns.map((name) => [name, Math.max(...models.map((row) => row.cells.get(name)?.n ?? 0))]));
   const body = shown.map((row) => line(row, columns, several, sizes));
@@ -150,12 +155,15 @@ const NOTES = [
   "Ranks are among all models of the bank, whatever the filters. A model that lacks columns stands below those that have all: its mean is of other items.",
 ];
 
+export const NULLS = "Models with random weights (null models) have no rank: what they reach is due to length, repeated words and the like.";
+
 function notesOn(rows, columns) {
   const cells = rows.flatMap((row) => columns.map((name) => row.cells.get(name))).filter(Boolean);
   const unread = cells.some((one) => one.unread) ? ["† The model’s tokenizer cannot read some of these items: the tip says how many."] : [];
   const people = rows.some((row) => !row.model) ? ["People are asked of items that have judgments: n says how many where models have others."] : [];
   const biased = cells.some((one) => one.biased) ? [BIASED] : [];
-  return [...NOTES, ...biased, ...unread, ...people];
+  const nulls = rows.some((row) => row.model?.random) ? [NULLS] : [];
+  return [...NOTES, ...nulls, ...biased, ...unread, ...people];
 }
 
 function what(site, view) {
@@ -169,7 +177,7 @@ function line(row, columns, several, sizes) {
   const isPeople = !row.model;
   const cells = columns.map((name) => gridCell(row.cells.get(name), several, isPeople ? sizes.get(name) : 0));
   return h(
-    "tr", { class: isPeople ? "people" : null },
+    "tr", { class: isPeople ? "people" : row.model.random ? "null" : null },
     h("td.num.c-rank", {}, isPeople ? "" : rank(row)),
     h("th.c-name", { scope: "row" }, isPeople ? h("em", {}, "people") : isolated(row.name), isPeople ? null : features(row.model)),
     several ? [h("td.num", {}, h("b", {}, share(row.mean))), h("td.num", {}, `${row.n}/${columns.length}`)] : null,
@@ -177,13 +185,13 @@ function line(row, columns, several, sizes) {
   );
 }
 
-function features(model) {
-  const told = [model.family, model.size ? sizeText(model.size) : "", model.type].filter(Boolean).join(" · ");
+export function features(model) {
+  const told = [model.random ? RANDOM : "", model.family, model.size ? sizeText(model.size) : "", model.type].filter(Boolean).join(" · ");
   return told ? h("small", {}, told) : null;
 }
 
 // `ofModels`: how many items models have there; said of a row that has others, people's.
-function gridCell(found, several, ofModels) {
+export function gridCell(found, several, ofModels) {
   if (!found || !Number.isFinite(found.value)) return h("td.num.none", { "data-tip": found?.reason || "no result" }, "–");
   const unread = found.unread ? h("sup", { "data-tip": found.unread }, "†") : null;
   const mark = found.biased ? h("sup", { "data-tip": BIASED }, "‡") : null;
@@ -225,7 +233,7 @@ export const sizeText = (size) => {
 // Accuracy against size, and against the training step of checkpoints, where that is known of two models or more.
 function charts(rows, columns) {
   const narrow = window.innerWidth < 700;
-  const complete = rows.filter((row) => row.model && row.n === columns.length);
+  const complete = rows.filter((row) => row.model && row.n === columns.length && !row.model.random);
   const single = columns.length === 1 ? columns[0] : null;
   const point = (row, x, label) => ({ x, y: row.mean, low: single ? row.cells.get(single).low : NaN, high: single ? row.cells.get(single).high : NaN, tip: `${row.name}\n${label}: ${share(row.mean)}` });
   const drawn = [];

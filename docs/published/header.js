@@ -1,20 +1,22 @@
 // The page's head and tabs: in, the site's manifest; out, what the bank is, its versions and signatures, how to cite it.
 
 import { loaded } from "./chunks.js";
-import { h, isolated, pick } from "./dom.js";
+import { fold, h, isolated, pick } from "./dom.js";
 import { count } from "./text.js";
-import { TABS } from "./view.js";
+import { tabLabel, TABS } from "./view.js";
 
 export function header(site) {
   const items = site.corpora.reduce((sum, one) => sum + one.n_items, 0);
-  const sizes = [count(items, "item"), count(site.corpora.length, "corpus", "corpora"), count(site.models.length, "model"), count(site.n_methods, "method")];
-  return h(
-    "header.pb-head", {},
+  const nulls = site.models.filter((model) => model.random).length;
+  const sizes = [count(items, "item"), count(site.corpora.length, "corpus", "corpora"), count(site.models.length - nulls, "model"),
+    nulls ? count(nulls, "null model") : "", count(site.n_methods, "method")].filter(Boolean);
+  const head = h("header.pb-head", { id: "pb-about" });
+  head.append(
     h("div", {},
-      h("p.pb-brand", {}, "pairbank"),
+      h("div.pb-top", {}, h("p.pb-brand", {}, "pairbank"), fold("About this bank", head)),
       h("h1", {}, isolated(site.title)),
       site.authors.length ? h("p.pb-authors", {}, site.authors.flatMap((name, k) => [k ? ", " : "", isolated(name)])) : null,
-      h("p.pb-lead", {}, "What language models say about linguistic judgment items, ", h("b", {}, "directly"), " (the log-probability of a string) and ", h("b", {}, "when asked"), " (of an answer to a question), beside what people say."),
+      h("p.pb-lead", {}, "What language models say about linguistic judgment items, ", h("b", {}, "directly"), " (the log-probability of a string) and ", h("b", {}, "when prompted"), " (of an answer to a question), beside what people say."),
       h("p.pb-sizes", {}, sizes.join(" · ")),
       problems(site.problems ?? [])),
     h("div.pb-about", {},
@@ -26,6 +28,7 @@ export function header(site) {
         h("button.pb-button", { type: "button", "data-copy": "pb-bibtex" }, "Copy BibTeX"))),
       h("button.pb-button", { type: "button", "data-copy": "link" }, "Copy link to this view")),
   );
+  return head;
 }
 
 // What is wrong with a bank that is not whole.
@@ -50,10 +53,10 @@ function versions(site) {
 }
 
 // The tabs; arrow keys move between them.
-export function navigation(view) {
-  const tabs = Object.entries(TABS).map(([name, label]) => {
+export function navigation(view, site) {
+  const tabs = Object.keys(TABS).map((name) => {
     const on = name === view.tab;
-    return h("button", { type: "button", role: "tab", id: `pb-tab-${name}`, "aria-selected": String(on), "aria-controls": "pb-main", tabindex: on ? 0 : -1, ...pick("tab", name) }, label);
+    return h("button", { type: "button", role: "tab", id: `pb-tab-${name}`, "aria-selected": String(on), "aria-controls": "pb-main", tabindex: on ? 0 : -1, ...pick("tab", name) }, tabLabel(name, site));
   });
   return h("nav", { "aria-label": "Pages" }, h("div.pb-tabs", { role: "tablist", "aria-label": "Pages" }, tabs));
 }

@@ -4,7 +4,7 @@ import { empty, h, identifier, isolated, marked, pager, pages, PAGE_ROWS, pick, 
 import { detail } from "./item.js";
 import { ordered, TEXTS } from "./rows.js";
 import { bothMarked, clipped, logprob, nats, whole, words } from "./text.js";
-import { HUMAN } from "./view.js";
+import { HUMAN, pageOf } from "./view.js";
 
 export const SHORT_COLUMNS = ["item_id", ...TEXTS, "language", "phenomenon", "subset"];
 const SHORT_TEXT = 240; // characters of a text in a list; the whole stands beside it once selected
@@ -16,7 +16,7 @@ export async function panel(bank, view, found) {
   if (!rows.length) {
     return [empty("No item fits.", "Clear the search, or widen the filters above."), view.item ? beside : null];
   }
-  const page = Math.min(view.page, pages(rows.length));
+  const page = pageOf(view, found, pages(rows.length));
   const here = rows.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS);
   const axes = data.axes();
   const shown = [...new Set(["direct", view.method, HUMAN])].filter((name) => axes.includes(name));

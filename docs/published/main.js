@@ -17,7 +17,7 @@ import { visible } from "./text.js";
 import { header, navigation } from "./header.js";
 import { signature } from "./signature.js";
 import { Bank } from "./tables.js";
-import { fromQuery, having, HUMAN, link, resolvedBoard, resolvedRows, ROW_TABS, TABS, toQuery } from "./view.js";
+import { fromQuery, having, HUMAN, link, resolvedBoard, resolvedRows, ROW_TABS, tabLabel, TABS, toQuery } from "./view.js";
 
 const FORMAT = 2;
 const PANELS = { grid, leaderboard: board, compare, versus, items, agreement, people, reports, download, add };
@@ -31,6 +31,7 @@ let turn = 0, typing = null, isTyped = false;
 
 // What is picked in a panel makes a new view.
 export function afterPick(now, what, value) {
+  if (what === "rows") return { ...having(now, { tab: "items" }), ...JSON.parse(value) };
   if (what === "open") return having(having(now, { tab: "items" }), { item: value });
   if (what === "compare") {
     const pair = value.split("~");
@@ -58,12 +59,12 @@ async function made(asked) {
     if (ROW_TABS.includes(found.view.tab)) found = await resolvedRows(bank, found.view);
   }
   const shown = found.view;
-  const [content, setControls, address, dialogContent] = await Promise.all([
+  const [content, setControls, dialogContent] = await Promise.all([
     PANELS[shown.tab].panel(bank, shown, found),
     showControls(bank, shown, found),
-    link(bank, shown),
     dialogOf(shown),
   ]);
+  const address = await link(bank, shown); // with the page that the panel shows
   return { view: shown, notices: found.notices, content, setControls, address, dialogContent };
 }
 
@@ -124,11 +125,11 @@ function place({ view: shown, notices, content, setControls, dialogContent }) {
   const before = remembered();
   const panel = h("section.pb-panel", { class: `pb-page-${shown.tab}`, role: "tabpanel", "aria-labelledby": `pb-tab-${shown.tab}` },
     notices.map((text) => h("p.pb-notice", { role: "status" }, text)), ...[content].flat(Infinity));
-  nav.replaceChildren(navigation(shown));
+  nav.replaceChildren(navigation(shown, bank.site));
   setControls?.();
   main.replaceChildren(panel);
   main.removeAttribute("aria-busy");
-  document.title = `${TABS[shown.tab]} · ${bank.site.title} · pairbank`;
+  document.title = `${tabLabel(shown.tab, bank.site)} · ${bank.site.title} · pairbank`;
   hideTip();
   before();
   showDialog(dialogContent);
@@ -172,7 +173,7 @@ async function picked(what, value) {
   const next = afterPick(view, what, value);
   isTyped = false;
   await show(next, "push");
-  if (["tab", "page", "open", "part"].includes(what)) {
+  if (["tab", "page", "open", "rows", "part"].includes(what)) {
     const top = nav.getBoundingClientRect().top + window.scrollY;
     if (window.scrollY > top) window.scrollTo({ top });
   }

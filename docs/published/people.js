@@ -4,6 +4,7 @@ import { empty, figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, 
 import { whisker } from "./charts.js";
 import { groupedBy, results, signatureOf, sortedBy } from "./results.js";
 import { whole, words } from "./text.js";
+import { pageOf } from "./view.js";
 
 const NOTE =
   "Correlation over items between a method’s difference and that of the mean human judgments, good − bad. Pearson r " +
@@ -11,17 +12,17 @@ const NOTE =
 
 // The rows in the view's order.
 export async function correlations(site, view) {
-  const all = await Promise.all(site.results.groupings.map((by) => results(site, "people", by)));
+  const all = await Promise.all(site.results.groupings.map((by) => results(site, "people", by, site.results.methods, view.draws)));
   const rows = all.flat().filter((row) => !view.within || row.corpus === view.within);
   const usual = groupedBy(["corpus", "by", "group"], "pearson");
   return sortedBy(rows, view.sort, ["corpus", "method", "model", "pearson", "spearman", "n"], usual);
 }
 
-export async function panel(bank, view) {
+export async function panel(bank, view, found) {
   const { site } = bank;
   const rows = await correlations(site, view);
   if (!rows.length) return nothing(site, view);
-  const page = Math.min(view.page, pages(rows.length));
+  const page = pageOf(view, found, pages(rows.length));
   const shown = rows.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS);
   const columns = [
     { label: "Corpus", key: "corpus" },

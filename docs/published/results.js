@@ -8,11 +8,25 @@ const COLUMN = { accuracy: "accuracy", human_accuracy: "accuracy", accuracy_pool
   pearson_human_sentence: "pearson", spearman_human_sentence: "spearman" };
 const NONE = { value: NaN, low: NaN, high: NaN, reason: "", ci: "", n: 0 };
 
-// One row for each model, corpus, group and method: the estimates by column, n, ranks.
-export async function results(site, part, by, methods = site.results.methods) {
+// One row for each model, corpus, group and method: the estimates by column, n, ranks. `draws`: which intervals.
+export async function results(site, part, by, methods = site.results.methods, draws = "") {
   const paths = methods.map((method) => site.results[part][by]?.[method] ?? null);
   const found = await Promise.all(paths.map((path, k) => (path ? loaded(path, (value) => value).then((raw) => rowsOf(raw, by, methods[k])) : [])));
-  return found.flat();
+  return draws === "paradigms" ? found.flat().map(overParadigms) : found.flat();
+}
+
+const FIGURES = ["accuracy", "pooled", "first", "pearson", "spearman"];
+
+// The same row with the intervals for paradigms like these; those of fewer than ten paradigms are left away.
+function overParadigms(row) {
+  const turned = Object.fromEntries(FIGURES.filter((name) => row[name] !== NONE).map((name) => [name, { ...row[name], ...row[name].over }]));
+  return { ...row, ...turned };
+}
+
+function over(columns, i) {
+  const n = columns.n_paradigms?.values[i] ?? 0;
+  if (!n) return { low: NaN, high: NaN, ci: "", reason: "fewer than ten paradigms: no interval for paradigms like these" };
+  return { low: columns.low_paradigms.values[i], high: columns.high_paradigms.values[i], ci: `over ${n} paradigms` };
 }
 
 export async function overallRanks(site, method) {
@@ -40,7 +54,7 @@ async function rowsOf(raw, by, method) {
     if (metric.endsWith("_sentence") && row[COLUMN[metric]] !== NONE) continue;
     row[COLUMN[metric]] = {
       value: columns.value.values[i], low: columns.low.values[i], high: columns.high.values[i],
-      reason: at("reason") ?? "", ci: at("ci_method") ?? "", n: at("n"),
+      reason: at("reason") ?? "", ci: at("ci_method") ?? "", n: at("n"), over: over(columns, i),
     };
     row.n = Math.max(row.n, at("n"));
     row.best ||= at("best");
@@ -68,6 +82,13 @@ export const signatureOf = (row) => JSON.stringify([row.corpus, row.method === H
 export function unreadOf(site) {
   const known = new Map(site.models.map((model) => [model.name, model.unread ?? {}]));
   return (row) => known.get(row.model)?.[row.corpus] ?? "";
+}
+
+export const RANDOM = "random weights";
+// Whether a model is a null: its weights are as before training.
+export function randomOf(site) {
+  const nulls = new Set(site.models.filter((model) => model.random).map((model) => model.name));
+  return (name) => nulls.has(name);
 }
 
 const text = (a, b) => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,6 +1,7 @@
 // The bank's tables, read lazily: in, the site's manifest; out, one column or one row at a time.
 
 import { SiteError, loaded, piece } from "./chunks.js";
+import { randomOf } from "./results.js";
 import { credits } from "./statistics.js";
 import { HUMAN } from "./view.js";
 
@@ -22,7 +23,7 @@ export class Bank {
       loaded(`${folder}/corpus${END}`, asIs),
       loaded(`${folder}/filters${END}`),
     ]);
-    return new Corpus(facts, more, filters.columns);
+    return new Corpus(facts, more, filters.columns, randomOf(this.site));
   }
 
   // A corpus's items (no slug), or with the scores of one model.
@@ -36,12 +37,14 @@ export class Bank {
 }
 
 class Corpus {
-  constructor(facts, more, filters) {
-    Object.assign(this, { facts, more, filters, name: facts.name, folder: `corpora/${facts.config}` });
+  constructor(facts, more, filters, isRandom) {
+    Object.assign(this, { facts, more, filters, isRandom, name: facts.name, folder: `corpora/${facts.config}` });
   }
 
+  // Models with random weights last: no view starts with one.
   slugs() {
-    return Object.keys(this.more.tables);
+    const isNull = (slug) => Number(this.isRandom(this.nameOf(slug)));
+    return Object.keys(this.more.tables).sort((a, b) => isNull(a) - isNull(b));
   }
 
   nameOf(slug) {

@@ -1,5 +1,7 @@
 // What is being looked at, and its permalink: in, the query of a URL; out, a view, and back.
 
+import { count, whole } from "./text.js";
+
 export const TABS = {
   grid: "Leaderboard",
   leaderboard: "All results",
@@ -12,8 +14,9 @@ export const TABS = {
   download: "Download",
   add: "Add a model",
 };
+export const LISTS = ["grid", "leaderboard", "items", "people"]; // tabs whose rows stand on pages
 export const ROW_TABS = ["compare", "versus", "items", "agreement", "download"];
-const BOARD_FIELDS = ["within", "by", "group", "task", "bmodel", "bmethod", "across", "family", "type", "size", "sig"];
+const BOARD_FIELDS = ["within", "by", "group", "task", "bmodel", "bmethod", "across", "draws", "family", "type", "size", "sig"];
 export const SHOWN = ["all", "direct", "any", "wrong", "people"];
 export const MEASURES = { pearson: "Pearson r", kappa: "Cohen’s κ", raw_agreement: "Same choice" };
 export const FILTERS = ["subset", "phenomenon", "language"];
@@ -23,7 +26,7 @@ const LONGEST = 500;
 export const DEFAULTS = {
   tab: "leaderboard", corpus: "", model: "", method: "", versus: "", against: "", subset: "", phenomenon: "", language: "",
   q: "", show: "all", sort: "", page: 1, item: "", cell: "", within: "", by: "all", group: "", task: "",
-  measure: "pearson", bmodel: "", bmethod: "", across: "corpus", family: "", type: "", size: "", report: "", part: "", figure: "", sig: "",
+  measure: "pearson", bmodel: "", bmethod: "", across: "corpus", draws: "", family: "", type: "", size: "", report: "", part: "", figure: "", sig: "",
 };
 
 // The view of a link; keys that are not ours are left alone. A bare address opens the leaderboard.
@@ -33,7 +36,7 @@ export function fromQuery(query) {
   for (const [key, value] of new URLSearchParams(query)) {
     if (!(key in DEFAULTS) || !value) continue;
     any = true;
-    if (key === "page") view.page = /^\d{1,8}$/.test(value) && Number(value) ? Number(value) : 1;
+    if (key === "page" && /^[1-9]\d{0,14}$/.test(value)) view.page = Number(value);
     else view[key] = Array.from(value).slice(0, key === "sig" ? 4 * LONGEST : LONGEST).join("");
   }
   return any ? view : { ...view, tab: "grid" };
@@ -49,6 +52,22 @@ export function toQuery(view) {
   // So that a link to the list with nothing chosen does not open what a bare address does.
   if (!query.size) query.set("tab", view.tab);
   return `?${query}`;
+}
+
+// The model that a bank is about, where it has only one besides those with random weights; else null.
+export function singleModel(site) {
+  const models = site.models.filter((model) => !model.random);
+  return models.length === 1 ? models[0] : null;
+}
+
+export const tabLabel = (tab, site) => (tab === "grid" && singleModel(site) ? "Model" : TABS[tab]);
+
+// The page of a list that a view asks for. One that the list has not becomes the last, and the reader learns why.
+export function pageOf(view, found, n) {
+  if (view.page <= n) return view.page;
+  found.notices.push(`This link asks for page ${whole(view.page)}, but the list has ${count(n, "page")}; showing page ${n}.`);
+  view.page = n;
+  return n;
 }
 
 // The view after a change of the user's: back on page 1, and nothing selected that is gone.
@@ -76,12 +95,14 @@ export function resolvedBoard(site, view) {
   names.oneOf("within", ["", ...site.corpora.map((one) => one.name)], "");
   names.oneOf("by", site.results.groupings, "all");
   names.oneOf("across", ["corpus", "method", ...site.results.groupings.slice(1)], "corpus");
+  names.oneOf("draws", site.results.nested ? ["", "paradigms"] : [""], "");
   const methods = site.results.methods;
   names.oneOf("bmethod", ["", ...methods], "");
   names.oneOf("bmodel", ["", ...site.models.map((one) => one.name)], "");
   names.oneOf("report", ["", ...site.reports.map((one) => one.name)], site.reports[0]?.name ?? "");
   const report = site.reports.find((one) => one.name === names.chosen.report) ?? site.reports[0];
   names.oneOf("part", ["", ...Object.keys(report?.pages ?? {})], "");
+  names.page();
   return names;
 }
 
@@ -111,6 +132,7 @@ export async function resolvedRows(bank, view) {
   names.oneOf("show", SHOWN, "all");
   names.oneOf("measure", Object.keys(MEASURES), "pearson");
   for (const name of FILTERS) names.oneOf(name, ["", ...table.valuesOf(name)], "");
+  names.page();
   if (view.item && (await table.position(view.item)) === null) {
     names.notices.push(`There is no item “${view.item}” in ${names.chosen.corpus}.`);
     names.chosen.item = "";
@@ -137,6 +159,15 @@ class Names {
     }
     this.chosen[name] = known.includes(value) ? value : usual;
     return this.chosen[name];
+  }
+
+  // A page that is no number, or of a tab without pages.
+  page() {
+    const { page, tab } = { ...this.asked, ...this.chosen };
+    const hasPages = LISTS.includes(tab);
+    if (page === 1 || (hasPages && typeof page === "number")) return;
+    this.notices.push(hasPages ? `This link asks for page “${page}”, which is not a page number; showing page 1.` : `This link asks for page “${page}”, but this tab has one page.`);
+    this.chosen.page = 1;
   }
 
   view() {

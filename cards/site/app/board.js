@@ -2,8 +2,9 @@
 
 import { empty, figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table } from "./dom.js";
 import { whisker } from "./charts.js";
-import { groupedBy, results, signatureOf, sortedBy, unreadOf } from "./results.js";
+import { groupedBy, RANDOM, randomOf, results, signatureOf, sortedBy, unreadOf } from "./results.js";
 import { whole, words } from "./text.js";
+import { pageOf } from "./view.js";
 
 const NOTE =
   "Accuracy: by the definition of each method’s paper (the share of items with a positive difference, ties one half, " +
@@ -48,11 +49,11 @@ export async function groupsOf(site, view) {
   return [...new Set(kept.map((row) => row.group))].sort();
 }
 
-export async function panel(bank, view) {
+export async function panel(bank, view, found) {
   const { site } = bank;
   const rows = await board(site, view);
   if (!rows.length) return nothing(site);
-  const page = Math.min(view.page, pages(rows.length));
+  const page = pageOf(view, found, pages(rows.length));
   const shown = rows.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS);
   const columns = [
     { label: "Model", key: "model" },
@@ -65,8 +66,8 @@ export async function panel(bank, view) {
     { label: "First option", key: "first", kind: "fig", tip: "Position bias: .50 is none" },
     { label: "n", key: "n", kind: "num", tip: "Items used" },
   ];
-  const unread = unreadOf(site);
-  const body = shown.map((row) => line(row, view, unread(row)));
+  const unread = unreadOf(site), isRandom = randomOf(site);
+  const body = shown.map((row) => line(row, view, unread(row), isRandom(row.model)));
   return [
     table("All results", columns, body, "pb-board", view.sort),
     pager(page, rows.length, "row"),
@@ -77,12 +78,12 @@ export async function panel(bank, view) {
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function line(row, view, unread) {
+function line(row, view, unread, isRandom) {
   const more = [["pooled", "orders pooled"], ["first", "first option"]].map(([name, label]) =>
     h(`td.fig.c-${name}`, { class: Number.isNaN(row[name].value) ? "na" : null, "data-label": label }, figure(row[name], signatureOf(row))));
   return h(
     "tr", {},
-    h("td.c-model", {}, isolated(row.model)),
+    h("td.c-model", {}, isolated(row.model), isRandom ? h("small.pb-random", {}, RANDOM) : null),
     h("td.c-corpus", {}, isolated(row.corpus), unread ? h("sup", { "data-tip": `Tokenizer: ${unread}` }, "†") : null),
     view.by === "all" ? null : h("td.c-group", {}, isolated(words(row.group))),
     h("td.c-method", {}, methodName(row.method)),

@@ -2,9 +2,10 @@
 
 import { groupsOf } from "./board.js";
 import { methodOf, SIZE_LABELS } from "./grid.js";
-import { h, option } from "./dom.js";
+import { partOf } from "./model.js";
+import { fold, h, option } from "./dom.js";
 import { words } from "./text.js";
-import { FILTERS, HUMAN, MEASURES, ROW_TABS } from "./view.js";
+import { FILTERS, HUMAN, MEASURES, ROW_TABS, singleModel } from "./view.js";
 
 // Field of the view -> what the control is called, in the order of the page.
 const LABELS = {
@@ -30,6 +31,7 @@ async function choicesOf(bank, view, found) {
   if (view.tab === "people") return { within, draws };
   if (view.tab === "leaderboard") return { ...(await listChoices(site, view)), within, draws };
   if (view.tab !== "grid") return {};
+  if (singleModel(site)) return modelChoices(site, draws);
   const methods = site.results.methods.filter((name) => name !== HUMAN);
   const declared = (name) => [...new Set(site.models.map((one) => one[name] ?? "undeclared"))].sort();
   const sizes = site.models.some((one) => one.size) ? [["Any size", ""], ...Object.entries(SIZE_LABELS).map(([value, label]) => [label, value])] : [];
@@ -41,6 +43,16 @@ async function choicesOf(bank, view, found) {
     family: declared("family").length > 1 ? all("All families", declared("family")) : [],
     type: declared("type").length > 1 ? all("Any type", declared("type")) : [],
     size: sizes,
+  };
+}
+
+function modelChoices({ corpora, results }, draws) {
+  const names = (all) => all.map((name) => [name, name]);
+  return {
+    within: names(corpora.filter((one) => one.n_models).map((one) => one.name)),
+    by: results.groupings.slice(1).map((name) => [words(name), name]),
+    bmethod: names(results.methods.filter((name) => name !== HUMAN)),
+    draws,
   };
 }
 
@@ -95,27 +107,31 @@ function shown(axes, method) {
 
 // The bar of controls, made once; `changed(field, value)` hears of each change, `isTyped()` says whether a search goes on.
 export function controlBar(bar, changed, isTyped) {
-  const fields = {};
+  const fields = {}, content = h("div.pb-fields", { id: "pb-fields" }), button = fold("Filters", content);
+  bar.append(button, content);
   for (const [name, label] of Object.entries(LABELS)) {
     const control = name === "q"
       ? h("input", { type: "search", id: "pb-q", placeholder: "a word, or an item’s id", maxlength: 200, autocomplete: "off" })
       : h("select", { id: `pb-${name}` });
     control.addEventListener(name === "q" ? "input" : "change", () => changed(name, control.value));
     fields[name] = { control, field: h("div.pb-field", { hidden: true }, h("label", { for: control.id }, label), control), held: "" };
-    bar.append(fields[name].field);
+    content.append(fields[name].field);
   }
   return async (bank, view, found) => {
     const choices = await choicesOf(bank, view, found);
     const values = { ...view, bmethod: view.tab === "grid" ? methodOf(bank.site, view) : view.bmethod };
     if (view.tab === "grid" && view.across === "method") values.within ||= bank.site.corpora[0].name;
+    if (view.tab === "grid" && singleModel(bank.site)) Object.assign(values, partOf(bank.site, view));
     return () => {
+      const set = [];
       for (const [name, { control, field }] of Object.entries(fields)) {
         if (name === "q") {
-          const isBoard = view.tab === "grid" && bank.site.models.length > FEW_MODELS;
+          const isBoard = view.tab === "grid" && !singleModel(bank.site) && bank.site.models.length > FEW_MODELS;
           field.hidden = !isBoard && !ROW_TABS.includes(view.tab);
           control.placeholder = isBoard ? "a model’s name" : "a word, or an item’s id";
           // Never while it is typed in: an answer to the first letters would overwrite the next ones.
           if (document.activeElement !== control || !isTyped()) control.value = view.q;
+          if (!field.hidden && view.q) set.push(`“${view.q}”`);
           continue;
         }
         const offered = choices[name] ?? [];
@@ -124,7 +140,9 @@ export function controlBar(bar, changed, isTyped) {
         if (fields[name].held !== held) control.replaceChildren(...offered.map(([label, value]) => option(value, label, false)));
         fields[name].held = held;
         control.value = values[name];
+        if (offered.length > 1 && control.selectedIndex > 0) set.push(control.selectedOptions[0].text);
       }
+      button.textContent = set.length ? `Filters: ${set.join(" · ")}` : "Filters";
     };
   };
 }

@@ -116,6 +116,13 @@ export function figure({ value, low, high, reason, ci, n }, source = null) {
   return [shown, " ", h("small", {}, interval(low, high))];
 }
 
+// A button that opens and closes an element on a narrow page; on a wide one it is not there, and all is open.
+export function fold(label, element) {
+  const button = h("button.pb-fold", { type: "button", "aria-expanded": "false", "aria-controls": element.id }, label);
+  button.addEventListener("click", () => button.setAttribute("aria-expanded", String(element.classList.toggle("open"))));
+  return button;
+}
+
 export function option(value, label, selected) {
   const element = h("option", { value }, label);
   element.selected = selected;

@@ -4,6 +4,7 @@ import { empty, figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, 
 import { whisker } from "./charts.js";
 import { groupedBy, results, signatureOf, sortedBy } from "./results.js";
 import { whole, words } from "./text.js";
+import { pageOf } from "./view.js";
 
 const NOTE =
   "Correlation over items between a method’s difference and that of the mean human judgments, good − bad. Pearson r " +
@@ -17,11 +18,11 @@ export async function correlations(site, view) {
   return sortedBy(rows, view.sort, ["corpus", "method", "model", "pearson", "spearman", "n"], usual);
 }
 
-export async function panel(bank, view) {
+export async function panel(bank, view, found) {
   const { site } = bank;
   const rows = await correlations(site, view);
   if (!rows.length) return nothing(site, view);
-  const page = Math.min(view.page, pages(rows.length));
+  const page = pageOf(view, found, pages(rows.length));
   const shown = rows.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS);
   const columns = [
     { label: "Corpus", key: "corpus" },

@@ -84,6 +84,13 @@ export function unreadOf(site) {
   return (row) => known.get(row.model)?.[row.corpus] ?? "";
 }
 
+export const RANDOM = "random weights";
+// Whether a model is a null: its weights are as before training.
+export function randomOf(site) {
+  const nulls = new Set(site.models.filter((model) => model.random).map((model) => model.name));
+  return (name) => nulls.has(name);
+}
+
 const text = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 // Rows by one column, what has no value last; else by the order given.

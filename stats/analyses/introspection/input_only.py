@@ -117,7 +117,9 @@ def compare_predictors(
     """Return r of answers with own probabilities and with what the text predicts, and their difference with its test.
 
     All are taken about the means of their folds, for a prediction of a fold knows nothing of its mean. The standard
-    error is that of the summed influences of groups (paradigms), Student's t with groups - 1 degrees of freedom.
+    error is that of the summed influences of groups (paradigms), Student's t with groups - 1 degrees of freedom. The
+    variance of r with predictions is enlarged for the training sets that folds share (Nadeau & Bengio 2003: the ratio
+    of tested to trained items times the number of folds); there are none in one fold.
 
     Args:
         answer: A model's prompted differences.
@@ -139,9 +141,13 @@ def compare_predictors(
         return place | empty
     y, x, z = (_standardised(values, folds) for values in (answer, own, text))
     r_own, r_text = float((y * x).mean()), float((y * z).mean())
-    pull = y * x - r_own * (y**2 + x**2) / 2 - (y * z - r_text * (y**2 + z**2) / 2)
-    sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=pull)
-    error = float(np.sqrt((sums**2).sum() * n_groups / (n_groups - 1)) / n)
+    codes = np.unique(groups, return_inverse=True)[1]
+    own_pull, text_pull = y * x - r_own * (y**2 + x**2) / 2, y * z - r_text * (y**2 + z**2) / 2
+    squares = (np.bincount(codes, weights=own_pull - text_pull) ** 2).sum()
+    n_folds = int(np.unique(folds).size)
+    if n_folds > 1:
+        squares += n_folds / (n_folds - 1) * (np.bincount(codes, weights=text_pull) ** 2).sum()
+    error = float(np.sqrt(squares * n_groups / (n_groups - 1)) / n)
     difference, t = r_own - r_text, stats.t(n_groups - 1)
     reach = float(t.ppf(1 - SIGNIFICANCE / 2))
     return place | {
@@ -175,7 +181,8 @@ DEFINITIONS = f"""\
   their sum), in {N_FOLDS} folds of whole paradigms. Its penalty is chosen within the training folds.
 - **r_own**, **r_text**: r of the answers with the model's direct differences and with these predictions, about the
   means of the folds. **difference**: r_own - r_text with its 95% interval over paradigms (items where there are fewer
-  than ten). **detectable**: difference that one test finds with 80% power.
+  than ten); the variance of r_text is enlarged because folds share training items (Nadeau & Bengio 2003).
+  **detectable**: difference that one test finds with 80% power.
 - **better**: which predicts better by Holm's p over all models and prompts. If the text does as well, answers show no
   access to the model's own probabilities. If it does worse, they may still follow a relative's.
 """

@@ -313,7 +313,7 @@ def test_back_and_forward_go_through_every_state(hard: Shown) -> None:
 def test_a_link_from_another_bank_is_mended_and_says_so(hard: Shown) -> None:
     hard.open("?tab=items&corpus=gone&model=%3Cb%3E&show=x&page=99999999999&subset=x")
     notices = hard.page.locator(".pb-notice").all_inner_texts()
-    assert len(notices) == 4
+    assert len(notices) == 5
     assert "corpus “gone”" in notices[0]
     assert hard.control("Corpus").input_value() == "hard"
     hard.open("?tab=items&corpus=hard&item=hard/none/1")
