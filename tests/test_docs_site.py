@@ -10,12 +10,14 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import pandas as pd
 import pytest
 
 import pairbank
@@ -111,7 +113,64 @@ def test_the_site_of_published_results_is_small_and_holds_texts_that_may_be_redi
     closed = [one["name"] for one in facts["corpora"] if one["name"] not in with_texts]
     assert len(closed) >= 5
     for name in closed:
-        files = list((site / "data" / "corpora").glob(f"{name}/**/*.gz"))
+        paths = (site / "data" / "corpora").glob(f"{name}/**/*.gz")
+        files = [path for path in paths if path.name != "signatures.json.gz"]  # has the names of imported columns
         assert files
         for file in files:
             assert b"target_good" not in gzip.decompress(file.read_bytes()), file
+
+
+OF_PUBLISHED = ("published", "people", "raters", "trajectories", "mixed", "items", "direct-vs-asked")
+"""Reports of docs/reports that are made of published results."""
+FEWEST_WORDS, MOST_WORDS = 4, 8
+
+
+@pytest.mark.ci
+def test_no_report_on_published_results_holds_a_text_of_its_sources(shared: Path) -> None:
+    """A text is looked for by its first eight words, or by all of them."""
+    if not (shared / "published").is_dir():
+        pytest.skip("the published files are not here")
+    pages = [path for name in OF_PUBLISHED for path in sorted((ROOT / "docs" / "reports" / name).rglob("*.*"))]
+    pages = [path for path in pages if path.suffix in (".md", ".csv", ".json")]
+    assert {path.relative_to(ROOT / "docs" / "reports").parts[0] for path in pages} == {*OF_PUBLISHED}
+    beginnings = {words for text in _source_texts(shared) if (words := _words(text)[:MOST_WORDS])[FEWEST_WORDS - 1 :]}
+    assert len(beginnings) > 9_000
+    planted = max(beginnings)
+    assert _shown(beginnings, f"| it shows: {' '.join(planted).capitalize()}. |") == {planted}
+    for page in pages:
+        assert not _shown(beginnings, page.read_text(encoding="utf-8")), page
+    of_site = [path for path in (ROOT / "docs" / "published" / "data").rglob("*.gz") if "multiblimp" not in path.parts]
+    with_words = [path for path in of_site if not {"packs", "others"} & {*path.parts}]
+    assert len(with_words) > 20
+    for path in with_words:
+        assert not _shown(beginnings, gzip.decompress(path.read_bytes()).decode("utf-8")), path
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", text.lower()))
+
+
+def _shown(beginnings: set[tuple[str, ...]], page: str) -> set[tuple[str, ...]]:
+    words = _words(page)
+    lengths = range(FEWEST_WORDS, MOST_WORDS + 1)
+    return beginnings & {words[place : place + n] for n in lengths for place in range(len(words) - n + 1)}
+
+
+def _source_texts(shared: Path) -> Iterator[str]:
+    published = shared / "published"
+    columns = {
+        "hu_frank_2024_syntax.csv": ("good_sentence", "bad_sentence", "sentence_grammatical", "sentence_ungrammatical"),
+        "hu-2024-dgl/stimuli.csv": ("sentence",),
+        "hu-2024-dgl/surprisals_text-davinci-003.csv": ("sentence_grammatical", "sentence_ungrammatical"),
+        **{f"kauf-2023/people/{name}_SentenceSet.csv": ("Sentence",) for name in ("DTFit", "EventsAdapt", "EventsRev")},
+    }
+    for name, texts in columns.items():
+        rows = pd.read_csv(published / name, usecols=list(texts))
+        yield from (str(text) for column in texts for text in rows[column].dropna().unique())
+    with tarfile.open(published / "hu-frank-2024" / "lambada.tar.xz") as archive:
+        first = next(member for member in archive if member.name.endswith(".csv"))
+        opened = archive.extractfile(first)
+        assert opened is not None
+        yield from pd.read_csv(opened, usecols=["prefix"])["prefix"]
+    items = pairbank.load_corpus("qfrblimp", data_dir=shared / "corpora")
+    yield from (*items["target_good"], *items["target_bad"])

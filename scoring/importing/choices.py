@@ -37,9 +37,9 @@ def decided(name: str, label: str, choices: Sequence[Choice]) -> tuple[DeclaredS
     Raises:
         ScoreImportError: a pair that was asked more than once in the same order.
     """
-    pairs: dict[tuple[str, str], list[Choice]] = defaultdict(list)
+    pairs: dict[tuple[str, str, str | None], list[Choice]] = defaultdict(list)
     for choice in choices:
-        pairs[choice.good, choice.bad].append(choice)
+        pairs[choice.good, choice.bad, choice.cells.get("context_good")].append(choice)
     unknown = any(choice.shown_first is None for choice in choices)
     both = not unknown and any(len({choice.shown_first for choice in asked}) == 2 for asked in pairs.values())
     rows = []

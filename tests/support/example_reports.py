@@ -39,6 +39,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "raters": (("qfrblimp", "hu-2024-dgl-sentences", "kauf-2023"), ("raters",)),
     "trajectories": (("hu-frank-2024-lambada", "multiblimp"), ("trajectories",)),
     "mixed": (("hu-frank-2024-syntax",), ("mixed",)),
+    "items": (("qfrblimp",), ("items",)),
 }
 """Report on published results -> corpora of the study `published`, and analyses."""
 TITLES = {
@@ -46,6 +47,7 @@ TITLES = {
     "raters": "Is a published system as good as one more person?",
     "trajectories": "What do OLMo 7B and a small GPT learn when?",
     "mixed": "Do prompts cost accuracy beyond these items? 13 models on 75 paradigms",
+    "items": "Which items are hard, and which are suspect? 1,743 French pairs over 85 systems",
 }
 SITE, LEFT_OUT = REPORTS.parent / "published", ("hu-frank-2024-lambada",)
 """The static site of the published results; corpora that it leaves out for their size."""

@@ -3,7 +3,10 @@
 A record is one sample of one model: the question, its choices, the reference answer, what was extracted from the
 output, whether it was correct. Records with two choices and one reference are pairs, their answers decisions; an answer
 that is neither choice is `unparsed`, unless the record says that it was correct. The order of `choices` is taken for
-the order shown only where the input holds both in that order: the schema does not say it.
+the order shown only where the input holds both in that order: the schema does not say it. What the coalition's own
+converter makes of lm-evaluation-harness has the place of the right choice as its reference, counted from 0, and the
+context of the choices as its input: one that differs between records, since a question is the same in all of them. It
+has a record of an answer for each metric, of which the first is read.
 
 Records that pairbank exported (`pairbank export --to every-eval-ever`) carry item and numbers in their metadata, under
 `pairbank.…`: these are imported as they were.
@@ -20,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.choices import Choice, decided, side_of
-from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.join import question_name
 from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Stated, files_in, json_file, json_lines
 from pairbank.scoring.prompts.registry import prompts
@@ -36,6 +39,8 @@ OURS = "pairbank."
 SCORE = f"{OURS}score."
 """Before the names of numbers."""
 METHOD, UNIT = f"{OURS}method", f"{OURS}unit"
+_COUNTED_FROM_0 = ("lm_eval",)
+"""Libraries of whose records the reference is the place of a choice."""
 _REQUIRED = ("model_id", "evaluation_name", "sample_id", "input", "answer_attribution", "evaluation")
 
 
@@ -77,15 +82,25 @@ def _log(
         files=(file,) if beside is None else (file, beside),
     )
     refusals, choices, declared = Refusals(), defaultdict[str, list[Choice]](list), dict[str, DeclaredScore]()
+    from_harness = library.get("name") in _COUNTED_FROM_0
+    has_context = from_harness and len({str(record["input"].get("raw")) for _, record in records}) > 1
+    metrics: dict[str, Any] = {}
     for line, record in records:
         metadata = record.get("metadata") or {}
         if METHOD in metadata:
             log.rows.append(_own(file, line, record))
             declared |= _own_scores(metadata)
-        elif problem := _problem(record):
+            continue
+        metric = record.get("evaluation_result_id")
+        if from_harness and metrics.setdefault(str(record["sample_id"]), metric) != metric:
+            refusals.add(file, "another metric of an answer that is imported", f"sample {record['sample_id']}")
+            continue
+        sample = _with_text_as_reference(record) if from_harness else record
+        if problem := _problem(sample):
             refusals.add(file, problem, f"sample {record['sample_id']}")
         else:
-            choices[question_name(str(record["evaluation_name"]))].append(_choice(file, line, record))
+            choice = _choice(file, line, sample, has_context=has_context)
+            choices[question_name(str(record["evaluation_name"]))].append(choice)
     for name, requested in choices.items():
         score, rows = decided(name, f"answers of {requested[0].cells['subset']}", requested)
         declared[name] = score
@@ -94,6 +109,15 @@ def _log(
     log.scores, log.left_out = tuple(declared.values()), refusals.left_out()
     log.stated = list(_stated(whole, records))
     return log
+
+
+def _with_text_as_reference(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record whose reference is the text of a choice, not its place."""
+    choices, reference = record["input"].get("choices") or [], record["input"].get("reference") or []
+    places = [int(text) for text in reference if text.isdecimal() and text not in choices]
+    if len(places) != len(reference) or not all(place < len(choices) for place in places):
+        return record
+    return {**record, "input": {**record["input"], "reference": [choices[place] for place in places]}}
 
 
 def _problem(record: Mapping[str, Any]) -> str:
@@ -106,7 +130,7 @@ def _problem(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def _choice(file: Path, line: int, record: Mapping[str, Any]) -> Choice:
+def _choice(file: Path, line: int, record: Mapping[str, Any], *, has_context: bool) -> Choice:
     text, attributed = record["input"], record["answer_attribution"]
     options = list(text["choices"])
     good = 0 if side_of(text["reference"][0], options, 0) == "good" else 1
@@ -121,7 +145,11 @@ def _choice(file: Path, line: int, record: Mapping[str, Any]) -> Choice:
         bad=options[1 - good],
         chosen=chosen,
         shown_first=_shown_first(str(text.get("formatted") or text["raw"]), options, good),
-        cells={"subset": str(record["evaluation_name"]), "pair_id": str(record["sample_id"])},
+        cells={
+            "subset": str(record["evaluation_name"]),
+            "pair_id": str(record["sample_id"]),
+            **({f"context_{side}": str(text["raw"]) for side in SIDES} if has_context else {}),
+        },
     )
 
 

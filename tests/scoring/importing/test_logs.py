@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -340,6 +341,32 @@ def test_an_export_to_every_eval_ever_counts_answers_that_were_not_parsed(tmp_pa
     assert result["score_details"]["details"] == {"n_items_of_table": "5", "n_items_unparsed": "2"}
     said = result["metric_config"]["evaluation_description"]
     assert "Of 5 items, 2 without a parsable answer are left out" in said
+
+
+def test_what_their_converter_makes_of_a_harness_log_is_what_the_log_itself_says(
+    starter: Any,  # noqa: ANN401
+    harness: Imports,
+) -> None:
+    """A record for each metric; the reference is a place counted from 0; contexts are inputs."""
+    found = import_logs(LOGS / "every_eval_ever", "every-eval-ever", items=starter)
+    assert [table.model for table in found.tables] == ["tiny/tiny-llama", "tiny/tiny-opt"]
+    assert {one.reason for one in found.left_out} == {"another metric of an answer that is imported"}
+    assert sum(one.n for one in found.left_out) == 2 * 2 * (14 + 8)
+    assert found.stated
+    assert all(one.found == pytest.approx(one.stated) for one in found.stated)
+    for theirs, own in zip(found.tables, sorted(harness.tables, key=lambda table: table.model), strict=True):
+        both = (
+            theirs.to_pandas()
+            .set_index("item_id")
+            .join(own.to_pandas().set_index("item_id")[["direct_space_delta", "direct_bos_unstated_delta"]])
+        )
+        for decided, scored, n in (
+            ("starter_pairs", "direct_space", 14),
+            ("starter_plausible", "direct_bos_unstated", 8),
+        ):
+            known = both[[f"{decided}_delta", f"{scored}_delta"]].dropna().astype(float)
+            assert len(known) == n
+            assert (np.sign(known.iloc[:, 0]) == np.sign(known.iloc[:, 1])).all()
 
 
 def test_what_is_exported_to_every_eval_ever_comes_back_as_it_was(tmp_path: Path, harness: Imports) -> None:

@@ -352,6 +352,7 @@ def test_profiles_are_found_by_name(tmp_path: Path) -> None:
         "hu-2024-dgl",
         "hu-2024-dgl-sentences",
         "hu-frank-2024",
+        "hu-frank-2024-lambada",
         "inspect-ai",
         "kauf-2023",
         "lm-eval",
