@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pairbank.arrays import BoolArray, FloatArray
 from pairbank.errors import PairbankError
@@ -60,7 +61,7 @@ def _numbers(column: pa.ChunkedArray) -> FloatArray | None:
     """Return a column's numbers, of lists those of all cells in a row; None where it holds something else."""
     cells = column.combine_chunks()
     if pa.types.is_list(cells.type) or pa.types.is_large_list(cells.type):
-        width = max(map(len, cells.drop_null().to_pylist()), default=0) if len(cells) else 0
+        width = pc.max(pc.list_value_length(cells)).as_py() or 0
         flat = cells.flatten()
         if not pa.types.is_floating(flat.type):
             return None

@@ -7,10 +7,10 @@ Texts are a list, or a list of different values with the place of each row's in 
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 import math
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 SUFFIX = ".json.gz"
 _MOST_EXACT = 2**53
 """From here on a float64, which is all the numbers that a page has, skips integers."""
+_TEXTS_A_PART = 16_384
+_GZIP = 31
+"""As zlib counts its formats."""
 _FEW = 2
 """Texts are listed once where there are this many rows a text, or more."""
 
@@ -124,12 +127,36 @@ def write_chunk(path: Path, columns: Mapping[str, Any], **more: Any) -> None:  #
     write_packed(path, {"columns": dict(columns), **more})
 
 
+def write_list(path: Path, name: str, values: pa.Array) -> None:
+    """Write a file of one column of texts, as `write_chunk` would, without making a list of them all."""
+
+    def parts() -> Iterator[str]:
+        yield f'{{"columns":{{{_json(name)}:{{"t":"list","v":['
+        for start in range(0, len(values), _TEXTS_A_PART):
+            texts = _json(values.slice(start, _TEXTS_A_PART).to_pylist())[1:-1]
+            yield texts if start == 0 else f",{texts}"
+        yield "]}}}"
+
+    _write_packed_parts(path, parts())
+
+
 def write_packed(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
     """Write JSON, gzipped; the same value gives the same bytes."""
-    write_text_packed(path, json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    write_text_packed(path, _json(value))
 
 
 def write_text_packed(path: Path, text: str) -> None:
     """Write JSON that is text already, gzipped."""
+    _write_packed_parts(path, (text,))
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 - JSON is any
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _write_packed_parts(path: Path, parts: Iterable[str]) -> None:
+    """Write JSON that comes in parts, gzipped without a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0))
+    press = zlib.compressobj(6, wbits=_GZIP)
+    packed = [press.compress(part.encode("utf-8", "surrogatepass")) for part in parts]
+    write_bytes(path, b"".join([*packed, press.flush()]))

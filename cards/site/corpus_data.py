@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,21 +22,31 @@ import pyarrow.compute as pc
 from pairbank.builders.languages import separator
 from pairbank.builders.schema.columns import IDENTICAL_SIDES, ONE_SIDED_TASKS
 from pairbank.cards.bank.layout import config_name, items_path, scores_path
-from pairbank.cards.bank.redistribution import TEXTS, score_columns, text_columns
-from pairbank.cards.site.columns import SUFFIX, encoded, numbers, write_chunk, write_packed, write_text_packed
+from pairbank.cards.bank.redistribution import score_columns, text_columns
+from pairbank.cards.site.columns import (
+    SUFFIX,
+    encoded,
+    numbers,
+    write_chunk,
+    write_list,
+    write_packed,
+    write_text_packed,
+)
 from pairbank.cards.site.source import Source
 from pairbank.errors import BankError
-from pairbank.files import read_parquet
+from pairbank.files import n_rows_of, parquet_batches, read_parquet
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.methods.prompted import prompt_of_definition
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.report.cautions import cannot_read
+from pairbank.stats.report.frames import frame_of
 from pairbank.stats.scored_table.method_scores import Credits, ScoredFrame, credits_of, method_scores, needed_columns
+from pairbank.stats.scored_table.scored_table import GROUPINGS, PARADIGM
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    import pandas as pd
 
     from pairbank.arrays import BoolArray, FloatArray
 
@@ -96,7 +106,7 @@ class CorpusWritten:
 
     facts: dict[str, Any]
     """For the site's manifest."""
-    groups: dict[str, NDArray[np.object_]] = field(default_factory=dict)
+    groups: dict[str, pd.Categorical] = field(default_factory=dict)
     """Column of the items -> its values, shape (items,), of those that results can be broken down by."""
     choice: BoolArray
     """Which items are a choice between two different sides."""
@@ -115,19 +125,16 @@ def write_corpus(
 ) -> CorpusWritten:
     """Write the files of one corpus below a site's folder; return what the others need of it."""
     folder = root / "data" / "corpora" / config_name(corpus)
-    items = read_parquet(source.path(items_path(corpus)))
-    if not with_texts:
-        items = _without_texts(items, {})
-    tasks = set(pc.unique(items["task"]).to_pylist()) if "task" in items.column_names else set()
+    items = _Rows(path=source.path(items_path(corpus)), methods={}, with_texts=with_texts)
+    tasks = set(items.different("task"))
     work = _Corpus(
         folder=folder,
         items=items,
+        ids=items.column("item_id"),
         with_texts=with_texts,
         one_sided=bool(tasks) and tasks <= set(ONE_SIDED_TASKS),
         human=_human(items),
-        languages=[str(x) for x in pc.unique(items["language"]).to_pylist()]
-        if "language" in items.column_names
-        else [],
+        languages=[str(x) for x in items.different("language")],
         axes=Packs(folder, "axes"),
         rows=Packs(folder, "rows"),
     )
@@ -147,18 +154,54 @@ def write_corpus(
     write_packed(
         folder / f"corpus{SUFFIX}",
         {
-            "n_items": len(items),
+            "n_items": len(work.ids),
             "page_rows": PAGE_ROWS,
             "others_rows": page_rows,
             "one_sided": work.one_sided,
-            "columns": items.column_names,
+            "columns": items.names,
             "methods": work.definitions,
             "tables": work.tables,
-            "has_human": {"human_good", "human_bad"} <= set(items.column_names),
+            "has_human": {"human_good", "human_bad"} <= set(items.names),
             "human": bool(np.isfinite(work.human).any()),
         },
     )
     return written
+
+
+class _Rows:
+    """A table that stays in its file: columns are read when they are asked for, and rows by the page."""
+
+    def __init__(self, *, path: Path, methods: Mapping[str, Any], with_texts: bool) -> None:
+        self.path = path
+        self.schema: pa.Schema = read_parquet(path, ()).schema
+        self.n_rows = n_rows_of(path)
+        self.names: list[str] = self.schema.names
+        """Columns that are shown."""
+        if not with_texts:
+            import datasets
+
+            texts = text_columns(datasets.Features.from_arrow_schema(self.schema), methods)
+            self.names = [name for name in self.names if name not in texts]
+
+    def column(self, name: str) -> pa.Array:
+        return read_parquet(self.path, [name])[name].combine_chunks()
+
+    def different(self, name: str) -> list[Any]:
+        """Return the values of a column in the order of the rows, each once; none where there is no such column."""
+        values: list[Any] = self.column(name).unique().to_pylist() if name in self.names else []
+        return values
+
+    def frame(self, names: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
+        """Return those of some columns that the file has."""
+        return frame_of(read_parquet(self.path, [n for n in names if n in self.schema.names]), methods)
+
+    def pages(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Yield the columns of so many rows, and of the next."""
+        if not names:
+            yield from ({} for _ in range(0, max(self.n_rows, 1), PAGE_ROWS))
+            return
+        for part in parquet_batches(self.path, names, PAGE_ROWS):
+            yield {name: encoded(part[name]) for name in names}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -166,7 +209,8 @@ class _Corpus:
     """A corpus while it is written."""
 
     folder: Path
-    items: pa.Table
+    items: _Rows
+    ids: pa.Array
     with_texts: bool
     one_sided: bool
     human: FloatArray
@@ -180,86 +224,74 @@ class _Corpus:
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def _without_texts(table: pa.Table, methods: Mapping[str, Any]) -> pa.Table:
-    import datasets
-
-    features = datasets.Features.from_arrow_schema(table.schema)
-    return table.drop_columns([name for name in text_columns(features, methods) if name in table.column_names])
-
-
-def _human(items: pa.Table) -> FloatArray:
+def _human(items: _Rows) -> FloatArray:
     names = ("human_good", "human_bad")
-    if not set(names) <= set(items.column_names):
-        return np.full(len(items), np.nan)
-    good, bad = (items[name].cast(pa.float64()).to_numpy() for name in names)
+    if not set(names) <= set(items.names):
+        return np.full(items.n_rows, np.nan)
+    good, bad = (items.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False) for name in names)
     return np.asarray(good - bad, dtype=np.float64)
 
 
-def _is_choice(items: pa.Table) -> BoolArray:
-    flagged = np.zeros(len(items), dtype=np.bool_)
-    if "flags" in items.column_names:
-        flags = items["flags"].combine_chunks()
+def _is_choice(items: _Rows) -> BoolArray:
+    flagged = np.zeros(items.n_rows, dtype=np.bool_)
+    if "flags" in items.names:
+        flags = items.column("flags")
         identical = pc.equal(pc.list_flatten(flags), IDENTICAL_SIDES).to_numpy(zero_copy_only=False).astype(np.bool_)
         flagged[pc.list_parent_indices(flags).to_numpy()[identical]] = True
     return ~flagged
 
 
-def _groups(items: pa.Table) -> dict[str, NDArray[np.object_]]:
-    """Return the columns that results may be broken down by: texts that are shared by many rows."""
-    names = [name for name in items.column_names if name not in (*TEXTS, "item_id") and items[name].type == pa.string()]
-    return {name: np.array(items[name].to_pylist(), dtype=object) for name in names}
+def _groups(items: _Rows) -> dict[str, pd.Categorical]:
+    """Return the columns that results may be broken down by."""
+    import pandas as pd
+
+    names = [x for x in (*GROUPINGS, PARADIGM) if x in items.names and items.schema.field(x).type == pa.string()]
+    coded = {name: items.column(name).dictionary_encode() for name in names}
+    return {
+        name: pd.Categorical.from_codes(
+            pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
+        )
+        for name, column in coded.items()
+    }
 
 
 def _write_items(work: _Corpus, choice: BoolArray) -> None:
     items, folder = work.items, work.folder
-    write_chunk(folder / f"ids{SUFFIX}", {"item_id": {"t": "list", "v": items["item_id"].to_pylist()}})
-    filters = {name: encoded(items[name]) for name in FILTERS if name in items.column_names}
+    write_list(folder / f"ids{SUFFIX}", "item_id", work.ids)
+    filters = {name: encoded(items.column(name)) for name in FILTERS if name in items.names}
     write_chunk(folder / f"filters{SUFFIX}", filters | {"choice": numbers(choice.astype(np.int64))})
-    human = {name: encoded(items[name]) for name in ("human_good", "human_bad") if name in items.column_names}
+    judged = [name for name in ("human_good", "human_bad") if name in items.names]
+    human: dict[str, Any] = {name: encoded(items.column(name)) for name in judged}
     if human:
         write_chunk(folder / f"human{SUFFIX}", human)
-    rest = items.select([name for name in items.column_names if name not in _WHOLE])
-    _write_pages(folder / "items", rest, PAGE_ROWS)
-
-
-def _write_pages(folder: Path, table: pa.Table, n_rows: int) -> None:
-    for page, columns in enumerate(_pages(table, n_rows)):
-        write_chunk(folder / f"{page}{SUFFIX}", columns)
-
-
-def _pages(table: pa.Table, n_rows: int) -> Iterator[dict[str, Any]]:
-    """Yield the columns of so many rows, and of the next."""
-    for start in range(0, max(len(table), 1), n_rows):
-        part = table.slice(start, n_rows)
-        yield {name: encoded(part[name]) for name in part.column_names}
+    for page, columns in enumerate(items.pages([name for name in items.names if name not in _WHOLE])):
+        write_chunk(folder / "items" / f"{page}{SUFFIX}", columns)
 
 
 def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, Any], written: CorpusWritten) -> None:
-    full = table = read_parquet(path)
-    if not work.with_texts:
-        table = _without_texts(full, signature["methods"])
-    places = _places(work.items, table, path)
+    table = _Rows(path=path, methods=signature["methods"], with_texts=work.with_texts)
+    places = _places(work.ids, table.column("item_id"), path)
     model = signature["model"]["name"]
     pieces: dict[str, str | None] = {}
-    facts: dict[str, Any] = {"name": model, "n_rows": len(table), "line": signature_line(signature), "methods": []}
-    if not np.array_equal(places, np.arange(len(work.items))):
+    facts: dict[str, Any] = {"name": model, "n_rows": len(places), "line": signature_line(signature), "methods": []}
+    if not np.array_equal(places, np.arange(len(work.ids))):
         pieces["places"] = work.axes.put(f"{slug}/places", {"place": numbers(places)})
         facts["places"] = True
     axes: list[str] = []
     for name in _methods_of(table, signature):
         columns = ScoreColumns(name)
-        axis = columns.good if work.one_sided and columns.good in table.column_names else columns.delta
-        values = np.asarray(table[axis].cast(pa.float64()).to_numpy(), dtype=np.float64)
+        axis = columns.good if work.one_sided and columns.good in table.names else columns.delta
+        values = np.asarray(table.column(axis).cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
         piece = f"axis-{len(axes)}"
         pieces[piece] = work.axes.put(f"{slug}/{piece}", {"value": numbers(values)})
-        current = np.full(len(work.items), np.nan)
+        current = np.full(len(work.ids), np.nan)
         current[places] = values
         written.deltas.setdefault(name, {})[slug] = current
         fact: dict[str, Any] = {"use": _definition(work, name, signature), "any": bool(np.isfinite(values).any())}
         if not work.one_sided:
             layout = MethodLayout.from_dict(signature["methods"][name]["layout"])
-            result, credit = _credits(full, layout, written.choice[places])
-            whole = np.full(len(work.items), np.nan)
+            result, credit = _credits(table, layout, written.choice[places])
+            whole = np.full(len(work.ids), np.nan)
             whole[places] = credit
             written.layouts[name] = layout
             written.credits.setdefault(name, {})[slug] = whole
@@ -273,46 +305,48 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
     if text := cannot_read(_with_flags(table, corpus=work.folder.name, model=model, signature=signature)):
         written.unread[model] = text
     facts["human"] = bool(np.isfinite(work.human[places]).any())
-    shared = {MODEL, *work.items.column_names}
-    rest = [name for name in table.column_names if name not in shared and name not in axes]
-    for page, part in enumerate(_pages(table.select(rest), PAGE_ROWS)):
+    shared = {MODEL, *work.items.names}
+    rest = [name for name in table.names if name not in shared and name not in axes]
+    for page, part in enumerate(table.pages(rest)):
         pieces[f"rows/{page}"] = work.rows.put(f"{slug}/rows/{page}", part)
     created = score_columns(signature["methods"])
     packed = {piece: pack for piece, pack in pieces.items() if pack is not None}
-    names = [name for name in table.column_names if name != MODEL]
+    names = [name for name in table.names if name != MODEL]
     facts |= {"axes": axes, "packs": packed, "columns": names, "own": [x for x in rest if x not in created]}
     work.tables[slug] = facts
 
 
-def _credits(table: pa.Table, layout: MethodLayout, rows: BoolArray) -> tuple[Credits, FloatArray]:
+def _credits(table: _Rows, layout: MethodLayout, rows: BoolArray) -> tuple[Credits, FloatArray]:
     """Return what a method earns on the rows that are a choice, and the same on all rows, NaN on the others."""
-    wanted = [name for name in {*needed_columns(layout), "item_id", "flags"} if name in table.column_names]
-    result = credits_of(method_scores(table.select(wanted).to_pandas()[rows], layout))
+    frame = table.frame([*needed_columns(layout), "item_id", "flags"], [layout.method])
+    result = credits_of(method_scores(frame if rows.all() else frame[rows], layout))
     credit = np.full(len(rows), np.nan)
     credit[rows] = result.credit
     return result, credit
 
 
-def _with_flags(table: pa.Table, *, corpus: str, model: str, signature: Mapping[str, Any]) -> ScoredFrame:
+def _with_flags(table: _Rows, *, corpus: str, model: str, signature: Mapping[str, Any]) -> ScoredFrame:
     """Return of a table what says how its texts were cut into tokens."""
     layouts = [MethodLayout.from_dict(signature["methods"][name]["layout"]) for name in _methods_of(table, signature)]
     columns = [ScoreColumns(layout.method) for layout in layouts]
     wanted = ["item_id", "flags", *(name for column in columns for name in (column.delta, column.flags))]
-    frame = table.select([name for name in wanted if name in table.column_names]).to_pandas()
+    frame = table.frame([name for name in wanted if name in table.names], list(signature["methods"]))
     return ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts))
 
 
-def _places(items: pa.Table, table: pa.Table, path: Path) -> np.ndarray:
+def _places(items: pa.Array, own: pa.Array, path: Path) -> np.ndarray:
     """Return where a table's rows stand among the items."""
-    result = pc.index_in(table["item_id"].combine_chunks(), items["item_id"].combine_chunks())
+    if own.equals(items):
+        return np.arange(len(items))
+    result = pc.index_in(own, items)
     if result.null_count:
         raise BankError(f"{path}: {result.null_count} item(s) that the corpus does not have; write the bank again")
     return np.asarray(result.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _methods_of(table: pa.Table, signature: Mapping[str, Any]) -> list[str]:
+def _methods_of(table: _Rows, signature: Mapping[str, Any]) -> list[str]:
     """Return the methods whose difference the table holds, in the order of its columns (a manifest sorts its keys)."""
-    names = table.column_names
+    names = table.names
     present = [name for name in signature["methods"] if ScoreColumns(name).delta in names]
     return sorted(present, key=lambda name: names.index(ScoreColumns(name).delta))
 
@@ -371,7 +405,7 @@ def _write_others(work: _Corpus, written: CorpusWritten) -> int:
         if slug in values
     }
     n_rows = min(PAGE_ROWS, max(32, OTHERS_BYTES // (8 * len(columns))))
-    for page, start in enumerate(range(0, len(work.items), n_rows)):
+    for page, start in enumerate(range(0, len(work.ids), n_rows)):
         part = {name: numbers(values[start : start + n_rows]) for name, values in columns.items()}
         write_chunk(work.folder / "others" / f"{page}{SUFFIX}", part)
     return n_rows

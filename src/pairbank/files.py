@@ -212,8 +212,41 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         wanted = None if columns is None else list(columns)
         return pq.read_table(path, columns=wanted, page_checksum_verification=True, partitioning=None)
     except (pa.ArrowException, OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise BankError(f"{path}: not a readable parquet file ({reason}); write it again") from error
+        raise _unreadable(path, error) from error
+
+
+def parquet_batches(path: Path, columns: Sequence[str], n_rows: int) -> Iterator[pa.Table]:
+    """Yield so many rows of a parquet file, and the next, the last fewer; of a file without rows one table of none.
+
+    Args:
+        path: of the file.
+        columns: those to read, in this order; one at least.
+        n_rows: of a table.
+
+    Raises:
+        BankError: the file is not there, is no parquet file, or is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    held: pa.Table = read_parquet(path, ()).select(list(columns)).replace_schema_metadata(None)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(batch_size=n_rows, columns=list(columns)):
+                part = pa.Table.from_batches([batch]).select(list(columns))
+                held = pa.concat_tables([held, part.replace_schema_metadata(None)])
+                while len(held) >= n_rows:
+                    yield held.slice(0, n_rows)
+                    held = held.slice(n_rows)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    if len(held) or not n_rows_of(path):
+        yield held
+
+
+def _unreadable(path: Path, error: Exception) -> BankError:
+    reason = " ".join(str(error).split())
+    return BankError(f"{path}: not a readable parquet file ({reason}); write it again")
 
 
 def n_rows_of(path: Path) -> int:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pairbank.builders.schema.columns import IDENTICAL_SIDES
 from pairbank.errors import BankError
@@ -253,13 +255,16 @@ def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
     selected = [table for table in tables if table.corpus == corpus]
     if len(selected) < 2:
         return
-    known = pd.Index([], dtype=object)
+    known = pa.array([], pa.large_string())
     scored: dict[str, dict[bytes, _Alike]] = {}
     for table in selected:
-        ids = pd.Index(table.part(["item_id"])["item_id"], dtype=object)
-        if not ids.equals(known):
-            known = known.append(ids[~ids.isin(known)]) if len(known) else ids
-        codes = known.get_indexer(ids)
+        column = pa.array(table.part(["item_id"])["item_id"], pa.large_string(), from_pandas=True)
+        ids = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if ids.equals(known) or not len(known):  # the rule: a million Python strings less
+            known, codes = ids, np.arange(len(ids))
+        else:
+            known = pa.concat_arrays([known, ids.filter(pc.invert(pc.is_in(ids, known)))])
+            codes = pc.index_in(ids, known).to_numpy(zero_copy_only=False).astype(np.int64)
         for method in dict.fromkeys(layout.method for layout in table.layouts):
             sets, items = scored.setdefault(method, {}), _scored(table, method, codes)
             if items.size:

@@ -76,7 +76,7 @@ class FileRows:
         if frame is not None:
             return frame if names is None else frame[list(names)]
         arrow = self.table.arrow(self.columns if names is None else names)
-        frame = _frame(self.table, arrow, with_texts=self.with_texts)
+        frame = frame_of(arrow, self.table.methods, with_texts=self.with_texts)
         if self.ids is not None and "item_id" in frame.columns:
             frame = frame.assign(item_id=self.ids)
         if names is None:
@@ -142,13 +142,20 @@ def _rows(
 ) -> pd.DataFrame | FileRows:
     if table.is_stored:
         return FileRows(table=table, place=place, columns=columns, with_texts=with_texts, ids=ids, kept=kept)
-    frame = _frame(table, table.arrow(columns), with_texts=with_texts)
+    frame = frame_of(table.arrow(columns), table.methods, with_texts=with_texts)
     return frame if ids is None else frame.assign(item_id=ids)
 
 
-def _frame(table: Scored, arrow: pa.Table, *, with_texts: bool) -> pd.DataFrame:
+def frame_of(arrow: pa.Table, methods: Sequence[str], *, with_texts: bool = True) -> pd.DataFrame:
+    """Return columns of a scored table as statistics read them.
+
+    Args:
+        arrow: the columns.
+        methods: of the table.
+        with_texts: whether the worse side's texts are kept, of which the summary reads only whether they are there.
+    """
     shared, lists, columns = {"flags"}, set[str](), arrow.column_names
-    for method in columns_of(table.methods, columns):
+    for method in columns_of(methods, columns):
         shared |= {ScoreColumns(method).flags, ScoreColumns(method).answers}
         lists.add(ScoreColumns(method).logprobs)
     if not with_texts and WORSE_TEXT in columns:

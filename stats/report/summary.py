@@ -78,6 +78,7 @@ def summarise(
     """
     corpus = str(frame["corpus"].iloc[0]) if "corpus" in frame.columns and len(frame) else ""
     table = read_table(ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts)))
+    del frame  # beside the rows in order, those as they were given would be a second table
     rows: list[dict[str, Any]] = []
     margins = _margins(table)
     for group in table.groups:

@@ -20,10 +20,10 @@ import pairbank
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.schema.features import features
 from pairbank.cards.site import source
-from pairbank.cards.site.columns import encoded
+from pairbank.cards.site.columns import encoded, write_chunk, write_list
 from pairbank.cards.site.report_pages import TAGS, Place, tree_of
 from pairbank.errors import BankError, OutputError, PairbankError
-from pairbank.files import sha256_of_file
+from pairbank.files import parquet_batches, sha256_of_file, write_parquet
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
@@ -86,6 +86,24 @@ def test_numbers_that_fit_in_32_bits_take_no_more() -> None:
     assert encoded(pa.array([5.1], pa.float32()))["t"] == "f4"
     assert encoded(pa.array([5.1], pa.float64()))["t"] == "f8"
     assert encoded(pa.array([2**60]))["v"] == [str(2**60)]
+
+
+def test_a_list_written_in_parts_has_the_bytes_of_one_written_whole(tmp_path: Path) -> None:
+    ids = pa.array([f"korpus-é/{number}" for number in range(40_000)])
+    write_list(tmp_path / "parts", "item_id", ids)
+    write_chunk(tmp_path / "whole", {"item_id": {"t": "list", "v": ids.to_pylist()}})
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("n_rows", [0, 5, 1_024, 16_384, 2 * 16_384 + 77])
+def test_the_pages_of_a_file_are_its_rows_in_order(tmp_path: Path, n_rows: int) -> None:
+    flags = pa.array([["x"] * (number % 3) for number in range(n_rows)], pa.list_(pa.string()))
+    table = pa.table({"number": pa.array(range(n_rows), pa.int64()), "flags": flags})
+    write_parquet(tmp_path / "table.parquet", table)
+    for size in (1_000, 1_024):
+        pages = list(parquet_batches(tmp_path / "table.parquet", ["flags", "number"], size))
+        assert [len(page) for page in pages] == [min(size, n_rows - at) for at in range(0, max(n_rows, 1), size)]
+        assert pa.concat_tables(pages).equals(table.select(["flags", "number"]))
 
 
 def test_the_files_hold_every_cell_of_the_tables(hard_bank: Path, hard_site: Path) -> None:
