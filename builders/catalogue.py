@@ -11,7 +11,7 @@ from pairbank.builders.corpora.registry import CORPORA, OURS
 from pairbank.builders.load import load_corpus
 from pairbank.errors import CorpusFileNotFoundError
 from pairbank.files import cache_dir, replaced_atomically
-from pairbank.plugins import whose
+from pairbank.plugins import package_names
 
 FLAGS_SHOWN = 6
 
@@ -138,7 +138,7 @@ def cached(corpus: Corpus) -> Cached:
 
 def catalogue_rows(corpora: Iterable[Corpus] | None = None) -> list[dict[str, str]]:
     """Return one row a corpus: what it holds, whence, whether it is cached, and of which package it is, if any is."""
-    packages = whose("corpora") if corpora is None else {}
+    packages = package_names("corpora") if corpora is None else {}
     return [
         {
             "corpus": corpus.name,

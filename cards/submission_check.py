@@ -133,12 +133,12 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
 
 def _findings(table: Scored) -> Iterator[str]:
     """Yield the artefacts that the audit finds in a table."""
-    from pairbank.stats.analyses.audit.section import CHECKS, after_correction, look
+    from pairbank.stats.analyses.audit.section import CHECKS, after_correction, run_checks
     from pairbank.stats.report.frames import scored_frame
 
     frame = scored_frame(without_people(table), for_analyses=True)
     try:
-        results = [member for member in after_correction(list(look([frame]))) if member.outcome == "found"]
+        results = [member for member in after_correction(list(run_checks([frame]))) if member.outcome == "found"]
     except BankError:
         return  # no item has two sides that a method compares
     for entry in results[:_MOST_NOTES]:

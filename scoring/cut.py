@@ -73,7 +73,7 @@ class _Whole:
                     )
                 self.methods.setdefault(name, table.signature["methods"][name])
                 features = table.dataset.features
-                for column in _made(table, name):
+                for column in _restricted(table, name):
                     self._types.setdefault(column, (features.arrow_schema.field(column).type, features[column]))
         created = {MODEL, *self._types}
         self._items = self._longest.dataset.remove_columns([n for n in self._longest.column_names if n in created])
@@ -146,7 +146,7 @@ class _Shared:
             for table in tables
             for name in table.methods
             if name not in self.methods
-            for column in _made(table, name)
+            for column in _restricted(table, name)
         }
         columns = set.intersection(*(set(table.dataset.column_names) for table in tables)) - created
         self.columns = [name for name in first.dataset.column_names if name in columns]
@@ -163,7 +163,10 @@ class _Shared:
                 "version of the corpus: score or import them anew"
             )
         methods = {
-            name: {**table.signature["methods"][name], "columns": [n for n in _made(table, name) if n in self.columns]}
+            name: {
+                **table.signature["methods"][name],
+                "columns": [n for n in _restricted(table, name) if n in self.columns],
+            }
             for name in self.methods
         }
         signature: dict[str, Any] = {**table.signature, "corpus": corpus, "methods": methods}
@@ -178,7 +181,7 @@ class _Shared:
         return table.dataset.select([places[item_id] for item_id in self.ids])
 
 
-def _made(table: Scored, method: str) -> list[str]:
+def _restricted(table: Scored, method: str) -> list[str]:
     """Return the columns that a method made in a table."""
     stated = table.signature["methods"][method].get("columns", ScoreColumns(method).all)
     return [name for name in stated if name in table.dataset.column_names and name != MODEL]

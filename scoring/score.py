@@ -114,7 +114,7 @@ def score(
     return Scored(dataset=with_columns(items, work.methods, shards, model=model.info.name), signature=signature)
 
 
-def score_stored(items: datasets.Dataset, info: ModelInfo, **asked: Unpack[Asked]) -> Scored | None:
+def score_stored(items: datasets.Dataset, info: ModelInfo, **asked: Unpack[ScoreRequest]) -> Scored | None:
     """Return what `score` would, without the model, where every number is in the store; else None.
 
     Args:
@@ -181,7 +181,7 @@ class _Absent:
         raise _NotStoredError(f"{self.info.name}: {name} needs the model")
 
 
-class Asked(TypedDict, total=False):
+class ScoreRequest(TypedDict, total=False):
     """What of `score` decides what is asked of the model."""
 
     methods: Sequence[str]
@@ -209,7 +209,7 @@ def score_part(
     *,
     n_before: int = 0,
     progress: Progress | None = None,
-    **asked: Unpack[Asked],
+    **asked: Unpack[ScoreRequest],
 ) -> PartScored:
     """Score one of several parts of the items into the store; once all parts are there, `score` puts them together.
 

@@ -33,7 +33,7 @@ def signature_line(signature: Mapping[str, Any]) -> str:
         "bos": f"{model['bos_policy']}({model['bos_id']})",
         **({"pll": model["pll"]} if model.get("pll") else {}),
         **({"mode": model["seq2seq_mode"]} if model.get("seq2seq_mode") else {}),
-        **({"unigrams": unigrams} if (unigrams := _unigrams_said(model)) else {}),
+        **({"unigrams": unigrams} if (unigrams := _unigrams_text(model)) else {}),
         "unit": _units(signature["methods"].values()),
         "data": f"{corpus['name']}@{corpus['version']}#{corpus['items_sha256'][:8]}",
         "seed": str(signature["seed"]),
@@ -44,7 +44,7 @@ def signature_line(signature: Mapping[str, Any]) -> str:
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def _unigrams_said(model: Mapping[str, Any]) -> str:
+def _unigrams_text(model: Mapping[str, Any]) -> str:
     """Return languages and documents of the unigram counts that scores were made with: `en#0123abcd`."""
     tables = model.get("unigrams") or ()
     return "+".join(f"{'/'.join(t['languages']) or 'unknown'}#{t['documents_sha256'][:8]}" for t in tables)

@@ -79,7 +79,7 @@ def _shares(file: LocatedFile, stimuli: Mapping[str, object]) -> Mapping[str, Ma
         answer = int(row["accuracy"]) if _label(row, where) else 1 - int(row["accuracy"])
         answers[row["sentence"]][raters.number(row[column])].append(answer)
     return {
-        sentence: {rater: sum(given) / len(given) for rater, given in of_raters.items()}
+        sentence: {rater: sum(provided) / len(provided) for rater, provided in of_raters.items()}
         for sentence, of_raters in answers.items()
     }
 

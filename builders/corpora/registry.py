@@ -35,7 +35,7 @@ from pairbank.builders.corpora.turblimp import TURBLIMP
 from pairbank.builders.corpora.xcomps import XCOMPS
 from pairbank.builders.corpora.zhoblimp import ZHOBLIMP
 from pairbank.errors import unknown_name
-from pairbank.plugins import plugins, whose
+from pairbank.plugins import package_names, plugins
 
 PAIR_MAPS = (
     "lm-syneval",
@@ -129,7 +129,7 @@ def corpus_named(name: str) -> Corpus:
         UnknownNameError: there is none of this name; the message has the nearest ones.
     """
     if name not in CORPORA:
-        error = unknown_name("corpus", name, CORPORA, whose=whose("corpora"))
+        error = unknown_name("corpus", name, CORPORA, whose=package_names("corpora"))
         raise type(error)(
             f"{error}. A file of your own: give its path, ending in .csv, .tsv, .json, .jsonl, .parquet or .xlsx"
         )

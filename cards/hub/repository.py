@@ -127,7 +127,7 @@ def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[f
         except (http_error, OSError, RuntimeError, ValueError) as error:
             cause = _http_cause(error, http_error)
             if pause is None or not _is_passing(cause):
-                raise PublishError(f"could not {what}: {_said(cause)}") from None
+                raise PublishError(f"could not {what}: {_advice(cause)}") from None
             logger.info("%s; trying again in %g s", scrubbed(str(cause)).splitlines()[0], pause)
         time.sleep(pause)
     raise AssertionError  # the last round returns or raises
@@ -175,7 +175,7 @@ def _is_passing(error: BaseException) -> bool:
     return is_http and (status is None or status in PASSING)
 
 
-def _said(error: BaseException) -> str:
+def _advice(error: BaseException) -> str:
     advice = {
         401: "log in (hf auth login) or set HF_TOKEN to a token with write access",
         403: "your token may not write there; use one that may, or another organisation",

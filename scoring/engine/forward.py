@@ -18,7 +18,7 @@ import torch
 
 from pairbank.arrays import IntArray
 from pairbank.scoring.api.requests import EncodedRequest
-from pairbank.scoring.engine.prefix_trees import Pack, Trunk
+from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -43,7 +43,7 @@ def input_device(model: PreTrainedModel) -> torch.device:
 
 
 def tree_rows(
-    model: PreTrainedModel, packs: Sequence[Pack], *, trunk: Trunk | None, hidden: bool
+    model: PreTrainedModel, packs: Sequence[Pack], *, trunk: SharedPrefix | None, hidden: bool
 ) -> tuple[torch.Tensor, Reads]:
     """Return what is read from some packs, one pack a row of the batch.
 

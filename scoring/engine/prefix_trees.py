@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-class Trunk(DynamicCache):
+class SharedPrefix(DynamicCache):
     """Keys and values of one sequence; every row of a pass sees them before its own."""
 
     def update(
@@ -42,11 +42,11 @@ class Trunk(DynamicCache):
         return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
 
 
-def computed_trunk(model: PreTrainedModel, tokens: IntArray, device: torch.device) -> Trunk:
+def computed_prefix(model: PreTrainedModel, tokens: IntArray, device: torch.device) -> SharedPrefix:
     """Return the keys and values of a prefix (n_trunk,), from one plain forward pass without the output layer."""
     cache: Any = DynamicCache()
     model.base_model(input_ids=torch.from_numpy(tokens).to(device)[None], past_key_values=cache, use_cache=True)
-    return Trunk([(layer.keys, layer.values) for layer in cache.layers])
+    return SharedPrefix([(layer.keys, layer.values) for layer in cache.layers])
 
 
 WINDOW_TOKENS = 2_000_000
@@ -136,16 +136,16 @@ def plan(
     Args:
         requests: what is to be read.
         budget_tokens: most nodes of a pack, beside its trunk.
-        trunk_worth_tokens: nodes that a trunk has to save; infinity = no trunks.
+        trunk_worth_tokens: nodes that a trunk has to save; infinity = no shared_prefixes.
     """
     order = _order(requests)
     first = 0
     while first < len(order):
         rows = _laid_out(requests, order[first : first + _window(requests, order[first:])])
         first += len(rows.index)
-        for n_trunk, chosen in _by_trunk(rows, budget_tokens, trunk_worth_tokens):
+        for n_trunk, chosen in _by_shared_prefix(rows, budget_tokens, trunk_worth_tokens):
             trunk = rows.tokens[chosen[0], :n_trunk]
-            part = _without_trunk(rows, chosen, n_trunk)
+            part = _without_shared_prefix(rows, chosen, n_trunk)
             stops = list(_stops(part, budget_tokens))
             packs = [_pack(part, a, b, trunk) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
             yield from sorted(packs, key=lambda pack: -len(pack.tokens))
@@ -180,14 +180,14 @@ def _laid_out(requests: Sequence[EncodedRequest], order: Sequence[int]) -> _Sort
     )
 
 
-def _by_trunk(rows: _Sorted, budget_tokens: int, worth_tokens: float) -> Iterator[tuple[int, IntArray]]:
+def _by_shared_prefix(rows: _Sorted, budget_tokens: int, worth_tokens: float) -> Iterator[tuple[int, IntArray]]:
     """Yield (tokens of a trunk, rows that have it): each row has the longest trunk that is worth its own pass.
 
     From the whole window down: rows fall apart where they share no more than all of them do; a part that would save
     enough nodes with its own, longer prefix gets it as trunk, the rest stay with what they had.
     """
     n_new = np.concatenate([[0], np.cumsum(rows.lengths - rows.shared)])
-    trunks, owner = [0], np.zeros(len(rows.index), dtype=np.int64)
+    shared_prefixes, owner = [0], np.zeros(len(rows.index), dtype=np.int64)
     parts = [(0, len(rows.index), 0)]
     while parts:
         first, stop, selected = parts.pop()
@@ -197,18 +197,18 @@ def _by_trunk(rows: _Sorted, budget_tokens: int, worth_tokens: float) -> Iterato
         common = int(rows.shared[first + 1 : stop].min())
         # what is read at a node of the trunk would be lost
         trunk = min(common, int(rows.starts[first:stop].min()))
-        if (trunk - trunks[selected]) * (n_packs - 1) >= worth_tokens:
-            selected = len(trunks)
-            trunks.append(trunk)
+        if (trunk - shared_prefixes[selected]) * (n_packs - 1) >= worth_tokens:
+            selected = len(shared_prefixes)
+            shared_prefixes.append(trunk)
             owner[first:stop] = selected
         cuts = first + 1 + np.flatnonzero(rows.shared[first + 1 : stop] == common)
         parts += [(a, b, selected) for a, b in itertools.pairwise([first, *cuts.tolist(), stop])]
-    for which, n_trunk in enumerate(trunks):
+    for which, n_trunk in enumerate(shared_prefixes):
         if (chosen := np.flatnonzero(owner == which)).size:
             yield n_trunk, chosen
 
 
-def _without_trunk(rows: _Sorted, chosen: IntArray, n_trunk: int) -> _Sorted:
+def _without_shared_prefix(rows: _Sorted, chosen: IntArray, n_trunk: int) -> _Sorted:
     """Return some rows, in order, and what follows their trunk."""
     # Two rows have in common what all those between them have.
     shared = np.minimum.reduceat(rows.shared, chosen[:-1] + 1) if len(chosen) > 1 else rows.shared[:0]

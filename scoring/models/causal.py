@@ -39,7 +39,7 @@ from pairbank.scoring.engine.batching import default_batch_tokens, halved
 from pairbank.scoring.engine.forward import Reads, input_device, padded_rows, scoring_mode, tree_rows
 from pairbank.scoring.engine.limits import packing_window
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
-from pairbank.scoring.engine.prefix_trees import Pack, Trunk, computed_trunk, plan, together
+from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix, computed_prefix, plan, together
 from pairbank.scoring.engine.threads import Once, n_lanes, side_by_side
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.generation import Decoder, greedy
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_Job = Callable[[], "_Made"]
+_Job = Callable[[], "_PassResult"]
 Batching = Literal["packed", "padded"]
 PACK_TOKENS = 128
 """Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
@@ -218,12 +218,14 @@ class CausalScorer:
 
     def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         index = np.array(chosen, dtype=np.int64)
-        trunk: Once[Trunk] | None = None  # computed in a lane, whose one thread gives the same bytes whatever there are
+        trunk: Once[SharedPrefix] | None = (
+            None  # computed in a lane, whose one thread gives the same bytes whatever there are
+        )
         tokens = np.zeros(0, dtype=np.int64)
         for batch in together(self.packs([requests[i] for i in chosen]), size):
             if batch[0].trunk is not tokens:
                 tokens = batch[0].trunk
-                of_trunk = partial(computed_trunk, self.model, tokens, input_device(self.model))
+                of_trunk = partial(computed_prefix, self.model, tokens, input_device(self.model))
                 trunk = Once(of_trunk) if len(tokens) else None
                 self.stats.n_computed_tokens += len(tokens)
             n_tokens = sum(len(pack.tokens) for pack in batch)
@@ -231,7 +233,7 @@ class CausalScorer:
             ranks = any(requests[i].ranks for i in chosen)
             yield partial(self._pass, forward, index=index, n_tokens=n_tokens, ranks=ranks)
 
-    def _tree_rows(self, packs: Sequence[Pack], trunk: Once[Trunk] | None) -> tuple[torch.Tensor, Reads]:
+    def _tree_rows(self, packs: Sequence[Pack], trunk: Once[SharedPrefix] | None) -> tuple[torch.Tensor, Reads]:
         of_trunk = None if trunk is None else trunk()
         return tree_rows(self.model, packs, trunk=of_trunk, hidden=self.head is not None)
 
@@ -249,7 +251,7 @@ class CausalScorer:
 
     def _pass(
         self, forward: Callable[[], tuple[torch.Tensor, Reads]], *, index: IntArray, n_tokens: int, ranks: bool
-    ) -> _Made:
+    ) -> _PassResult:
         """Run one forward pass; log-probabilities come from its logits, or its hidden states, of the rows read."""
         rows, reads = forward()
         where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "ranks": ranks}
@@ -257,7 +259,7 @@ class CausalScorer:
         values = (
             read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
         )
-        return _Made(owners=index[reads.owners], values=np.atleast_2d(values), n_tokens=n_tokens)
+        return _PassResult(owners=index[reads.owners], values=np.atleast_2d(values), n_tokens=n_tokens)
 
     def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
         """Yield the packs that requests are computed in."""
@@ -266,7 +268,7 @@ class CausalScorer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
+class _PassResult:
     """What a forward pass made."""
 
     owners: IntArray

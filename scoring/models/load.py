@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, Un
 
 from pairbank.errors import ModelLoadError, unknown_name
 from pairbank.files import cache_dir, sha256_of_text, write_json
-from pairbank.plugins import plugins, whose
+from pairbank.plugins import package_names, plugins
 from pairbank.scoring.api.model import ModelInfo, Scorer
 from pairbank.scoring.models.batch_check import (
     FULL,
@@ -109,7 +109,7 @@ def from_backend(name: str, options: LoadOptions) -> Scorer | None:
         return cast("Backend", import_module(BACKENDS[requested["name"]]).load)(requested["rest"], options)
     offered = plugins("backends", taken=BACKENDS)
     if requested["name"] not in offered:
-        raise unknown_name("back end", requested["name"], [*BACKENDS, *offered], whose=whose("backends"))
+        raise unknown_name("back end", requested["name"], [*BACKENDS, *offered], whose=package_names("backends"))
     plugin = offered[requested["name"]]
     backend = plugin.load()
     if not callable(backend):

@@ -226,11 +226,11 @@ def is_symmetric(prompt: Prompt) -> bool:
         return True
     if prompt.is_fixed_order:
         return False
-    requested = Counter(_asked(p, prompt, swapped=False) for p in prompt.presentations)
-    return requested == Counter(_asked(p, prompt, swapped=True) for p in prompt.presentations)
+    requested = Counter(_question(p, prompt, swapped=False) for p in prompt.presentations)
+    return requested == Counter(_question(p, prompt, swapped=True) for p in prompt.presentations)
 
 
-def _asked(p: Presentation, prompt: Prompt, *, swapped: bool) -> str:
+def _question(p: Presentation, prompt: Prompt, *, swapped: bool) -> str:
     """Return what a presentation sends and how it is read, as one text."""
     other = {slot: f"{{{name}}}" for slot, name in SWAPPED.items()} if swapped else {}
     texts = {

@@ -39,7 +39,7 @@ class Task:
         return self.share.is_whole
 
 
-class Board:
+class WorkQueue:
     """What is left to do."""
 
     def __init__(self, jobs: Sequence[Job], *, n_workers: int) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
     from pairbank.scoring.api.method import Method
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.run.shard import Asked, Run
+    from pairbank.scoring.run.shard import Run, UnitRequests
 
 
 class Worker:
@@ -40,7 +40,7 @@ class Worker:
 
         torch.set_num_threads(n_threads)
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        self._asked: tuple[str, Asked] | None = None
+        self._asked: tuple[str, UnitRequests] | None = None
         """What the job that was divided last asks, by its ticket."""
         self._problem: PairbankError | None = None
         try:
@@ -116,7 +116,7 @@ class Worker:
             n_computed_tokens=stats.n_computed_tokens - before[1],
         )
 
-    def _asked_by(self, run: Run, job: Job, methods: Sequence[Method], ticket: str) -> Asked:
+    def _asked_by(self, run: Run, job: Job, methods: Sequence[Method], ticket: str) -> UnitRequests:
         """Return what a job asks, made once while more of it is to be done."""
         if self._asked is None or self._asked[0] != ticket:
             self._asked = (ticket, run.asked(job.rows, methods))

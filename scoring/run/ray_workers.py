@@ -37,7 +37,7 @@ from pairbank.scoring.api.model import (
 )
 from pairbank.scoring.api.requests import N_PLACES, EncodedRequest, Request, Share
 from pairbank.scoring.models.options import LoadOptions
-from pairbank.scoring.run.board import Board, Task
+from pairbank.scoring.run.board import Task, WorkQueue
 from pairbank.scoring.run.ray_actor import Done, Facts, VocabularyFacts, Worker
 from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.store import VERSIONS
@@ -285,7 +285,7 @@ class RayModel:
         """Yield each job with its tables as workers finish; see `Workers`."""
         if not jobs:
             return
-        board = Board(jobs, n_workers=len(self._workers) if self._asked("is_divisible") else 1)
+        board = WorkQueue(jobs, n_workers=len(self._workers) if self._asked("is_divisible") else 1)
         running: dict[Any, tuple[Task, Any]] = {}
         recipe_there = self._ray.put(recipe)
         began, before_s = time.perf_counter(), self.stats.seconds

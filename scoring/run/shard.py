@@ -115,7 +115,7 @@ class Run:
         tables = self._computed(rows, chosen, lambda _share: None)
         return {method.name: table for method, table in zip(chosen, tables, strict=True)}
 
-    def share_of_values(self, asked: Asked, share: Share) -> FloatArray:
+    def share_of_values(self, asked: UnitRequests, share: Share) -> FloatArray:
         """Return the answers that a share of the forward passes gives, one after the other; NaN for all others."""
         if isinstance(self.reader, Divisible) and asked.requests:
             return np.concatenate(self.reader.share_of_logprobs(asked.requests, share))
@@ -147,14 +147,14 @@ class Run:
             results = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
             yield pa.Table.from_pylist(results, schema=schema_of(method))
 
-    def _noted(self, asked: Asked) -> Asked:
+    def _noted(self, asked: UnitRequests) -> UnitRequests:
         """Return what was asked, with the flags that the answers brought."""
         reader = self.reader
         if not isinstance(reader, Noting):
             return asked
         return replace(asked, encoded=[replace(e, flags=(*e.flags, *reader.flags_of(e))) for e in asked.encoded])
 
-    def asked(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> Asked:
+    def asked(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> UnitRequests:
         """Return what these methods, none of which lets the model write, ask about these items.
 
         Raises:
@@ -169,7 +169,7 @@ class Run:
         first = dict(zip(reversed(where), reversed(requests), strict=True))
         distinct = [first[place] for place in range(len(places))]
         encoded = self.reader.encode(distinct) if distinct else []
-        return Asked(
+        return UnitRequests(
             rows=rows,
             methods=methods,
             n_requests=[[len(of_row) for of_row in per_row] for per_row in per_method],
@@ -202,7 +202,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class UnitRequests:
     """What a unit asks of the model: equal requests of several methods, orders or items once."""
 
     rows: Sequence[Mapping[str, Any]]

@@ -73,6 +73,6 @@ def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Plugin]:
     return results
 
 
-def whose(door: Door) -> dict[str, str]:
+def package_names(door: Door) -> dict[str, str]:
     """Return the package of everything that is offered at a door, by name."""
     return {name: plugin.package for name, plugin in plugins(door).items()}

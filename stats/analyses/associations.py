@@ -254,11 +254,11 @@ def _text(made: dict[str, pd.DataFrame]) -> str:
             ]
             parts.append(f"**{corpus}**, r of {text} ({part['n'].max():,} items): {'; '.join(rows) or 'undefined'}.")
     for (of_corpus, model), part in made["predictors_of_ratings"].groupby(["corpus", "model"], sort=False):
-        parts.append(f"**{of_corpus}**, `{model}`: {_predicted_said(part)}")
+        parts.append(f"**{of_corpus}**, `{model}`: {_predicted_text(part)}")
     return "\n\n".join(parts)
 
 
-def _predicted_said(part: pd.DataFrame) -> str:
+def _predicted_text(part: pd.DataFrame) -> str:
     """Say what people's differences are predicted by, where they are at all: R^2 is above 0 by chance."""
     first = part.iloc[0]
     of = f"({len(part)} predictors, {first['n']:,} items)"

@@ -21,7 +21,7 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
+from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.paired_tests import (
     LEAST_CLUSTERS,
@@ -52,12 +52,12 @@ MOST_NAMED = 3
 
 def _families(table: pd.DataFrame, *, margin: float) -> list[str]:
     return [
-        _family_said(str(corpus), str(compared), part, margin=margin)
+        _family_text(str(corpus), str(compared), part, margin=margin)
         for (corpus, compared), part in table.groupby(["corpus", "compared"], sort=False)
     ]
 
 
-def answer_said(table: pd.DataFrame, *, margin: float) -> str:
+def answer_text(table: pd.DataFrame, *, margin: float) -> str:
     """Return what the first page has: all families where they are few, else how many differ and the largest of them."""
     families = _families(table, margin=margin)
     if len(families) <= MOST_FAMILIES:
@@ -74,21 +74,21 @@ def answer_said(table: pd.DataFrame, *, margin: float) -> str:
     return text + (_named(tested) if len(tested) else "")
 
 
-def text_said(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
+def text_text(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
     """Return what is said of every corpus and kind of comparison, and of those `apart` that are not compared."""
     parts = [*_families(table, margin=margin), *filter(None, [apart])]
     parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
     return "\n\n".join(parts)
 
 
-def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:
+def _family_text(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:
     tested = part[part["p_mid"].notna()]
     by_holm = int((tested["p_mid_holm"] < SIGNIFICANCE).sum())
     description = "two models by one method" if compared == MODELS else "two methods of one model"
     text = (
         f"**{corpus}, {description}**: {by_holm:,} of {len(part):,} comparisons differ on such items (McNemar's "
         f"mid-p, Holm, "
-        f"{SIGNIFICANCE}){_beyond_said(part)}."
+        f"{SIGNIFICANCE}){_beyond_text(part)}."
     )
     n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
     text += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent within {margin:g} (Holm)."
@@ -120,7 +120,7 @@ def _named(tested: pd.DataFrame) -> str:
         if len(differ)
         else "difference (not significant)"
     )
-    return f" Largest {which}: {_difference_said(most, interval=len(tested) == 1)}."
+    return f" Largest {which}: {_difference_text(most, interval=len(tested) == 1)}."
 
 
 def _why_not(part: pd.DataFrame) -> Iterator[str]:
@@ -153,7 +153,7 @@ def _p_cells(values: pd.Series[float]) -> list[str]:
     return [p_value(p).removeprefix("p ").removeprefix("= ") if math.isfinite(p) else "" for p in values]
 
 
-def _beyond_said(part: pd.DataFrame) -> str:
+def _beyond_text(part: pd.DataFrame) -> str:
     """Say how many differ beyond the paradigms: of the same ones, items alone can tell."""
     known = part[part["p_paradigms"].notna()]
     if known.empty:
@@ -162,7 +162,7 @@ def _beyond_said(part: pd.DataFrame) -> str:
     return f"; {n:,} differ beyond their {known['n_paradigms'].max():,} paradigms (t test, Holm)"
 
 
-def _difference_said(row: Mapping[Any, Any], *, interval: bool) -> str:
+def _difference_text(row: Mapping[Any, Any], *, interval: bool) -> str:
     where = f"`{row['within']}`, {row['corpus']}, n = {row['n']:,}"
     difference = with_interval(row, "difference", sign=True, interval=interval)
     return f"`{row['a']}` - `{row['b']}` ({where}) = {difference}, Holm's {p_value(row['p_mid_holm'])}"
@@ -249,8 +249,8 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
     return Section(
         id="comparisons",
         title="Differences between models and between methods",
-        text=text_said(results, margin=margin, apart=apart),
-        answer="\n\n".join(filter(None, (answer_said(results, margin=margin), apart))),
+        text=text_text(results, margin=margin, apart=apart),
+        answer="\n\n".join(filter(None, (answer_text(results, margin=margin), apart))),
         definitions=DEFINITIONS,
         tables={"first": first_table(results), "comparisons": results}
         | ({"position_bias": left_out} if biased else {}),
@@ -395,7 +395,7 @@ def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
         found: The table of `comparisons`.
     """
     for (corpus, compared), part in found[found["difference"].notna()].groupby(["corpus", "compared"], sort=False):
-        note = f"Differences in accuracy between {compared} on {corpus} ({n_said(part['n'])})"
+        note = f"Differences in accuracy between {compared} on {corpus} ({n_text(part['n'])})"
         if len(part) <= MOST_LINES:
             shown = wider(part).assign(pair=part["a"] + " - " + part["b"], value=part["difference"])
             few = shown["within"].nunique() <= MOST_SERIES

@@ -134,7 +134,7 @@ def with_and_without(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
 def known_error_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     """Return what known faulty items change, a sentence per corpus that has some."""
     result = with_and_without(tables)
-    return tuple(_known_said(part) for _, part in result.groupby("corpus", sort=False)) if len(result) else ()
+    return tuple(_known_text(part) for _, part in result.groupby("corpus", sort=False)) if len(result) else ()
 
 
 def _both_ways(table: ScoredFrame) -> Iterator[dict[str, Any]]:
@@ -283,7 +283,7 @@ def _answer(fitted: Sequence[_Fitted], known: pd.DataFrame, reasons: Sequence[st
     texts = [_said(entry) for entry in fitted[:N_SAID]]
     if not fitted:
         texts.append(f"Inconclusive: {reasons[0] if reasons else 'no method has scores of several models'}.")
-    texts += [_known_said(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
+    texts += [_known_text(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
     return "\n\n".join(texts)
 
 
@@ -305,7 +305,7 @@ def _said(entry: _Fitted) -> str:
     )
 
 
-def _known_said(part: pd.DataFrame) -> str:
+def _known_text(part: pd.DataFrame) -> str:
     """Return what the known faulty items of one corpus change."""
     most = part.iloc[int(part["difference"].abs().to_numpy().argmax())]
     return (
@@ -326,7 +326,7 @@ def _text(fitted: Sequence[_Fitted], known: pd.DataFrame, reasons: Sequence[str]
         for member in fitted
     ]
     parts += [f"Not fitted: {reason}." for reason in reasons]
-    parts += [_known_said(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
+    parts += [_known_text(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
     return "\n\n".join([*parts, apart] if apart else parts)
 
 

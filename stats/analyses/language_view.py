@@ -23,7 +23,7 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import areas, intervals
 from pairbank.stats.figures.models import FEW, grouped_map
-from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_said, pages
+from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_text, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -133,7 +133,7 @@ def figures(
         part = cells[(cells["model"] == model) & (cells["method"] == DIRECT)]
         for nth, some in language_pages([tag for tag in order if tag in set(part["language"])]):
             shown = part[part["language"].isin(some)]
-            caption = f"Accuracy of {model} (`{DIRECT}`) by language and phenomenon ({n_said(shown['n'])} a cell)."
+            caption = f"Accuracy of {model} (`{DIRECT}`) by language and phenomenon ({n_text(shown['n'])} a cell)."
             place = ("language_view", model, DIRECT, nth)
             style = {"caption": caption, "title": f"{model}, {DIRECT}"}
             yield _map(place, shown, "phenomenon", tags=some, columns=columns, **style)
@@ -173,7 +173,7 @@ def _of_models(whole: pd.DataFrame, order: Sequence[str], models: Sequence[str])
                 part = part.assign(column=pd.Series(_pairs(part["method"], part["model"]), index=part.index))
                 columns = [(method, model) for method in block for model in some_models]
                 named = (MODELS, "" if fit else block[0], page if page > 1 else "", nth)
-                caption = f"Accuracy by language, method and model ({n_said(part['n'])} a cell)."
+                caption = f"Accuracy by language, method and model ({n_text(part['n'])} a cell)."
                 yield _map(named, part, "column", tags=some, columns=columns, caption=caption)
 
 
@@ -294,7 +294,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
     return Section(
         id="language_view",
         title="Which languages, and what of each?",
-        text="\n\n".join([answer, *_coverage_said(languages, items)]),
+        text="\n\n".join([answer, *_coverage_text(languages, items)]),
         answer=answer,
         main_table="languages",
         definitions=DEFINITIONS,
@@ -429,7 +429,7 @@ def _means_of(part: pd.DataFrame) -> Iterator[str]:
         yield f"`{method}` is right in {over}"
 
 
-def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str]:
+def _coverage_text(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str]:
     n_models = items["model"].nunique()
     lacking = languages[languages["models"] != f"{n_models} of {n_models}"]["language"].tolist()
     if lacking:

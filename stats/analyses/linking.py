@@ -72,7 +72,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
             f"no link can be fitted ({'; '.join(reasons[:3])}); score rated sentences by {DIRECT} and {SLOR}"
         )
     result, ensembles = pd.DataFrame(rows), pd.DataFrame(votes)
-    texts = [*([_answer(result)] if rows else []), *([_votes_said(ensembles)] if votes else [])]
+    texts = [*([_answer(result)] if rows else []), *([_votes_text(ensembles)] if votes else [])]
     fitted = {"links": _wide(result), "linking": result} if rows else {}
     return Section(
         id="linking",
@@ -175,7 +175,7 @@ def _is_template(method: str) -> bool:
     return re.fullmatch(r"in_template_\d+", method) is not None
 
 
-def _votes_said(ensembles: pd.DataFrame) -> str:
+def _votes_text(ensembles: pd.DataFrame) -> str:
     """Return how often the majority is right, beside the best of its voters."""
     best = ensembles["best single"]
     return (

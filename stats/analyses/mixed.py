@@ -113,7 +113,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
             for name, x in entry.variances
         ]
         fits += [_fit_row(cells, name, member) for name, member in fitted.items()]
-        parts.append(_said(pd.DataFrame(selected), cells))
+        parts.append(_wording(pd.DataFrame(selected), cells))
         drawn += [f"{cells.n_items:,} of {cells.n_all:,} items of {corpus}"] if cells.n_items < cells.n_all else []
     if not rows:
         raise BankError("; ".join(refused))
@@ -242,7 +242,7 @@ def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
     return rows
 
 
-def _said(rows: pd.DataFrame, cells: _Cells) -> str:
+def _wording(rows: pd.DataFrame, cells: _Cells) -> str:
     of = f", drawn from {cells.n_all:,}" if cells.n_items < cells.n_all else ""
     units = f"{rows['n'].max():,} {cells.unit}s" + (f" of {cells.n_items:,} items" if cells.unit == PARADIGM else of)
     texts = [f"**{cells.corpus}** ({units} as a sample):"]

@@ -186,7 +186,7 @@ def neuro_section(probed: Sequence[Probed]) -> Section:
     return Section(
         id="neuro",
         title="Neuro: probes of hidden states",
-        text="\n\n".join(_said(value.summary) for value in probed),
+        text="\n\n".join(_wording(value.summary) for value in probed),
         answer=_answer(models) or _why_none(summary),
         main_table="models" if models["f1"].notna().any() else "",
         definitions=DEFINITIONS,
@@ -249,7 +249,7 @@ def _corpora(models: pd.DataFrame) -> str:
     return ", ".join(f"{row['corpus']}: {row['pairs']:,} pairs" for row in counts.to_dict("records"))
 
 
-def _said(summary: pd.DataFrame) -> str:
+def _wording(summary: pd.DataFrame) -> str:
     place = summary.iloc[0]
     result = _wholes(summary)
     means = result.reindex(["f1", "f1_chosen", "f1_control"])

@@ -18,7 +18,7 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import CLUSTERED, WILSON
 from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.shared import file_name, first_cells, n_said
+from pairbank.stats.figures.shared import file_name, first_cells, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected, gain_test
@@ -203,7 +203,7 @@ def _text(over: pd.DataFrame, *, apart: str) -> str:
         text = list(dict.fromkeys(part["method"]))[:N_METHODS_SAID]
         for method, selected in part[part["method"].isin(text)].groupby("method", sort=False):
             ordered = selected.sort_values("value", kind="stable")
-            lowest = [f"- {_low_said(row)}" for row in ordered.head(N_NAMED).to_dict("records")]
+            lowest = [f"- {_low_text(row)}" for row in ordered.head(N_NAMED).to_dict("records")]
             n_below = int((selected["p_below_holm"] < SIGNIFICANCE).sum())
             n_models = int(selected["n_models"].max())
             average = "" if n_models == 1 else f" on average over {n_models} models"
@@ -221,7 +221,7 @@ def _text(over: pd.DataFrame, *, apart: str) -> str:
     return "\n\n".join(parts)
 
 
-def _low_said(row: dict[Any, Any]) -> str:
+def _low_text(row: dict[Any, Any]) -> str:
     models = "" if row["n_models"] == 1 else f", below {number(CHANCE)} in {row['n_models_below']} of {row['n_models']}"
     return f"{row['group']}: {with_interval(row)}{models}"
 
@@ -274,7 +274,7 @@ def _heat_map(mine: pd.DataFrame, corpus: str, column: str, *, across: str, titl
     bias = f" {BIAS_NOTE}" if mine["first_option"].notna().any() else ""
     return Figure(
         name=file_name("paradigms", corpus, method) if method else file_name("paradigms", corpus),
-        caption=f"Accuracy on {corpus}{by} by {column} and {across}, lowest first ({n_said(mine['n'])} each).{bias}",
+        caption=f"Accuracy on {corpus}{by} by {column} and {across}, lowest first ({n_text(mine['n'])} each).{bias}",
         draw=partial(
             heat_map, first_cells(ordered), title=title, value_label="accuracy", limits=(0, 1), diverging=False
         ),

@@ -26,7 +26,7 @@ from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.scatters import scatter_panels
-from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said, pages
+from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_text, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
@@ -59,17 +59,17 @@ def text(correlations: pd.DataFrame, robust: pd.DataFrame, ceilings: pd.DataFram
     for corpus, part in whole.groupby("corpus", sort=False):
         n_pairs, n_models = sorted(set(part["n"])), part["model"].nunique()
         groups = sorted(part.groupby("method", sort=False), key=lambda group: -np.nan_to_num(group[1]["value"].max()))
-        lines = [f"- {_method_said(str(method), rows)}" for method, rows in groups]
+        lines = [f"- {_method_text(str(method), rows)}" for method, rows in groups]
         (ceiling,) = ceilings[ceilings["corpus"] == corpus].to_dict("records")
         most = (
             f"r could reach about {number(ceiling['ceiling_r'])} (an estimate)"
             if ceiling["ceiling_r"] > 0
             else ceiling["reason"]
         )
-        n_said = f"{n_pairs[0]:,}" if len(n_pairs) == 1 else f"{n_pairs[0]:,} to {n_pairs[-1]:,}"
+        n_text = f"{n_pairs[0]:,}" if len(n_pairs) == 1 else f"{n_pairs[0]:,} to {n_pairs[-1]:,}"
         plural = "" if n_models == 1 else f", {n_models} models: smallest and largest r"
-        head = f"**{html_as_text(str(corpus))}** ({n_said} rated pairs{plural}):"
-        parts.append("\n".join([head, *lines, *_robust_said(part, robust), f"- Noise ceiling: {most}."]))
+        head = f"**{html_as_text(str(corpus))}** ({n_text} rated pairs{plural}):"
+        parts.append("\n".join([head, *lines, *_robust_text(part, robust), f"- Noise ceiling: {most}."]))
     parts.append(
         "Pairs with identical sides are left out. The table `correlation` repeats r after the edit-distance filter of "
         "Hu et al. 2026 where the items have an edit distance. The table `by_bin` has r in ten bins of minimalness, "
@@ -78,7 +78,7 @@ def text(correlations: pd.DataFrame, robust: pd.DataFrame, ceilings: pd.DataFram
     return "\n\n".join(parts)
 
 
-def _robust_said(rows: pd.DataFrame, robust: pd.DataFrame) -> Iterator[str]:
+def _robust_text(rows: pd.DataFrame, robust: pd.DataFrame) -> Iterator[str]:
     """Yield how far the robust r is from r at most, and whose they are, where there is one."""
     both = rows.merge(robust[robust["group_by"] == "all"], on=[*KEYS], suffixes=("", "_robust"))
     known = both.dropna(subset=["value", "value_robust"]).to_dict("records")
@@ -90,7 +90,7 @@ def _robust_said(rows: pd.DataFrame, robust: pd.DataFrame) -> Iterator[str]:
     yield f"- Robust r (percentage bend) is furthest from r for {html_as_text(where)}: {values}."
 
 
-def _method_said(method: str, rows: pd.DataFrame) -> str:
+def _method_text(method: str, rows: pd.DataFrame) -> str:
     message = html_as_text(value_range(rows, ("model",)))
     if message == "undefined":
         return f"`{method}`: r is undefined"
@@ -183,7 +183,7 @@ def _scatters(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[F
             name=file_name(SCATTER, *([nth] if len(shown) < len(parts) else [])),
             caption=(
                 "Difference of log P against the difference of people's mean ratings, good minus bad, of each pair (Hu "
-                f"et al. 2026, Figure 3a; {n_said(direct['n'])}). A panel shows at most {MOST_POINTS:,} pairs, r is of "
+                f"et al. 2026, Figure 3a; {n_text(direct['n'])}). A panel shows at most {MOST_POINTS:,} pairs, r is of "
                 "all; lines mark no difference."
             ),
             draw=partial(
@@ -208,7 +208,7 @@ def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_lab
     if shown["model"].nunique() == 1 and shown["method"].nunique() <= MOST_SERIES:
         yield Figure(
             name=file_name(section, metric),
-            caption=f"{x_label} of {shown['model'].iloc[0]} ({n_said(shown['n'])}). Lines are 95% intervals.",
+            caption=f"{x_label} of {shown['model'].iloc[0]} ({n_text(shown['n'])}). Lines are 95% intervals.",
             draw=partial(intervals, shown, rows="corpus", series="method", x_label=x_label, limits=(-1, 1), chance=0),
         )
         return
@@ -216,7 +216,7 @@ def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_lab
         matrix = part.pivot_table(index="model", columns="method", values="value", sort=False)
         yield Figure(
             name=file_name(section, metric, corpus),
-            caption=f"{x_label} on {corpus}, by model and method ({n_said(part['n'])}).",
+            caption=f"{x_label} on {corpus}, by model and method ({n_text(part['n'])}).",
             draw=partial(heat_map, first_cells(matrix), title=str(corpus), value_label=x_label, limits=(-1, 1)),
         )
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, cast, get_args, get_type_hints
 
 from pairbank.errors import BankError, unknown_name
-from pairbank.plugins import plugins, whose
+from pairbank.plugins import package_names, plugins
 from pairbank.stats.analyses.base import Analysis, Context, Fact, Section, facts_read
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
@@ -53,7 +53,7 @@ def analysis_named(name: str) -> Analysis:
         return cast("Analysis", import_module(ANALYSES[name]).section)
     offered = plugins("analyses", taken=ANALYSES)
     if name not in offered:
-        raise unknown_name("analysis", name, [*ANALYSES, *offered], whose=whose("analyses"))
+        raise unknown_name("analysis", name, [*ANALYSES, *offered], whose=package_names("analyses"))
     section = offered[name].load()
     if not callable(section):
         raise offered[name].problem(f"which is {section!r:.80}; expected a function that makes a section")

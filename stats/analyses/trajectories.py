@@ -20,7 +20,7 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, standard_error
 from pairbank.stats.estimates.shares import mean_of_items, signs
 from pairbank.stats.figures.charts import curves
-from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import wilson_by_group
 from pairbank.stats.measures.agreement import pearson
@@ -326,7 +326,7 @@ def word_rows(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _words_said(words: pd.DataFrame) -> Iterator[str]:
+def _words_text(words: pd.DataFrame) -> Iterator[str]:
     for (run, corpus), part in words.groupby(_PLACE[:2], sort=False) if len(words) else ():
         goes, first, last = list[str](), part.iloc[0], part.iloc[-1]
         for method, rows in part.groupby("method", sort=False):
@@ -346,7 +346,7 @@ def _word_figures(words: pd.DataFrame) -> Iterator[Figure]:
     for (run, corpus), part in words.groupby(_PLACE[:2], sort=False) if len(words) else ():
         yield Figure(
             name=file_name("trajectories", str(run), str(corpus), "words"),
-            caption=f"Mean log P of the next word by {run} on {corpus} over training ({n_said(part['n'])}); bands are "
+            caption=f"Mean log P of the next word by {run} on {corpus} over training ({n_text(part['n'])}); bands are "
             "95% intervals.",
             draw=partial(
                 curves,
@@ -387,14 +387,14 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     if not onset and words.empty:
         raise BankError("no item has a difference, or a next word, by the same method at every checkpoint of a run")
     result, when, order = pd.DataFrame(curve), pd.DataFrame(onset), pd.DataFrame()
-    message, more = [*_words_said(words)], list[str]()
+    message, more = [*_words_text(words)], list[str]()
     n_words = len(message)
     if onset:
         order = order_table(when, rng=context.rng)
         message += [
-            _run_said(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)
+            _run_text(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)
         ]
-        more = [*_order_said(order), *_left_out_said(left_out), *_paradigms_said(when)]
+        more = [*_order_text(order), *_left_out_text(left_out), *_paradigms_text(when)]
     text = "\n\n".join([*message, *more])
     shown = {"onsets": when, "curves": result} if onset else {}
     shown |= ({"order": order} if len(order) else {}) | ({"words": words} if len(words) else {})
@@ -423,7 +423,7 @@ def _methods(run: Trajectory) -> list[str]:
     return [name for name in names if all(name in {x.method for x in table.layouts} for table in run.tables)]
 
 
-def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
+def _run_text(run: str, method: str, part: pd.DataFrame) -> str:
     """Say how a run goes on all items, and of how many phenomena it is above chance for good."""
     whole = part[part["phenomenon"] == ALL].iloc[0]
     unit, corpus = str(whole["unit"]), str(whole["corpus"])
@@ -431,7 +431,7 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
         f"**{run}** on {corpus}, `{method}`: accuracy goes from {_share(whole['first'])} at the first checkpoint to "
         f"{_share(whole['last'])} at {unit} {number(whole['last_checkpoint'], digits=0)} ({int(whole['n']):,} items). "
     )
-    text += _onset_said(whole, unit)
+    text += _onset_text(whole, unit)
     kinds = part[part["phenomenon"] != ALL]
     if kinds.empty:
         return f"{text} No phenomenon has {LEAST_ITEMS} items or more."
@@ -447,7 +447,7 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
     )
 
 
-def _onset_said(row: pd.Series[Any], unit: str) -> str:
+def _onset_text(row: pd.Series[Any], unit: str) -> str:
     if pd.isna(row["onset"]):
         text = "It is not above chance for good by the last checkpoint"
     else:
@@ -463,7 +463,7 @@ def _share(value: float) -> str:
     return number(value, digits=3)
 
 
-def _order_said(order: pd.DataFrame) -> Iterator[str]:
+def _order_text(order: pd.DataFrame) -> Iterator[str]:
     if order.empty:
         return
     agree = order[(order["p_mean_holm"] < ALPHA) & (order["rho_mean"] > 0)]
@@ -474,12 +474,12 @@ def _order_said(order: pd.DataFrame) -> Iterator[str]:
     )
 
 
-def _left_out_said(n: int) -> Iterator[str]:
+def _left_out_text(n: int) -> Iterator[str]:
     if n:
         yield f"{n:,} items that not every checkpoint of their run has a score of are left out."
 
 
-def _paradigms_said(when: pd.DataFrame) -> Iterator[str]:
+def _paradigms_text(when: pd.DataFrame) -> Iterator[str]:
     """Say of what the claims hold: of such paradigms, or of these."""
     enough = when["n_paradigms"] >= LEAST_PARADIGMS
     if enough.all():
@@ -501,7 +501,7 @@ def _figures(found: pd.DataFrame) -> Iterator[Figure]:
         few = "" if len(kept) == len(sizes) else f"; of {len(sizes) - 1} phenomena the {MOST_CURVES - 1} largest"
         yield Figure(
             name=file_name("trajectories", str(run), str(corpus), str(method)),
-            caption=f"Accuracy of {run} on {corpus} by {method} over training ({n_said(part['n'])}){few}; bands are "
+            caption=f"Accuracy of {run} on {corpus} by {method} over training ({n_text(part['n'])}){few}; bands are "
             "95% intervals (Wilson).",
             draw=partial(
                 curves,

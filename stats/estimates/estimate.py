@@ -166,7 +166,7 @@ def without_interval(value: float, reason: str, *, n: int, method: str, level: f
     return Estimate(value=value, low=math.nan, high=math.nan, n=n, method=method, level=level, reason=reason)
 
 
-def said(estimate: Estimate) -> str:
+def format_estimate(estimate: Estimate) -> str:
     """Return an estimate as a reader quotes it.
 
     >>> from pairbank.stats.estimates.estimate import Estimate

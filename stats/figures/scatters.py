@@ -60,7 +60,7 @@ def thinned(points: pd.DataFrame) -> pd.DataFrame:
     return shown.assign(n=n, r=r)
 
 
-def thinned_said(n: pd.Series[int]) -> str:
+def thinned_text(n: pd.Series[int]) -> str:
     """Return what a caption says where not all points are drawn.
 
     Args:
@@ -100,8 +100,8 @@ def scatter_cells(
         height = 0.7 + 0.045 * longest + max(_LEAST_TALL, 0.75 * wide) * len(lines)
         width = max(SINGLE, 1.6 + wide * len(heads))
         created = drawing(width, height)
-        across_said = heading(f"in each cell, across: {x_label}", int(9 * width))
-        axes = created.add_subplot(xlabel=across_said, ylabel=f"up: {y_label}")
+        across_text = heading(f"in each cell, across: {x_label}", int(9 * width))
+        axes = created.add_subplot(xlabel=across_text, ylabel=f"up: {y_label}")
         for nth in range(len(heads) + 1):
             axes.axvline(nth, color=FAINT, linewidth=0.8)
         for nth in range(len(lines) + 1):
@@ -320,8 +320,8 @@ def scatter_panels(
             part = points[points[panel] == name]
             axes = created.add_subplot(n_rows, n_columns, nth + 1)
             n = part["n"].iloc[0] if "n" in part else len(part)
-            n_said = f"\nn = {n:,}" if with_n else ""
-            axes.set_title(f"{heading(name, 22)}{n_said}", fontsize=8, fontweight="normal")
+            n_text = f"\nn = {n:,}" if with_n else ""
+            axes.set_title(f"{heading(name, 22)}{n_text}", fontsize=8, fontweight="normal")
             if reference_line == "zero":
                 reference(axes, x=0, y=0)
             else:

@@ -58,7 +58,7 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
             continue
         description, where, n_models = (
             str(distance).replace("_", " "),
-            place_said(corpus, subset),
+            place_text(corpus, subset),
             selected["model"].nunique(),
         )
         style: dict[str, Any] = {"x": "bin_median", "x_label": f"{description} (median of bin)", "y_label": y_label}
@@ -74,7 +74,7 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
             name=file_name(section, "bins", where, distance),
             caption=(
                 f"{y_label} within bins of equal size by the {description} of the two sides, at each bin's median "
-                f"({where}, {n_said(selected['n'])} a bin).{lines}{bands}"
+                f"({where}, {n_text(selected['n'])} a bin).{lines}{bands}"
             ),
             draw=draw,
         )
@@ -91,7 +91,7 @@ def pages(models: Sequence[T], most: int) -> Iterator[tuple[int, list[T]]]:
         yield nth + 1, list(models[nth * len(models) // n_pages : (nth + 1) * len(models) // n_pages])
 
 
-def place_said(corpus: object, subset: object) -> str:
+def place_text(corpus: object, subset: object) -> str:
     """Return the name of a corpus, or of one of its subsets."""
     return f"{corpus}: {subset}" if subset else str(corpus)
 
@@ -101,10 +101,10 @@ def first_cells(matrix: pd.DataFrame) -> pd.DataFrame:
     return matrix.iloc[:MOST_CELLS, :MOST_CELLS]
 
 
-def n_said(n: pd.Series[int]) -> str:
+def n_text(n: pd.Series[int]) -> str:
     """Return how many items some numbers rest on.
 
-    >>> n_said(pd.Series([1000, 900]))
+    >>> n_text(pd.Series([1000, 900]))
     'n = 900 to 1,000'
     """
     least, most = int(n.min()), int(n.max())

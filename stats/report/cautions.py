@@ -271,7 +271,7 @@ def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
                 sets.setdefault(sha256(items.tobytes()).digest(), _Alike(items=items)).models.append(table.model)
     texts: dict[str, list[str]] = {}
     for method, sets in scored.items():
-        if text := _said([*sets.values()]):
+        if text := _wording([*sets.values()]):
             texts.setdefault(text, []).append(f"`{html_as_text(method)}`")
     for text, methods in texts.items():
         yield f"**The models have different items of {html_as_text(corpus)}** ({', '.join(methods)}): {text}."
@@ -291,7 +291,7 @@ def _scored(table: ScoredFrame, method: str, codes: IntArray) -> IntArray:
     return np.sort(codes[table.part([columns.delta, columns.good]).notna().any(axis=1).to_numpy()])
 
 
-def _said(sets: Sequence[_Alike]) -> str:
+def _wording(sets: Sequence[_Alike]) -> str:
     """Return which models have how many items; nothing where all have the same ones."""
     if len(sets) < 2:
         return ""

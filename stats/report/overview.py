@@ -21,10 +21,10 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.shared import MOST_CELLS, MOST_SERIES, file_name, n_said
+from pairbank.stats.figures.shared import MOST_CELLS, MOST_SERIES, file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.cautions import KEYS, POOLED, by_place, picks
-from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_said
+from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_text
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged
 from pairbank.stats.wording import n_items, percent, shared_value, span, with_interval
 
@@ -68,7 +68,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         table.corpus for table in tables if table.n_rows and flagged(table.part(["flags"]), "flags", NO_TRUTH).all()
     ]
     besides = list(_besides(summary, without=list(dict.fromkeys(without))))
-    besides[:0] = [message for metric in WITH_PEOPLE if (message := people_said(summary, layouts, labels, metric))]
+    besides[:0] = [message for metric in WITH_PEOPLE if (message := people_text(summary, layouts, labels, metric))]
     footnotes = [BIAS_NOTE] if own_values["first_option"].notna().any() else []
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         footnotes.append(f"Ratings ({', '.join(ratings)}) are compared by their expected value, not the likeliest one.")
@@ -293,8 +293,8 @@ def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
 def cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = True) -> str:
     """Return an accuracy with its own n, where that is not the row's, and a mark where it has position bias."""
     mark = "" if pd.isna(row.get("first_option")) else f" {MARK}"
-    n_said = _n(row, said=row["n"] != n)
-    return with_interval(row, interval=interval) + (f" ({n_said[0]})" if n_said else "") + mark
+    n_text = _n(row, said=row["n"] != n)
+    return with_interval(row, interval=interval) + (f" ({n_text[0]})" if n_text else "") + mark
 
 
 def _first_table(own: pd.DataFrame) -> pd.DataFrame:
@@ -371,7 +371,7 @@ def phenomena_section(own: pd.DataFrame, labels: Mapping[str, str]) -> Section |
     if result.empty:
         return None
     corpora = "; ".join(
-        f"{corpus}: {n} phenomena, {n_said(result.loc[result['corpus'] == corpus, 'n'])} items each"
+        f"{corpus}: {n} phenomena, {n_text(result.loc[result['corpus'] == corpus, 'n'])} items each"
         for corpus, n in shown.items()
     )
     table = _table(result, labels)

@@ -17,8 +17,8 @@ from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_said
-from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_said, pages
+from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_text
+from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_text, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -79,9 +79,9 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             name=file_name("accuracy", place),
             caption=(
-                f"Accuracy on {place} ({n_said(part['n'])} items), each method's by its paper's definition: share of "
+                f"Accuracy on {place} ({n_text(part['n'])} items), each method's by its paper's definition: share of "
                 f"items whose better side scores higher, or of presentations answered rightly; ties one half. {text}"
-                f"{'' if one_definition else _one_place_said(part)}"
+                f"{'' if one_definition else _one_place_text(part)}"
             ),
             draw=draw,
         )
@@ -98,13 +98,13 @@ def _sentences(whole: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             name=f"sentences_{metric}",
             caption=(
-                f"{description} of each method's score of single sentences ({n_said(part['n'])}), with 95% intervals."
+                f"{description} of each method's score of single sentences ({n_text(part['n'])}), with 95% intervals."
             ),
             draw=partial(intervals, part, rows="where", series="method", x_label=description, chance=chance),
         )
 
 
-def _one_place_said(part: pd.DataFrame) -> str:
+def _one_place_text(part: pd.DataFrame) -> str:
     """Return which accuracies are of pooled orders because the answers name a place, not a side."""
     placed = part[part["first_option"].notna()]
     if placed.empty:
@@ -195,7 +195,7 @@ def _of_one_model(corpus: str, model: str, points: pd.DataFrame) -> Figure:
         caption=(
             f"{corpus} by {model}: each item's difference (good - bad) by probability and by each "
             "question. Points in the upper right and lower left quadrants are items on which both agree."
-            f"{thinned_said(points['n'])}"
+            f"{thinned_text(points['n'])}"
         ),
         draw=partial(
             scatter_panels, points, x="x", y="y", panel="method",
@@ -216,9 +216,9 @@ def _of_models(corpus: str, points: pd.DataFrame) -> Iterator[Figure]:
             name=file_name("scatter", corpus, *([nth] if several else [])),
             caption=(
                 f"{corpus}, {len(models)} models{which}: each item's difference (good - bad) by probability (across) "
-                f"and by each question (up; {n_said(n)} items a cell). Lines "
+                f"and by each question (up; {n_text(n)} items a cell). Lines "
                 "are 0; each cell ends at its own largest differences. Points in the upper right and lower left "
-                f"quadrants are items on which both agree; the number is Pearson's r.{thinned_said(n)}"
+                f"quadrants are items on which both agree; the number is Pearson's r.{thinned_text(n)}"
             ),
             draw=partial(
                 scatter_cells, part, rows="model", columns="method",
@@ -239,7 +239,7 @@ MOST_MODELS, MOST_METHODS = 10, 8
 LEAST_POINTS = 3
 
 
-def people_said(
+def people_text(
     summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], metric: str
 ) -> str:
     """Return a sentence on r between models and people; empty where there is none.
@@ -327,9 +327,9 @@ def _figure(corpus: str, part: pd.DataFrame, *, name: str) -> Figure:
         name=name,
         caption=(
             f"{corpus}, {who}: each item's difference by the model (up) against that of people's mean judgments "
-            f"(across), good - bad, by each method ({n_said(n)} items). Lines "
+            f"(across), good - bad, by each method ({n_text(n)} items). Lines "
             "are 0: people and model prefer the same side in the upper right and lower left quadrants."
-            f"{r}{thinned_said(n)}"
+            f"{r}{thinned_text(n)}"
         ),
         draw=draw,
     )

@@ -28,7 +28,7 @@ TEXT = st.text(
 @pytest.mark.parametrize("suffix", WHOLE)
 @given(data=st.data())
 @settings(max_examples=150)
-def test_a_damaged_file_is_refused_or_read_and_said(
+def test_a_damaged_file_is_refused_or_read_and_text(
     suffix: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("fuzz") / f"mine{suffix}"
@@ -81,7 +81,7 @@ def test_text_comes_out_of_a_delimited_file_byte_for_byte_or_the_file_is_refused
     )
 )
 @settings(max_examples=150)
-def test_json_of_any_types_is_refused_or_read_and_said(
+def test_json_of_any_types_is_refused_or_read_and_text(
     rows: list[dict[str, object]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "mine.jsonl"

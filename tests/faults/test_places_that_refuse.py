@@ -91,7 +91,7 @@ def test_what_to_do_goes_by_what_the_operating_system_says(tmp_path: Path, numbe
     assert not all_of(tmp_path)
 
 
-def test_a_file_in_the_way_of_a_folder_is_said(tmp_path: Path, table: Scored) -> None:
+def test_a_file_in_the_way_of_a_folder_is_text(tmp_path: Path, table: Scored) -> None:
     (tmp_path / "file").write_text("mine")
     writes: list[Callable[[], object]] = [
         lambda: table.save(tmp_path / "file" / "scored.parquet"),

@@ -126,7 +126,7 @@ def rates(n_runs: int, *, seed: int = 0) -> dict[str, float]:
 def _share(
     rng: np.random.Generator,
     n_runs: int,
-    is_said: Callable[[int | None], bool],
+    is_in_words: Callable[[int | None], bool],
     *,
     n_items: int,
     kept: float,
@@ -139,7 +139,7 @@ def _share(
     said = 0
     for _ in range(n_runs):
         runs = (drawn(rng, n_items, kept=kept, bias=bias, learnt=learnt, shared=shared) for _ in range(n_phenomena))
-        said += any(is_said(onsets(signs, over_first=over_first)) for signs in runs)
+        said += any(is_in_words(onsets(signs, over_first=over_first)) for signs in runs)
     return said / n_runs
 
 

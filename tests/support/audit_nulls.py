@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.audit.answers import Looked
-from pairbank.stats.analyses.audit.section import after_correction, look
+from pairbank.stats.analyses.audit.answers import CheckResult
+from pairbank.stats.analyses.audit.section import after_correction, run_checks
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
@@ -91,9 +91,9 @@ def _scores(
     return pd.DataFrame(frame)
 
 
-def looked_at(tables: list[ScoredFrame]) -> list[Looked]:
+def looked_at(tables: list[ScoredFrame]) -> list[CheckResult]:
     """What the audit finds, after the correction."""
-    return [one for one in after_correction(list(look(tables))) if one.outcome == "found"]
+    return [one for one in after_correction(list(run_checks(tables))) if one.outcome == "found"]
 
 
 def false_alarms(n_items: int, *, runs: int, n_models: int = 3, n_paradigms: int = 0, heavy: bool = False) -> float:

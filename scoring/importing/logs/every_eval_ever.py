@@ -88,7 +88,7 @@ def _log(
     for line, record in records:
         metadata = record.get("metadata") or {}
         if METHOD in metadata:
-            log.rows.append(_own(file, line, record))
+            log.rows.append(_exported_row(file, line, record))
             declared |= _own_scores(metadata)
             continue
         metric = record.get("evaluation_result_id")
@@ -160,7 +160,7 @@ def _shown_first(text: str, options: Sequence[str], good: int) -> str | None:
     return "good" if (places[0] < places[1]) == (good == 0) else "bad"
 
 
-def _own(file: Path, line: int, record: Mapping[str, Any]) -> LogRow:
+def _exported_row(file: Path, line: int, record: Mapping[str, Any]) -> LogRow:
     """Return a row of our own export: the item's columns and a method's numbers."""
     metadata = record["metadata"]
     cells = {key.removeprefix(OURS): value for key, value in metadata.items() if key.startswith(OURS)}

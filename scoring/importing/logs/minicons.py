@@ -86,7 +86,7 @@ def _logs(file: Path, how: ImportProfile, items: datasets.Dataset | None) -> Ite
             if items is None:
                 raise ScoreImportError(f"{file}: a row a sentence; which are pairs? Give the corpus (--items)")
             refusals = Refusals()
-            log.rows = list(_found(file, _sums(table, rows, single), items, refusals))
+            log.rows = list(_matched_rows(file, _sums(table, rows, single), items, refusals))
             log.left_out = refusals.left_out()
         else:
             raise ScoreImportError(
@@ -134,7 +134,7 @@ def _sums(
     return results
 
 
-def _found(
+def _matched_rows(
     file: Path, sentences: Mapping[str, tuple[int, str, dict[str, float]]], items: datasets.Dataset, refusals: Refusals
 ) -> Iterator[LogRow]:
     columns = ["item_id", "context_good", "target_good", "context_bad", "target_bad"]

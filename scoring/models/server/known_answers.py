@@ -120,7 +120,7 @@ LEAST_MOVED_NATS = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Capabilities:
     """What a server can do."""
 
     way: Way
@@ -129,7 +129,7 @@ class Found:
     probes: Probes
 
 
-def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest: int | None) -> Found:
+def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest: int | None) -> Capabilities:
     """Return the quickest way to ask that gives right answers.
 
     Args:
@@ -153,7 +153,7 @@ def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest:
                 raise
             result = str(error)
         if isinstance(result, Probes):
-            return Found(way=way, measured=(f"log-probabilities ({way.name})", *measured), probes=result)
+            return Capabilities(way=way, measured=(f"log-probabilities ({way.name})", *measured), probes=result)
         problems[way.name] = result
     reported = client.without_key("; ".join(dict.fromkeys(problems.values())))
     raise ModelLoadError(

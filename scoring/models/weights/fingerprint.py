@@ -173,7 +173,7 @@ def _shards(index: Path) -> Iterator[Path]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Told:
+class _ReadProgress:
     """Adds up what threads have read, and tells of it."""
 
     tell: Tell
@@ -196,7 +196,7 @@ def _digests(paths: Sequence[Path], tell: Tell) -> list[str]:
     before = [Stamp.of(path) for path in paths]
     results = [_kept(stamp) for stamp in before]
     todo = [i for i, digest in enumerate(results) if digest is None]
-    reported = _Told(tell=tell, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES))
+    reported = _ReadProgress(tell=tell, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES))
 
     def digest(i: int) -> str:
         created = _read(paths[i], before[i].size, reported if before[i].size >= LARGE_BYTES else None)
@@ -210,7 +210,7 @@ def _digests(paths: Sequence[Path], tell: Tell) -> list[str]:
     return [product[i] if entry is None else entry for i, entry in enumerate(results)]
 
 
-def _read(path: Path, size: int, reported: _Told | None) -> str:
+def _read(path: Path, size: int, reported: _ReadProgress | None) -> str:
     """Return the sha256 of a file of this size; of one that grows meanwhile, whatever was read."""
     digest, buffer, n_left = hashlib.sha256(), memoryview(bytearray(CHUNK_BYTES)), size
     with path.open("rb", buffering=0) as handle:

@@ -157,7 +157,7 @@ def _files_to_count(text: UnigramText | None, data_dir: str | Path | None) -> tu
     return tuple(sorted(path for path in result if path.suffix in (".parquet", ".jsonl", ".txt") and path.is_file()))
 
 
-def _counts_said(study: Study, counts: Counts) -> list[str]:
+def _counts_text(study: Study, counts: Counts) -> list[str]:
     """Return a note on the text whose tokens are counted, where the user gave no counts."""
     if counts.given or not needs_counts(study.methods):
         return []
@@ -267,7 +267,7 @@ def planned(
         corpora=corpora.found,
         counts=counts,
         features=_features(root, held, declared),
-        notes=(*corpora.missing, *_unprobed(study, corpora.found), *_counts_said(study, counts)),
+        notes=(*corpora.missing, *_unprobed(study, corpora.found), *_counts_text(study, counts)),
         warnings=(*_locked(corpora.found), *_unfitting(study, corpora.found)),
         stored={name: sorted(result) for name, result in held["scores"].items()},
         ratings=ratings_of_items(corpora.found, data_dir, bank=root, progress=downloads),

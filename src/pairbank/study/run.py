@@ -125,7 +125,7 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored], probe
 
     study = plan.study
     failures = [failure.note for model in done for failure in model.failures]
-    left_out = said_once({model.name: model.notes for model in done})
+    left_out = merged_notes({model.name: model.notes for model in done})
     return report(
         scored,
         title=study.title,
@@ -144,7 +144,7 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored], probe
     )
 
 
-def said_once(notes: Mapping[str, Sequence[str]]) -> list[str]:
+def merged_notes(notes: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the notes of models; what is to be said of several stands once, with their names.
 
     Args:

@@ -1,6 +1,6 @@
 """Checks of scores: none, at chance, constant, position bias, ties; impossible, and copied from another model.
 
-In: `Audited` methods; out: `Looked`, a row for each check.
+In: `Audited` methods; out: `CheckResult`, a row for each check.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_IDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class CheckResult:
     """One check of one method of one model on one corpus (or of a corpus), and what came of it."""
 
     check: str
@@ -75,7 +75,7 @@ class Audited:
 
     @property
     def place(self) -> dict[str, Any]:
-        """Corpus, method and model, as `Looked` has them."""
+        """Corpus, method and model, as `CheckResult` has them."""
         return {"corpus": self.table.corpus, "method": self.layout.method, "model": self.table.model}
 
     @cached_property
@@ -153,10 +153,10 @@ def mean_share_p(values: FloatArray, *, about: float) -> float:
     return float(2 * norm.sf(abs(float(deviation.mean())) / np.sqrt(variance / values.size)))
 
 
-def share_said(value: float) -> str:
+def share_text(value: float) -> str:
     """Return a share with three digits.
 
-    >>> share_said(0.5), share_said(1.0), share_said(float("nan"))
+    >>> share_text(0.5), share_text(1.0), share_text(float("nan"))
     ('0.500', '1.000', 'none')
     """
     return "none" if np.isnan(value) else number(value, digits=3)
@@ -179,20 +179,20 @@ LEAST_MISSING, LEAST_TIES, CONSTANT = 0.01, 0.05, 0.99
 """Shares of items without an answer, and with a tie, that are told; and of one same answer, that is called constant."""
 
 
-def answer_checks(entry: Audited) -> Iterator[Looked]:
+def answer_checks(entry: Audited) -> Iterator[CheckResult]:
     """Yield what was found of a method's answers."""
     yield no_answer(entry)
-    checks: tuple[Callable[[Audited], Looked], ...] = (zero, chance, ties, constant, position)
+    checks: tuple[Callable[[Audited], CheckResult], ...] = (zero, chance, ties, constant, position)
     names = ("zero", "chance", "ties", "constant", "position")
     for name, check in zip(names, checks, strict=True):
         if entry.n < LEAST_ITEMS:
             reason = f"{entry.n:,} items with an answer; it takes {LEAST_ITEMS}"
-            yield Looked(check=name, outcome="not checked", said=reason, n=entry.n, **entry.place)
+            yield CheckResult(check=name, outcome="not checked", said=reason, n=entry.n, **entry.place)
         else:
             yield check(entry)
 
 
-def no_answer(entry: Audited) -> Looked:
+def no_answer(entry: Audited) -> CheckResult:
     """Items without a score or an answer: an accuracy is of the others, and lower if they count as wrong."""
     missing = ~entry.scored & entry.asked
     n, n_missing = int(entry.asked.sum()), int(missing.sum())
@@ -203,16 +203,16 @@ def no_answer(entry: Audited) -> Looked:
     if cut := int(flagged(entry.table.frame, entry.layout.columns.flags, TRUNCATED).sum()):
         of_which += f" ({cut:,} cut before the model had finished thinking: raise --thinking-tokens)"
     text = (
-        f"has no score on {n_missing:,} of {n:,} items{of_which}: {share_said(entry.accuracy)} right of the others, "
-        f"{share_said(as_wrong)} if they count as wrong"
+        f"has no score on {n_missing:,} of {n:,} items{of_which}: {share_text(entry.accuracy)} right of the others, "
+        f"{share_text(as_wrong)} if they count as wrong"
     )
-    return Looked(
+    return CheckResult(
         check="no_answer", outcome="found" if result else "clean", said=text if result else "", n=n,
         n_concerned=n_missing, headline=entry.accuracy, without=as_wrong, items=entry.some(missing), **entry.place,
     )  # fmt: skip
 
 
-def zero(entry: Audited) -> Looked:
+def zero(entry: Audited) -> CheckResult:
     """An accuracy of exactly 0, or below chance: unread answers that count as wrong, or reversed labels."""
     credit = entry.credit[entry.scored]
     exact = bool((credit == 0).all())
@@ -220,19 +220,19 @@ def zero(entry: Audited) -> Looked:
     p = two_sided / 2 if entry.accuracy < CHANCE else 1 - two_sided / 2
     below = entry.accuracy < CHANCE - CHANCE_MARGIN
     beyond = 1 - 2 * entry.accuracy
-    text = f"is right in {share_said(entry.accuracy)}, which is below chance" if not exact else "is right in exactly 0"
+    text = f"is right in {share_text(entry.accuracy)}, which is below chance" if not exact else "is right in exactly 0"
     text += (
         f": guessing would be right in 0.50, so that on {percent(beyond)} of the items or more it did not choose at all"
     )
     text += ", or chose the wrong side on purpose"
-    return Looked(
+    return CheckResult(
         check="zero", outcome="found" if below else "clean", said=text if below else "", n=entry.n,
         n_concerned=int((credit == 0).sum()), headline=entry.accuracy, p=p,
         items=entry.some(entry.credit == 0) if below else (), **entry.place,
     )  # fmt: skip
 
 
-def chance(entry: Audited) -> Looked:
+def chance(entry: Audited) -> CheckResult:
     """An accuracy that is shown to be within 0.05 of 0.50; one that may be, or may not, cannot be told."""
     from scipy.stats import norm
 
@@ -245,41 +245,41 @@ def chance(entry: Audited) -> Looked:
     if abs(entry.accuracy - CHANCE) < CHANCE_MARGIN:
         outcome, text = (
             "found",
-            f"is right in {share_said(entry.accuracy)} [{share_said(low)}, {share_said(high)}], no more than guessing",
+            f"is right in {share_text(entry.accuracy)} [{share_text(low)}, {share_text(high)}], no more than guessing",
         )
     else:
         outcome, text = "clean", ""
     if low <= CHANCE <= high:  # becomes `found` only if the test holds after the correction
-        text = text or f"is right in {share_said(entry.accuracy)} [{share_said(low)}, {share_said(high)}]"
+        text = text or f"is right in {share_text(entry.accuracy)} [{share_text(low)}, {share_text(high)}]"
         outcome = "found" if outcome == "found" else "inconclusive"
-    return Looked(
+    return CheckResult(
         check="chance", outcome=outcome, said=text, n=entry.n, n_concerned=entry.n if outcome == "found" else 0,
         headline=entry.accuracy, p=p, **entry.place,
     )  # fmt: skip
 
 
-def ties(entry: Audited) -> Looked:
+def ties(entry: Audited) -> CheckResult:
     """Items on which neither side is preferred: they count one half, nothing, or are left out."""
     delta = entry.scores.delta_nats[entry.scored & ~np.isnan(entry.scores.delta_nats)]
     tied = is_tie(entry.scores.delta_nats)
     n_tied = int(tied.sum())
     if not delta.size or n_tied < LEAST_TIES * delta.size:
-        return Looked(check="ties", n=entry.n, n_concerned=n_tied, headline=entry.accuracy, **entry.place)
+        return CheckResult(check="ties", n=entry.n, n_concerned=n_tied, headline=entry.accuracy, **entry.place)
     decided = delta[~is_tie(delta)]
     without = float((decided > 0).mean()) if decided.size else np.nan
     right = float((delta > 0).mean())
-    half = share_said(right + n_tied / delta.size / 2)
+    half = share_text(right + n_tied / delta.size / 2)
     text = (
         f"prefers neither side on {n_tied:,} of {delta.size:,} items: right in {half} "
-        f"if these count one half, {share_said(right)} if they are wrong, {share_said(without)} of the others"
+        f"if these count one half, {share_text(right)} if they are wrong, {share_text(without)} of the others"
     )
-    return Looked(
+    return CheckResult(
         check="ties", outcome="found", said=text, n=delta.size, n_concerned=n_tied, headline=entry.accuracy,
         without=without, items=entry.some(tied), **entry.place,
     )  # fmt: skip
 
 
-def constant(entry: Audited) -> Looked:
+def constant(entry: Audited) -> CheckResult:
     """One same answer to everything: the option shown first, `no`, or one rating."""
     place, layout = entry.place, entry.layout
     if layout.kind == "rating" and layout.has_logprobs:
@@ -293,7 +293,9 @@ def constant(entry: Audited) -> Looked:
         )
     elif entry.choices is None or layout.orders == "unknown":
         why = "which side was shown first is not known" if entry.choices is not None else "it compares two numbers"
-        return Looked(check="constant", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place)
+        return CheckResult(
+            check="constant", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
+        )
     else:
         requested = entry.choices[~np.isnan(entry.choices).any(axis=2)]
         shares = requested.mean(axis=0)
@@ -302,18 +304,18 @@ def constant(entry: Audited) -> Looked:
         description = f"answers {option!r} in {percent(share, digits=1)} of {len(requested):,} questions"
         if layout.asked == "one" and not _both_orders(entry):
             why = "the same side is always shown first, so that a constant answer may be a right one"
-            return Looked(
+            return CheckResult(
                 check="constant", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
             )
     outcome: Outcome = "found" if share >= CONSTANT else "clean"
     text = f"{description}: it does not choose" if outcome == "found" else ""
     concerned = entry.n if outcome == "found" else 0
-    return Looked(
+    return CheckResult(
         check="constant", outcome=outcome, said=text, n=entry.n, n_concerned=concerned, headline=entry.accuracy, **place
     )
 
 
-def position(entry: Audited) -> Looked:
+def position(entry: Audited) -> CheckResult:
     """The option shown first (or yes) is chosen far more or less often than half of the time."""
     credit = entry.credit_by_presentation
     if credit is None or entry.choices is None or entry.layout.orders == "unknown" or not _both_orders(entry):
@@ -321,7 +323,7 @@ def position(entry: Audited) -> Looked:
             "it compares two numbers and shows neither first" if entry.choices is None
             else "which side was shown first is not known, or is the same one always"
         )  # fmt: skip
-        return Looked(
+        return CheckResult(
             check="position", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place
         )
     first = entry.choices[:, np.arange(len(entry.layout.correct)), list(entry.layout.shown_first)]
@@ -335,12 +337,12 @@ def position(entry: Audited) -> Looked:
     description = f"says {entry.layout.options[0]!r}" if judged else "takes the option shown first"
     where = "of good sentences, {} of bad ones" if judged else "where the better side is shown first, {} where second"
     text = (
-        f"{description} in {share_said(share)}: right in {share_said(where_first)} "
-        f"{where.format(share_said(where_second))}"
+        f"{description} in {share_text(share)}: right in {share_text(where_first)} "
+        f"{where.format(share_text(where_second))}"
     )
     both = entry.layout.asked == "all" and entry.layout.has_logprobs
     without = float(np.nanmean(entry.credit_averaged)) if both else (where_first + where_second) / 2
-    return Looked(
+    return CheckResult(
         check="position", outcome="found" if biased else "clean", said=text if biased else "", n=entry.n,
         n_concerned=entry.n if biased else 0, headline=entry.accuracy, without=without, p=p, **entry.place,
     )  # fmt: skip
@@ -363,12 +365,12 @@ FEW_VALUES, LEAST_COPIED, LEAST_COPIED_ANSWERS = 10, 5, 30
 so many of the rarer one, for two good models are right on the same items by chance."""
 
 
-def constant_scores(entry: Audited) -> Looked:
+def constant_scores(entry: Audited) -> CheckResult:
     """One number again and again, or log-probabilities of 0 (a probability of 1) and above."""
     values = _values(entry)
     if values is None or values.size < LEAST_ITEMS:
         why = "only its answers are known" if values is None else f"{values.size:,} scores; it takes {LEAST_ITEMS}"
-        return Looked(
+        return CheckResult(
             check="scores", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place
         )
     distinct, counts = np.unique(np.round(values, 9), return_counts=True)
@@ -380,11 +382,11 @@ def constant_scores(entry: Audited) -> Looked:
     elif impossible >= IMPOSSIBLE:
         text = f"has log-probabilities of 0 or more, as none can be, in {percent(impossible)} of {values.size:,} places"
     else:
-        return Looked(check="scores", n=entry.n, headline=entry.accuracy, **entry.place)
+        return CheckResult(check="scores", n=entry.n, headline=entry.accuracy, **entry.place)
     same = _at_fault(entry, most if share >= SAME else None)
     kept = entry.credit[entry.scored & ~same]
     without = float(kept.mean()) if kept.size else np.nan
-    return Looked(
+    return CheckResult(
         check="scores", outcome="found", said=text, n=entry.n, n_concerned=int((same & entry.scored).sum()),
         headline=entry.accuracy, without=without, items=entry.some(same), **entry.place,
     )  # fmt: skip
@@ -412,7 +414,7 @@ def _at_fault(entry: Audited, most: float | None) -> np.ndarray:
     return np.asarray(same.any(axis=1))
 
 
-def copies(methods: Sequence[Audited]) -> Iterator[Looked]:
+def copies(methods: Sequence[Audited]) -> Iterator[CheckResult]:
     """Yield which models have the scores of another on all items that both have, corpus by corpus, method by method.
 
     Args:
@@ -423,14 +425,14 @@ def copies(methods: Sequence[Audited]) -> Iterator[Looked]:
         keyed.setdefault((entry.table.corpus, entry.layout.method), []).append(entry)
     for (corpus, method), same in keyed.items():
         if len(same) < 2:
-            yield Looked(
+            yield CheckResult(
                 check="copies", corpus=corpus, method=method, outcome="not checked", said="there is one model only"
             )
             continue
         yield from _copied(corpus, method, same)
 
 
-def _copied(corpus: str, method: str, same: Sequence[Audited]) -> Iterator[Looked]:
+def _copied(corpus: str, method: str, same: Sequence[Audited]) -> Iterator[CheckResult]:
     deltas = _side_by_side(same)
     copied: dict[str, str] = {}
     for a, b in itertools.combinations(range(len(same)), 2):
@@ -442,9 +444,9 @@ def _copied(corpus: str, method: str, same: Sequence[Audited]) -> Iterator[Looke
     for entry in same:
         of = copied.get(entry.table.model)
         if of is None:
-            yield Looked(check="copies", model=entry.table.model, n=entry.n, headline=entry.accuracy, **place)
+            yield CheckResult(check="copies", model=entry.table.model, n=entry.n, headline=entry.accuracy, **place)
             continue
-        yield Looked(
+        yield CheckResult(
             check="copies", model=entry.table.model, outcome="found", n=entry.n, n_concerned=entry.n,
             headline=entry.accuracy,
             said=f"has the scores of {listed([of])} on every item: the mean over models is {_mean(every)} with copies "

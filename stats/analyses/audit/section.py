@@ -15,13 +15,13 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.audit.answers import (
-    Looked,
+    CheckResult,
     answer_checks,
     audited,
     constant_scores,
     copies,
     listed,
-    share_said,
+    share_text,
 )
 from pairbank.stats.analyses.audit.texts import (
     changed_between,
@@ -75,7 +75,7 @@ CHECKS = {
 COLUMNS = ["what", "where", "found", "models", "items", "headline", "without", "effect", "of"]
 
 
-def lines_of(checked: Sequence[Looked]) -> pd.DataFrame:
+def lines_of(checked: Sequence[CheckResult]) -> pd.DataFrame:
     """Return one line a finding: a check of a method on a corpus, over its models; the largest effects first.
 
     Args:
@@ -94,10 +94,10 @@ def lines_of(checked: Sequence[Looked]) -> pd.DataFrame:
     return frame.loc[order].reset_index(drop=True)
 
 
-def _line(check: Check, corpus: str, method: str, current: Sequence[Looked]) -> dict[str, object]:
+def _line(check: Check, corpus: str, method: str, current: Sequence[CheckResult]) -> dict[str, object]:
     results = [entry for entry in current if entry.outcome == "found"]
     where = f"{corpus}, `{method}`" if method else corpus
-    named = [one for one in results if one.model]
+    named = [result for result in results if result.model]
     if check.drops and len(current) > 1:
         every = np.array([value.headline for value in current])
         kept = np.array([one.headline for one in current if one.outcome != "found"])
@@ -118,7 +118,7 @@ def _line(check: Check, corpus: str, method: str, current: Sequence[Looked]) -> 
     }  # fmt: skip
 
 
-def _otherwise(current: Sequence[Looked], checked: Sequence[Looked]) -> str:
+def _otherwise(current: Sequence[CheckResult], checked: Sequence[CheckResult]) -> str:
     """Return how often the models of a finding are right by their other methods, where it leaves them no accuracy."""
     results = {member.model for member in current if member.outcome == "found" and CHECKS[member.check].drops}
     corpus, method = current[0].corpus, current[0].method
@@ -128,14 +128,14 @@ def _otherwise(current: Sequence[Looked], checked: Sequence[Looked]) -> str:
         if same and entry.method != method and not np.isnan(entry.headline):
             by_method.setdefault(entry.method, []).append(entry.headline)
     texts = [
-        f"`{other}` {share_said(min(values))}" + (f" to {share_said(max(values))}" if len(values) > 1 else "")
+        f"`{other}` {share_text(min(values))}" + (f" to {share_text(max(values))}" if len(values) > 1 else "")
         for other, values in by_method.items()
     ]
     owners = "the same models are" if len(results) > 1 else "the same model is"
     return f"; {owners} right by {', '.join(texts[:3])}" if texts else ""
 
 
-def answer_of(checked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
+def answer_of(checked: Sequence[CheckResult], found: pd.DataFrame, *, n_tables: int) -> str:
     """Return the answer: how much was found and the largest effect, and how much was not checked."""
     kinds = {value.check for value in checked if value.outcome != "not checked"}
     n_methods = len({(entry.corpus, entry.method, entry.model) for entry in checked if entry.method and entry.model})
@@ -156,22 +156,22 @@ def _largest(found: pd.DataFrame) -> str:
         return "None changes an accuracy."
     top = known.iloc[0]
     return (
-        f"The largest effect on accuracy is that of {top['what']} ({top['where']}): {share_said(top['headline'])} as "
-        f"reported, {share_said(top['without'])} without it ({top['of']})."
+        f"The largest effect on accuracy is that of {top['what']} ({top['where']}): {share_text(top['headline'])} as "
+        f"reported, {share_text(top['without'])} without it ({top['of']})."
     )
 
 
-def text_of(checked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
+def text_of(checked: Sequence[CheckResult], found: pd.DataFrame, *, n_tables: int) -> str:
     """Return the findings one by one, what was clean, and what no table could show."""
     return "\n\n".join(_paragraphs(checked, found, n_tables))
 
 
-def _paragraphs(checked: Sequence[Looked], found: pd.DataFrame, n_tables: int) -> Iterator[str]:
+def _paragraphs(checked: Sequence[CheckResult], found: pd.DataFrame, n_tables: int) -> Iterator[str]:
     yield f"Tables: {_tables(n_tables)} of {listed(list(dict.fromkeys(value.corpus for value in checked)), most=8)}."
     lines = [
-        f"- **{member['what']}** ({member['where']}): {member['found']}. Accuracy {share_said(member['headline'])} "
+        f"- **{member['what']}** ({member['where']}): {member['found']}. Accuracy {share_text(member['headline'])} "
         f"as reported, "
-        f"{share_said(member['without'])} without it ({member['of']})."
+        f"{share_text(member['without'])} without it ({member['of']})."
         for member in found.to_dict("records")
     ]
     if lines:
@@ -186,7 +186,7 @@ def _paragraphs(checked: Sequence[Looked], found: pd.DataFrame, n_tables: int) -
     )
 
 
-def not_checked_of(checked: Sequence[Looked]) -> pd.DataFrame:
+def not_checked_of(checked: Sequence[CheckResult]) -> pd.DataFrame:
     """Return what was not checked or is inconclusive, and why: one line a check, corpus, method and reason."""
     rows: dict[tuple[str, str, str, str, str], list[str]] = {}
     for entry in checked:
@@ -247,7 +247,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
     Raises:
         BankError: If no table has two sides of which one is right.
     """
-    checked = after_correction(list(look(tables)))
+    checked = after_correction(list(run_checks(tables)))
     if not any(member.outcome != "not checked" for member in checked):
         raise BankError("no table has items of two sides and a method that compares them; there is nothing to audit")
     result = lines_of(checked)
@@ -269,7 +269,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
     )
 
 
-def look(tables: Sequence[ScoredFrame]) -> Iterator[Looked]:
+def run_checks(tables: Sequence[ScoredFrame]) -> Iterator[CheckResult]:
     """Yield what every check gives, before the correction for how many tests there are.
 
     Args:
@@ -294,7 +294,7 @@ def look(tables: Sequence[ScoredFrame]) -> Iterator[Looked]:
         yield from copies(flat)
 
 
-def after_correction(checked: Sequence[Looked]) -> list[Looked]:
+def after_correction(checked: Sequence[CheckResult]) -> list[CheckResult]:
     """Return the results with p corrected by Holm over all of them, and findings that do not hold after it taken back.
 
     Args:
@@ -307,7 +307,7 @@ def after_correction(checked: Sequence[Looked]) -> list[Looked]:
     ]  # fmt: skip
 
 
-def _decided(entry: Looked) -> Looked:
+def _decided(entry: CheckResult) -> CheckResult:
     if entry.outcome != "found" or entry.p < LEVEL:
         return entry
     if entry.check == "chance":
@@ -320,8 +320,8 @@ def _with_texts(read: Sequence[ScoredTable]) -> ScoredTable:
     return max(read, key=lambda table: ("target_bad" in table.frame.columns, len(table.frame)))
 
 
-def _table(checked: Sequence[Looked]) -> pd.DataFrame:
-    columns = list(Looked.__slots__)
+def _table(checked: Sequence[CheckResult]) -> pd.DataFrame:
+    columns = list(CheckResult.__slots__)
     frame = pd.DataFrame([asdict(entry) for entry in checked], columns=columns)
     frame["what"] = [CHECKS[name].title for name in frame["check"]]
     frame["items"] = [" ".join(items) for items in frame["items"]]

@@ -18,10 +18,10 @@ from pairbank.stats.analyses.audit.answers import (
     LEAST_EFFECT,
     LEAST_ITEMS,
     Audited,
-    Looked,
+    CheckResult,
     listed,
     mean_share_p,
-    share_said,
+    share_text,
 )
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
 from pairbank.stats.scored_table.method_scores import flagged
@@ -47,7 +47,7 @@ def texts_of(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: frame[name].fillna("") if name in frame.columns else "" for name in TEXTS})
 
 
-def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[Looked]:
+def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[CheckResult]:
     """Yield what was found of a corpus's items.
 
     Args:
@@ -58,66 +58,68 @@ def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[Look
     if not has_texts(table.frame):
         for check in ("identical", "repeated", "lengths"):
             why = "the table has no texts of two sides"
-            yield Looked(check=check, outcome="not checked", said=why, n=len(table.frame), **corpus)
+            yield CheckResult(check=check, outcome="not checked", said=why, n=len(table.frame), **corpus)
         return
     yield identical(table, methods)
     yield repeated(table, methods)
     yield length_alone(table)
 
 
-def identical(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
+def identical(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
     """Pairs whose two sides are the same text, which no model can choose between."""
     texts = texts_of(table.frame)
     same = (texts["target_good"] == texts["target_bad"]) & (texts["context_good"] == texts["context_bad"])
     which = same.to_numpy(dtype=np.bool_) | ~table.is_choice
     n = int(which.sum())
     if not n:
-        return Looked(check="identical", corpus=table.corpus, n=len(which))
+        return CheckResult(check="identical", corpus=table.corpus, n=len(which))
     best = max((entry for entry in methods if entry.n), key=lambda member: member.accuracy, default=None)
     headline = best.accuracy if best else np.nan
     with_them = headline * best.n / (best.n + n) if best else np.nan
     text = (
         f"{n:,} of {len(which):,} pairs have two identical sides; here they are left out"
-        + (f" (`{best.table.model}` by `{best.layout.method}`: {share_said(headline)})" if best else "")
-        + (f", as wrong answers they would make it {share_said(with_them)}" if best else "")
+        + (f" (`{best.table.model}` by `{best.layout.method}`: {share_text(headline)})" if best else "")
+        + (f", as wrong answers they would make it {share_text(with_them)}" if best else "")
     )
-    return Looked(
+    return CheckResult(
         check="identical", corpus=table.corpus, outcome="found", said=text, n=len(which), n_concerned=n,
         headline=with_them, without=headline, items=tuple(table.frame["item_id"][which][:5]),
     )  # fmt: skip
 
 
-def identical_tokens(entry: Audited) -> Looked:
+def identical_tokens(entry: Audited) -> CheckResult:
     """Pairs whose sides are the same to a model's tokenizer: a tie whatever the model knows."""
     text = "cannot tell the sides of {n:,} of {of:,} pairs apart: its tokenizer makes the same tokens of both"
     return _flagged(entry, "tokens", IDENTICAL_TOKENS, text)
 
 
-def unknown_tokens(entry: Audited) -> Looked:
+def unknown_tokens(entry: Audited) -> CheckResult:
     """Items with characters that a model's tokenizer has no token for: it is not asked about what stands there."""
     text = "has no token for some characters of {n:,} of {of:,} items, and is given an unknown token in their place"
     return _flagged(entry, "unknown", UNKNOWN_TOKEN, text)
 
 
-def _flagged(entry: Audited, check: str, flag: str, said: str) -> Looked:
+def _flagged(entry: Audited, check: str, flag: str, said: str) -> CheckResult:
     """Return how many scored items a flag of the method names (`n`, `of` them), and the accuracy without them."""
     name = ScoreColumns(entry.layout.method).flags
     if name not in entry.table.frame.columns:
         why = "the table has no flags of this method"
-        return Looked(check=check, outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place)
+        return CheckResult(
+            check=check, outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place
+        )
     which = flagged(entry.table.frame, name, flag) & entry.scored
     n = int(which.sum())
     if not n:
-        return Looked(check=check, n=entry.n, headline=entry.accuracy, **entry.place)
+        return CheckResult(check=check, n=entry.n, headline=entry.accuracy, **entry.place)
     kept = entry.credit[entry.scored & ~which]
-    return Looked(
+    return CheckResult(
         check=check, outcome="found", said=said.format(n=n, of=entry.n), n=entry.n, n_concerned=n,
         headline=entry.accuracy,
         without=float(kept.mean()) if kept.size else np.nan, items=entry.some(which), **entry.place,
     )  # fmt: skip
 
 
-def repeated(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
+def repeated(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
     """Pairs that stand several times, or once each way round, so that one of both cannot be right."""
     texts = texts_of(table.frame)
     good = texts["context_good"] + "\0" + texts["target_good"]
@@ -126,7 +128,7 @@ def repeated(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
     turned = (good + "\1" + bad).isin({*(bad + "\1" + good)}).to_numpy(dtype=np.bool_) & table.is_choice
     which = again | turned
     if not which.any():
-        return Looked(check="repeated", corpus=table.corpus, n=len(which))
+        return CheckResult(check="repeated", corpus=table.corpus, n=len(which))
     ids = set(table.frame["item_id"][which])
     changes = [
         (abs(entry.accuracy - kept), entry, kept) for entry in methods if (kept := _without(entry, ids)) is not None
@@ -135,9 +137,9 @@ def repeated(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
     text = f"{again.sum():,} of {len(which):,} pairs stand there before"
     text += f", {turned.sum():,} also with the sides exchanged" if turned.any() else ""
     if most is not None:
-        text += f"; without them `{most.table.model}` by `{most.layout.method}` is right in {share_said(kept)}"
-        text += f", not {share_said(most.accuracy)}"
-    return Looked(
+        text += f"; without them `{most.table.model}` by `{most.layout.method}` is right in {share_text(kept)}"
+        text += f", not {share_text(most.accuracy)}"
+    return CheckResult(
         check="repeated", corpus=table.corpus, outcome="found", said=text, n=len(which), n_concerned=int(which.sum()),
         headline=np.nan if most is None else most.accuracy, without=kept,
         items=tuple(table.frame["item_id"][which][:5]),
@@ -159,28 +161,28 @@ def longer(table: ScoredTable) -> FloatArray:
     return direction
 
 
-def length_alone(table: ScoredTable) -> Looked:
+def length_alone(table: ScoredTable) -> CheckResult:
     """Taking always the shorter (or the longer) side is right far more often than half of the time."""
     used = table.rows(table.is_choice & table.has_truth)
     place: dict[str, Any] = {"check": "lengths", "corpus": table.corpus}
     direction = longer(used)
     if (direction != 0).sum() < LEAST_ITEMS:
         why = f"{int((direction != 0).sum()):,} pairs have sides of different length; it takes {LEAST_ITEMS}"
-        return Looked(outcome="not checked", said=why, n=direction.size, **place)
+        return CheckResult(outcome="not checked", said=why, n=direction.size, **place)
     credit = (direction + 1) / 2
     share = float(credit.mean())
     rule, right = ("longer", share) if share > 0.5 else ("shorter", 1 - share)
     result = right - 0.5 >= LEAST_EFFECT
-    text = f"taking the {rule} side (in characters; equal ones one half) is right in {share_said(right)} of "
+    text = f"taking the {rule} side (in characters; equal ones one half) is right in {share_text(right)} of "
     text += f"{credit.size:,} pairs"
-    return Looked(
+    return CheckResult(
         outcome="found" if result else "clean", said=text if result else "", n=credit.size, headline=right, without=0.5,
         n_concerned=int((direction != 0).sum()) if result else 0, p=_length_p(direction, np.ones_like(direction), used),
         **place,
     )  # fmt: skip
 
 
-def length_choice(entry: Audited) -> Looked:
+def length_choice(entry: Audited) -> CheckResult:
     """A method is right far more often where the better side is the longer (or the shorter) one."""
     place = entry.place
     if not has_texts(entry.table.frame) or entry.n < LEAST_ITEMS:
@@ -189,29 +191,29 @@ def length_choice(entry: Audited) -> Looked:
             if entry.n >= LEAST_ITEMS
             else f"{entry.n:,} items; it takes {LEAST_ITEMS}"
         )
-        return Looked(
+        return CheckResult(
             check="length_choice", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
         )
     direction, credit = longer(entry.table)[entry.scored], entry.credit[entry.scored]
     up, down = credit[direction > 0], credit[direction < 0]
     if min(up.size, down.size) < LEAST_OF_A_LENGTH:
         why = f"the better side is longer in {up.size:,} pairs and shorter in {down.size:,}; it takes 10 of each"
-        return Looked(
+        return CheckResult(
             check="length_choice", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
         )
     gap = float(up.mean() - down.mean())
     result = abs(gap) >= LEAST_EFFECT
     balanced = float(up.mean() + down.mean()) / 2
     text = (
-        f"is right in {share_said(up.mean())} where the better side is the longer one (n = {up.size:,}) and in "
-        f"{share_said(down.mean())} where it is the shorter one (n = {down.size:,}); "
-        f"{share_said(balanced)} with equal weights"
+        f"is right in {share_text(up.mean())} where the better side is the longer one (n = {up.size:,}) and in "
+        f"{share_text(down.mean())} where it is the shorter one (n = {down.size:,}); "
+        f"{share_text(balanced)} with equal weights"
     )
     used = entry.table.rows(entry.scored)
     differs = direction != 0
     centred = np.where(differs, credit - credit[differs].mean(), 0.0)
     balance = np.where(differs, direction - direction[differs].mean(), 0.0)
-    return Looked(
+    return CheckResult(
         check="length_choice", outcome="found" if result else "clean", said=text if result else "", n=entry.n,
         n_concerned=int(differs.sum()) if result else 0, headline=entry.accuracy, without=balanced,
         p=_length_p(balance, centred, used), **place,
@@ -251,7 +253,7 @@ def prompt_columns(frame: pd.DataFrame) -> list[str]:
     return [str(name) for name in frame.columns if PROMPT.fullmatch(str(name))]
 
 
-def changed_within(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[Looked]:
+def changed_within(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[CheckResult]:
     """Yield, for each column of prompts, whether more prompts were asked than the orders of one.
 
     Args:
@@ -262,12 +264,12 @@ def changed_within(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[L
     place: dict[str, Any] = {"corpus": table.corpus, "model": table.model}
     if not columns:
         why = "the table has no column with the prompts that were asked"
-        yield Looked(check="prompts", outcome="not checked", said=why, n=len(table.frame), **place)
+        yield CheckResult(check="prompts", outcome="not checked", said=why, n=len(table.frame), **place)
     for column in columns:
         template = templates(table.frame, column)
         counts = template.value_counts()
         if len(counts) <= MOST_TEMPLATES:
-            yield Looked(check="prompts", n=int(template.notna().sum()), **place)
+            yield CheckResult(check="prompts", n=int(template.notna().sum()), **place)
             continue
         rare = ~template.isin(counts.index[:MOST_TEMPLATES]) & template.notna()
         yield _changed(table, methods, column, template, rare.to_numpy(dtype=np.bool_))
@@ -287,7 +289,7 @@ def templates(frame: pd.DataFrame, column: str) -> pd.Series[str]:
 
 def _changed(
     table: ScoredTable, methods: Sequence[Audited], column: str, template: pd.Series[str], rare: np.ndarray
-) -> Looked:
+) -> CheckResult:
     n, first = int(template.nunique()), str(template.value_counts().index[0])
     text = f"was asked with {n:,} prompts in the column `{column}`, most often {first[:60]!r}"
     rare_ids = set(table.frame["item_id"][rare])
@@ -298,9 +300,9 @@ def _changed(
             changes.append((entry.accuracy, float(entry.credit[kept].mean()), entry.layout.method))
     headline, without, method = max(changes, key=lambda x: abs(x[0] - x[1]), default=(np.nan, np.nan, ""))
     if method:
-        text += f"; by `{method}` it is right in {share_said(headline)}"
-        text += f", and in {share_said(without)} where asked as most were"
-    return Looked(
+        text += f"; by `{method}` it is right in {share_text(headline)}"
+        text += f", and in {share_text(without)} where asked as most were"
+    return CheckResult(
         check="prompts", corpus=table.corpus, model=table.model, outcome="found", said=text,
         n=int(template.notna().sum()),
         n_concerned=int(rare.sum()), headline=headline, without=without,
@@ -308,7 +310,7 @@ def _changed(
     )  # fmt: skip
 
 
-def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -> Iterator[Looked]:
+def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -> Iterator[CheckResult]:
     """Yield which methods were defined otherwise for some models of a corpus: another prompt under one name.
 
     Args:
@@ -328,12 +330,12 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
         n_models = sum(map(len, known.values()))
         if others := _scored_otherwise(method, tables):
             text = f"is another method than `{DIRECT}`, which {listed(others, most=2)} has: other strings were scored"
-            yield Looked(check="definitions", corpus=corpus, method=method, outcome="found", said=text)
+            yield CheckResult(check="definitions", corpus=corpus, method=method, outcome="found", said=text)
         elif n_models < 2:
             why = "one model only, or none with a signature" if len(tables) > 1 else "there is one model only"
-            yield Looked(check="definitions", corpus=corpus, method=method, outcome="not checked", said=why)
+            yield CheckResult(check="definitions", corpus=corpus, method=method, outcome="not checked", said=why)
         elif len(known) == 1:
-            yield Looked(check="definitions", corpus=corpus, method=method)
+            yield CheckResult(check="definitions", corpus=corpus, method=method)
         else:
             means = {
                 key: np.array([x.accuracy for x in methods if x.layout.method == method and x.table.model in of])
@@ -343,7 +345,7 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
             every, kept = np.concatenate([*means.values()]), means[most]
             parts = [f"{listed(of, most=2)} ({key[:8]})" for key, of in known.items()]
             text = f"is defined in {len(known)} ways under one name: {'; '.join(parts)}"
-            yield Looked(
+            yield CheckResult(
                 check="definitions", corpus=corpus, method=method, outcome="found", said=text,
                 headline=_mean(every), without=_mean(kept),
             )  # fmt: skip
@@ -363,12 +365,14 @@ def _scored_otherwise(method: str, tables: Sequence[ScoredFrame]) -> list[str]:
     return [model for model, own_values in layouts.items() if DIRECT in own_values]
 
 
-def changed_items(tables: Sequence[ScoredTable]) -> Looked:
+def changed_items(tables: Sequence[ScoredTable]) -> CheckResult:
     """Items whose text is not the same in the tables of all models."""
     corpus = tables[0].corpus
     with_texts = [table for table in tables if has_texts(table.frame)]
     if len(with_texts) < 2:
-        return Looked(check="items", corpus=corpus, outcome="not checked", said="there is one model with texts only")
+        return CheckResult(
+            check="items", corpus=corpus, outcome="not checked", said="there is one model with texts only"
+        )
     first = _text_by_id(with_texts[0])
     changed: set[str] = set()
     n_shared = 0
@@ -379,11 +383,11 @@ def changed_items(tables: Sequence[ScoredTable]) -> Looked:
         changed |= {*both[(selected != first.reindex(both)).to_numpy(dtype=np.bool_)]}
     if not n_shared:
         why = "the models share no item"
-        return Looked(check="items", corpus=corpus, outcome="not checked", said=why)
+        return CheckResult(check="items", corpus=corpus, outcome="not checked", said=why)
     if not changed:
-        return Looked(check="items", corpus=corpus, n=n_shared)
+        return CheckResult(check="items", corpus=corpus, n=n_shared)
     text = f"{len(changed):,} of {n_shared:,} shared items have other texts in some tables, under the same id"
-    return Looked(
+    return CheckResult(
         check="items", corpus=corpus, outcome="found", said=text, n=n_shared, n_concerned=len(changed),
         items=tuple(sorted(changed)[:5]),
     )  # fmt: skip

@@ -34,7 +34,7 @@ from pairbank.stats.analyses.choice_likert.measures import (
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import INK, SEQUENTIAL, Figure, drawing, label, styled
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
@@ -139,7 +139,7 @@ def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     if len(models):
         human = f"; people do in {number(people['value'].iloc[0])}" if len(people) else ""
         sentences.append(f"Choosing and rating give the same context in {_values(models)}{human}.")
-    return html_as_text(" ".join([*sentences, *ties_said(accuracies[accuracies["corpus"] == corpus])]))
+    return html_as_text(" ".join([*sentences, *ties_text(accuracies[accuracies["corpus"] == corpus])]))
 
 
 def _values(part: pd.DataFrame) -> str:
@@ -153,7 +153,7 @@ def _values(part: pd.DataFrame) -> str:
     return f"{number(first['value'])} ({first['model']}) to {number(last['value'])} ({last['model']})"
 
 
-def ties_said(accuracies: pd.DataFrame) -> list[str]:
+def ties_text(accuracies: pd.DataFrame) -> list[str]:
     """Return a sentence on models whose numbers are ties and nothing else; none where there are none.
 
     Args:
@@ -198,7 +198,7 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
             name=file_name(CONFUSION, corpus),
             caption=(
                 f"{corpus}: choices of the first context (C1) or the second (C2), rows by {whom}, columns by each "
-                f"model and measure ({n_said(part['n'])}). {first}"
+                f"model and measure ({n_text(part['n'])}). {first}"
             ),
             draw=partial(confusion_panels, part),
         )
@@ -206,7 +206,7 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
             name=file_name(ACCURACIES, corpus),
             caption=(
                 f"Share of items of {corpus!s} on which each model's measure chooses as {whom} "
-                f"({n_said(part['n'])}). Lines are 95% intervals (Wilson). {first}"
+                f"({n_text(part['n'])}). Lines are 95% intervals (Wilson). {first}"
             ),
             draw=partial(_of_models, part, x_label=f"same choice as {whom}", title=str(corpus), chance=0.5),
         )
@@ -216,7 +216,7 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
             name=file_name("choice_likert_consistency", corpus),
             caption=(
                 f"Share of items of {corpus} on which two measures of a model choose the same context "
-                f"({n_said(part['n'])}). Lines are 95% intervals (Wilson)."
+                f"({n_text(part['n'])}). Lines are 95% intervals (Wilson)."
             ),
             draw=partial(_of_models, part, x_label="same choice", title=str(corpus)),
         )
@@ -417,15 +417,15 @@ def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     for (corpus, told_by), part in of_models[of_models["metric"] == "accuracy"].groupby(
         ["corpus", "told_by"], sort=False
     ):
-        texts = [_said(*row) for row in _ranges(part, ["measure", "method"])]
+        texts = [_wording(*row) for row in _ranges(part, ["measure", "method"])]
         whom = "the items' design" if told_by == "design" else f"people ({told_by})"
         parts.append(_listed(f"**{corpus}**, share of choices that agree with {whom}:", texts))
     same = consistency[(consistency["metric"] == "consistency") & (consistency["model"] != HUMAN)]
     for corpus in same["corpus"].unique():
         part = same[same["corpus"] == corpus]
-        texts = [_said(*row) for row in _ranges(part, ["measure", "method", "versus"])]
+        texts = [_wording(*row) for row in _ranges(part, ["measure", "method", "versus"])]
         parts.append(_listed(f"**{corpus}**, same choice by two measures:", texts))
-    parts += ties_said(accuracies)
+    parts += ties_text(accuracies)
     parts.append(
         "`accuracy` credits ties one half, `accuracy_ties_first` gives them to the first context as the paper does."
     )
@@ -441,7 +441,7 @@ def _ranges(part: pd.DataFrame, keys: list[str]) -> Iterator[tuple[tuple[str, ..
         yield tuple(map(str, names)), rows["value"]
 
 
-def _said(names: tuple[str, ...], values: pd.Series[float]) -> str:
+def _wording(names: tuple[str, ...], values: pd.Series[float]) -> str:
     measure, *methods = names
     shown = " and ".join(_named(method) for method in methods)
     shown_range = number(values.min())

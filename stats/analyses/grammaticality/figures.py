@@ -16,7 +16,7 @@ import pandas as pd
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.figures.charts import areas, distributions, roc_curves, roc_panels
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
-from pairbank.stats.figures.shared import bin_figures, file_name, n_said, pages, place_said
+from pairbank.stats.figures.shared import bin_figures, file_name, n_text, pages, place_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.summary_row import SummaryRow
 from pairbank.stats.wording import number
@@ -51,7 +51,7 @@ def string_figures(tables: Mapping[str, pd.DataFrame], points: Sequence[pd.DataF
         name=AREAS,
         caption=(
             "Area under the ROC curve of grammatical against ungrammatical strings, by corpus and score (Hu et al. "
-            f"2026, Figure 4b; {n_said(whole['n'])} items). {_marks_said(whole)} The line is chance."
+            f"2026, Figure 4b; {n_text(whole['n'])} items). {_marks_text(whole)} The line is chance."
         ),
         draw=partial(areas, whole, x_label="area under the ROC curve"),
     )
@@ -61,7 +61,7 @@ def string_figures(tables: Mapping[str, pd.DataFrame], points: Sequence[pd.DataF
     yield from roc_figures(tables["roc"], tables["separability"])
 
 
-def _marks_said(whole: pd.DataFrame) -> str:
+def _marks_text(whole: pd.DataFrame) -> str:
     models = list(dict.fromkeys(whole["model"]))
     numbered = ", ".join(f"{nth} {model}" for nth, model in enumerate(models, 1))
     return "Lines are 95% intervals." if len(models) == 1 else f"Numbers at the marks name the models: {numbered}."
@@ -142,7 +142,7 @@ def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figur
     keys = ["corpus", "group", "model", "method"]
     result = separability[separability["metric"] == "auc"].set_index(keys)["value"].to_dict()
     for (corpus, subset), part in roc.groupby(["corpus", "subset"], sort=False):
-        where = place_said(corpus, subset)
+        where = place_text(corpus, subset)
         if part["model"].nunique() == 1:
             lines: dict[str, tuple[FloatArray, FloatArray]] = {}
             of_method: dict[str, float] = {}

@@ -217,14 +217,14 @@ def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str],
         message.append(
             f"**Prediction 1a**: log P of the two strings of a pair correlate at r = {_typical(first)}.{beside}"
         )
-        message.append(f"**Prediction 1b** (weaker the less minimal the pair): {_bins_said(tables['by_bin'])}")
+        message.append(f"**Prediction 1b** (weaker the less minimal the pair): {_bins_text(tables['by_bin'])}")
     second = _direct(_whole(tables["with_people"]))
     if second["value"].notna().any():
         beside = _beside_null(second, null, "pearson_human")
         message.append(
             f"**Prediction 2a**: their difference correlates with people's at r = {_typical(second)}.{beside}"
         )
-        message.append(f"**Prediction 2b** (weaker the less minimal the pair): {_bins_said(tables['by_bin_people'])}")
+        message.append(f"**Prediction 2b** (weaker the less minimal the pair): {_bins_text(tables['by_bin_people'])}")
     third = _whole(tables["separability"]).query("metric == 'auc'")
     right = _whole(tables["separability"]).query("metric == 'accuracy'")
     parted = (
@@ -262,7 +262,7 @@ def _by_score(areas: pd.DataFrame, right: pd.DataFrame) -> Iterator[str]:
         yield f"Within pairs the better string scores higher in a share of {_typical(right)}."
 
 
-def _bins_said(binned: pd.DataFrame) -> str:
+def _bins_text(binned: pd.DataFrame) -> str:
     """Return r of the closest and of the furthest tenth of the pairs, by cosine distance or else by edits."""
     selected = binned[(binned["method"] == DIRECT) & (binned["subset"] == "") & binned["value"].notna()]
     for distance in DISTANCES:
@@ -322,26 +322,26 @@ def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFram
     texts = [f"**{html_as_text(corpus)}** ({_count(area['n'])} items, {n_models} model{'s' * (n_models > 1)}):"]
     sides = _direct(_whole(tables["correlation"])).query("corpus == @corpus")
     if sides["value"].notna().any():
-        texts.append(f"- log P of the two strings of a pair: r = {_said(sides)}.")
+        texts.append(f"- log P of the two strings of a pair: r = {_wording(sides)}.")
     texts += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
     if "null_by_bin" in tables:
         texts += _null_bins(tables["null_by_bin"].query("corpus == @corpus"))
     rated = _direct(_whole(tables["with_people"])).query("corpus == @corpus")
     if rated["value"].notna().any():
-        texts.append(f"- Difference of log P with people's: r = {_said(rated)} ({n_items(rated['n'])} rated pairs).")
+        texts.append(f"- Difference of log P with people's: r = {_wording(rated)} ({n_items(rated['n'])} rated pairs).")
     texts.append("- AUC of grammatical against ungrammatical strings, all pooled (0.50 is chance):")
-    texts += [f"  - `{method}`: {_said(selected)}" for method, selected in area.groupby("method", sort=False)]
+    texts += [f"  - `{method}`: {_wording(selected)}" for method, selected in area.groupby("method", sort=False)]
     if right["value"].notna().any():
         texts.append("- Share of pairs whose better string scores higher:")
         texts += [
-            f"  - `{method}`: {_said(mine)}"
+            f"  - `{method}`: {_wording(mine)}"
             for method, mine in right.groupby("method", sort=False)
             if mine["value"].notna().any()
         ]
     return texts
 
 
-def _said(rows: pd.DataFrame) -> str:
+def _wording(rows: pd.DataFrame) -> str:
     return html_as_text(value_range(rows, ("model",)))
 
 
@@ -414,7 +414,7 @@ _POOL = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class _Found:
+class _Results:
     """Rows of the tables, as they are made."""
 
     correlations: list[dict[str, Any]] = field(default_factory=list)
@@ -447,7 +447,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, filte
         BankError: If no table has scored strings of both classes, or one to be filtered has no edit distances.
     """
     used, notes = close_pairs(tables, filtered)
-    result = _Found()
+    result = _Results()
     for part in (part for table in used for part in read_table(table).parts()):
         if part.corpus not in result.nulls:
             result.nulls[part.corpus] = list(null_rows(part))
@@ -467,7 +467,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, filte
     return _section(result, notes)
 
 
-def _section(found: _Found, notes: Sequence[str]) -> Section:
+def _section(found: _Results, notes: Sequence[str]) -> Section:
     created = {
         "correlation": long_table(found.correlations),
         "with_people": long_table(found.people),
@@ -499,7 +499,7 @@ def _section(found: _Found, notes: Sequence[str]) -> Section:
     )
 
 
-def _add(found: _Found, scored: ScoredStrings, place: SummaryRow) -> None:
+def _add(found: _Results, scored: ScoredStrings, place: SummaryRow) -> None:
     """Add what one method says of one corpus, or one of its subsets."""
     is_whole = not place.group
     if scored.good.size:
@@ -523,7 +523,7 @@ def _add(found: _Found, scored: ScoredStrings, place: SummaryRow) -> None:
             found.pools[place.model, scored.language, scored.method][place.corpus] = scored.strings
 
 
-def _add_null_model(found: _Found, table: ScoredTable) -> None:
+def _add_null_model(found: _Results, table: ScoredTable) -> None:
     """Add what a model with random weights gives of the predictions."""
     for scored in scored_strings(table):
         if scored.method == DIRECT and scored.good.size:
@@ -534,7 +534,7 @@ def _add_null_model(found: _Found, table: ScoredTable) -> None:
             found.null_bins += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
 
 
-def _add_pools(found: _Found, anywhere: SummaryRow) -> None:
+def _add_pools(found: _Results, anywhere: SummaryRow) -> None:
     """Add what one threshold does on the strings of all corpora of a language together, where there are several."""
     for (model, language, method), parts in found.pools.items():
         if len(parts) < 2:

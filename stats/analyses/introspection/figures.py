@@ -24,7 +24,7 @@ from pairbank.stats.analyses.introspection.model_features import (
 )
 from pairbank.stats.analyses.introspection.tables import means_by_match_type, under_each_other
 from pairbank.stats.figures.models import matrices, over_models
-from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.wording import number, span
 
@@ -90,7 +90,7 @@ def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Figure]:
     yield Figure(
         name=SCATTERS,
         caption=(
-            f"Each point is a pair of models, A read directly and B asked, by corpus ({n_said(n_items)} items). "
+            f"Each point is a pair of models, A read directly and B asked, by corpus ({n_text(n_items)} items). "
             "Lines are least-squares trends of the pairs of different models, from four models on. "
             "Introspection would lift self above them."
         ),
@@ -219,8 +219,8 @@ def _shares(
         name=file_name("introspection", "accuracy"),
         caption=(
             f"Share of items whose better side is preferred, by model from small to large, directly and with each "
-            f"prompt ({_n_said(shares['n'])} items); vertical lines part bins of similar size."
-            f"{_people_said(people)}{text}"
+            f"prompt ({_n_text(shares['n'])} items); vertical lines part bins of similar size."
+            f"{_people_text(people)}{text}"
         ),
         draw=partial(
             over_models,
@@ -244,7 +244,7 @@ def _kappas(shares: pd.DataFrame, models: Sequence[str], known: Mapping[str, Mod
         name=file_name("introspection", "kappa"),
         caption=(
             "Cohen's kappa between the choices of each prompt and of `direct`, by model from small to large "
-            f"({_n_said(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
+            f"({_n_text(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
             f"{number(requested['kappa'].mean())}, from {span(requested['kappa'])}."
         ),
         draw=partial(
@@ -320,13 +320,13 @@ def _seed_variants(done: Sequence[Introspection], known: Mapping[str, ModelFeatu
         )  # fmt: skip
 
 
-def _people_said(people: Mapping[str, tuple[float, int]]) -> str:
+def _people_text(people: Mapping[str, tuple[float, int]]) -> str:
     return "".join(
         f" The dotted line on {corpus} is people's mean ratings ({number(share)}, n = {n:,} rated items)."
         for corpus, (share, n) in people.items()
     )
 
 
-def _n_said(n: pd.Series[float]) -> str:
+def _n_text(n: pd.Series[float]) -> str:
     least, most = int(n.min()), int(n.max())
     return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"

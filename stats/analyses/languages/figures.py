@@ -18,7 +18,7 @@ from pairbank.builders.languages import typology
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.languages.statistics import ORDER
 from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
+from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_text
 from pairbank.stats.figures.style import CHANCE, COLOURS, INK, Figure, drawing, grid, label, legend, series_look, styled
 from pairbank.stats.wording import span
 
@@ -108,7 +108,7 @@ def language_figures(
     """
     cells = accuracies[accuracies["value"].notna()]
     models, methods = list(dict.fromkeys(cells["model"])), methods_in_order(list(cells["method"]))[:MOST_METHODS]
-    description, n = measured(cells), n_said(cells["n"])
+    description, n = measured(cells), n_text(cells["n"])
     every = "" if len(models) == 1 else f" One line per model ({len(models)})."
     if means["typology"].nunique() > 1:
         shown = means[means["method"].isin(methods)]
@@ -139,7 +139,7 @@ def language_figures(
             name=file_name("languages", model),
             caption=(
                 f"{description[0].upper()}{description[1:]} of {model} by language, kind of wrong concept and method "
-                f"({n_said(part['n'])} a cell); languages by group, as in He et al. 2025, Figure 1."
+                f"({n_text(part['n'])} a cell); languages by group, as in He et al. 2025, Figure 1."
             ),
             draw=partial(cell_map, part, title=str(model)),
         )
@@ -209,7 +209,7 @@ def type_panels(
                     (means["model"] == model) & (means["method"] == method) & (means["negative_type"] == kind)
                 ]
                 by_type = own_values.set_index("typology")["value"].reindex(list(ORDER))
-                axes.plot(range(len(ORDER)), by_type, markersize=4, label=label(model), **_look(nth, len(models)))
+                axes.plot(range(len(ORDER)), by_type, markersize=4, label=label(model), **_style(nth, len(models)))
             names = list(ORDER) if row == len(methods) - 1 else [""] * len(ORDER)
             axes.set_xticks(range(len(ORDER)), names, fontsize=7, rotation=30, ha="right")
             axes.set(ylim=(low, high), xlim=(-0.3, len(ORDER) - 0.7))
@@ -239,12 +239,12 @@ def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
             current = table[table["negative_type"] == kind]
             for nth, model in enumerate(models):
                 own_values = current[current["model"] == model]
-                style = _look(nth, len(models))
+                style = _style(nth, len(models))
                 marker: dict[str, Any] = {"color": style["color"], "marker": style["marker"], "linestyle": "none"}
                 axes.plot(own_values[a], own_values[b], markersize=3.2, alpha=0.75, label=label(model), **marker)
                 if (line := _fit(own_values[a], own_values[b])) is not None:
                     axes.plot(*line, color=style["color"], linewidth=0.8, alpha=0.8)
-            axes.text(0.04, 0.96, _r_said(current, a, b), transform=axes.transAxes, va="top", fontsize=6.5, color=INK)
+            axes.text(0.04, 0.96, _r_text(current, a, b), transform=axes.transAxes, va="top", fontsize=6.5, color=INK)
             english = current[current["language"] == "en"]
             axes.plot(english[a], english[b], "o", markersize=7, markerfacecolor="none", color=INK, markeredgewidth=0.8)
             axes.tick_params(labelsize=7)
@@ -265,7 +265,7 @@ def _fit(x: pd.Series[float], y: pd.Series[float]) -> tuple[FloatArray, FloatArr
     return ends, intercept + slope * ends
 
 
-def _r_said(current: pd.DataFrame, a: str, b: str) -> str:
+def _r_text(current: pd.DataFrame, a: str, b: str) -> str:
     """Return r of two methods over languages, and without English; of several models the smallest and the largest."""
 
     def of(rows: pd.DataFrame) -> str:
@@ -282,7 +282,7 @@ def _panel_names(axes: Axes, above: str, left: str) -> None:
         axes.set_ylabel(left, fontsize=8)
 
 
-def _look(nth: int, n_models: int) -> dict[str, Any]:
+def _style(nth: int, n_models: int) -> dict[str, Any]:
     """Return colour and marker of a model; many models are all alike and thin."""
     if n_models <= MOST_SERIES:
         return series_look(nth)

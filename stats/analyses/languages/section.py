@@ -30,13 +30,13 @@ from pairbank.stats.analyses.languages.statistics import (
     complexity_correlations,
     drew,
     method_correlations,
-    power_said,
+    power_text,
     random_minus_subtle,
     typology_means,
 )
-from pairbank.stats.analyses.languages.statistics import said as complexity_said
+from pairbank.stats.analyses.languages.statistics import correlation_sentences as complexity_text
 from pairbank.stats.estimates.shares import signs
-from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -120,9 +120,9 @@ def answer(
     """
     tags = languages_in_order(list(cells["language"]))
     models = list(dict.fromkeys(cells["model"]))
-    parts = [_method_said(cells[cells["method"] == name], name) for name in methods_in_order(list(cells["method"]))]
+    parts = [_method_text(cells[cells["method"] == name], name) for name in methods_in_order(list(cells["method"]))]
     who = models[0] if len(models) == 1 else f"{len(models)} models"
-    n = n_said(cells["n"])
+    n = n_text(cells["n"])
     rest = f"(means over kinds of wrong concept, {n} pairs per language and kind; chance accuracy is 0.50)"
     sentences = ["\n".join([f"Over {len(tags)} languages, {who} {rest}:", *(f"- {part}" for part in parts)])]
     if controls["value"].notna().any():
@@ -131,23 +131,23 @@ def answer(
             "F1 is the best layer's, and so optimistic: with exchanged labels (its chance level) it is "
             f"{span(by_language)}."
         )
-    sentences += [*_english_said(cells), *_kinds_said(contrasts)]
+    sentences += [*_english_text(cells), *_kinds_text(contrasts)]
     if complexity["rho"].notna().any():
         sentences.append(
-            _rhos_said(
+            _rhos_text(
                 "Spearman's rho with morphological complexity (analytic < inflectional < agglutinative)", complexity
             )
         )
-    return html_as_text("\n\n".join([*sentences, *unasked_said(unasked)]))
+    return html_as_text("\n\n".join([*sentences, *unasked_text(unasked)]))
 
 
-def _rhos_said(what: str, complexity: pd.DataFrame) -> str:
+def _rhos_text(what: str, complexity: pd.DataFrame) -> str:
     """Return what is correlated with complexity, an entry of a list each, and which rho these languages could show."""
-    head = f"{what}, languages permuted; {power_said(complexity)}:"
-    return "\n".join([head, *(f"- {text}" for text in complexity_said(complexity))])
+    head = f"{what}, languages permuted; {power_text(complexity)}:"
+    return "\n".join([head, *(f"- {text}" for text in complexity_text(complexity))])
 
 
-def _english_said(cells: pd.DataFrame) -> Iterator[str]:
+def _english_text(cells: pd.DataFrame) -> Iterator[str]:
     """Yield how far each method's score in English is from the mean of the other languages (the paper's claim 1)."""
     texts = []
     for method in methods_in_order(list(cells["method"])):
@@ -161,7 +161,7 @@ def _english_said(cells: pd.DataFrame) -> Iterator[str]:
         yield f"English minus the mean of the other languages: {'; '.join(texts)}."
 
 
-def _kinds_said(contrasts: pd.DataFrame) -> Iterator[str]:
+def _kinds_text(contrasts: pd.DataFrame) -> Iterator[str]:
     """Yield how much more accurate methods are with random than with subtle wrong concepts (the paper's claim 2)."""
     texts = []
     for method in methods_in_order(list(contrasts["method"])):
@@ -252,7 +252,7 @@ def _together(parts: Sequence[Credits]) -> Credits:
     return Credits(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
-def _method_said(part: pd.DataFrame, name: str) -> str:
+def _method_text(part: pd.DataFrame, name: str) -> str:
     by_language = part.groupby(["language", "model"], sort=False)["value"].mean().sort_values(kind="stable")
     description = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
     ends = " to ".join(f"{number(by_language.iloc[place])} ({_where(part, by_language, place)})" for place in (0, -1))
@@ -265,7 +265,7 @@ def _where(part: pd.DataFrame, by_language: pd.Series[float], place: int) -> str
     return ", ".join(names) if part["model"].nunique() > 1 else names[0]
 
 
-def unasked_said(unasked: pd.DataFrame) -> list[str]:
+def unasked_text(unasked: pd.DataFrame) -> list[str]:
     """Return a sentence on each method that could not be asked of some items, with the languages that it misses.
 
     Args:
@@ -286,10 +286,10 @@ def unasked_said(unasked: pd.DataFrame) -> list[str]:
     return sentences
 
 
-def small_said(n_languages: int, fewest: int) -> Sequence[str]:
+def small_text(n_languages: int, fewest: int) -> Sequence[str]:
     """Return why methods are not drawn against each other, where the languages are too few.
 
-    >>> small_said(2, 3)
+    >>> small_text(2, 3)
     ['Methods are not drawn against each other: 2 languages are too few for a scatter.']
     """
     if n_languages >= fewest:
@@ -449,8 +449,8 @@ def _text(
         )
         parts.append(f"`{method}`: mean {measure} {mean} over languages, {ends}{types}.")
     if complexity["rho"].notna().any():
-        parts.append(_rhos_said("Spearman's rho with morphological complexity", complexity))
-    parts += [*_correlations_said(correlations), *unasked_said(unasked), *small_said(len(tags), FEWEST)]
+        parts.append(_rhos_text("Spearman's rho with morphological complexity", complexity))
+    parts += [*_correlations_text(correlations), *unasked_text(unasked), *small_text(len(tags), FEWEST)]
     parts.append("Pairs with identical sides are left out.")
     return "\n\n".join(parts)
 
@@ -462,10 +462,10 @@ def _by_type(means: pd.DataFrame) -> str:
     return f"; by morphological type, without English: {', '.join(texts)}"
 
 
-def _correlations_said(correlations: pd.DataFrame) -> list[str]:
+def _correlations_text(correlations: pd.DataFrame) -> list[str]:
     known = correlations[correlations["value"].notna()]
     if len(known) <= MOST_SAID:
-        return [_correlation_said(row) for row in known.to_dict("records")]
+        return [_correlation_text(row) for row in known.to_dict("records")]
     parts = []
     for (a, b), part in known.groupby(["method", "versus"], sort=False):
         median, without = part["value"].median(), part["without_english"].median()
@@ -474,7 +474,7 @@ def _correlations_said(correlations: pd.DataFrame) -> list[str]:
     return parts
 
 
-def _correlation_said(row: Mapping[Any, Any]) -> str:
+def _correlation_text(row: Mapping[Any, Any]) -> str:
     where = f"`{row['method']}` and `{row['versus']}` over languages ({row['negative_type']}, {row['model']})"
     text = f"{where}: r = {number(row['value'])} (n = {row['n']})"
     if not pd.isna(row["without_english"]):

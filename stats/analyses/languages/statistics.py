@@ -391,7 +391,7 @@ def _least_significant(found: FloatArray) -> float:
     return float(rare[0]) if rare.size else math.nan
 
 
-def said(rows: pd.DataFrame) -> Iterator[str]:
+def correlation_sentences(rows: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence on each thing that is correlated with complexity, over models as a range.
 
     Args:
@@ -408,7 +408,7 @@ def said(rows: pd.DataFrame) -> Iterator[str]:
         yield f"{name} {text}"
 
 
-def power_said(rows: pd.DataFrame) -> str:
+def power_text(rows: pd.DataFrame) -> str:
     """Return what these languages could have shown, in words; empty where nothing is correlated.
 
     Args:

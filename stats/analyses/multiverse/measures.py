@@ -70,7 +70,7 @@ def readings(table: ScoredTable) -> Iterator[Reading]:
     for scores in table.methods:
         if scores.layout.kind == "prediction" or not scores.applies.any():
             continue
-        yield from _asked(scores) if scores.layout.is_prompted else _measured(table, scores)
+        yield from _prompted(scores) if scores.layout.is_prompted else _measured(table, scores)
 
 
 def _measured(table: ScoredTable, scores: MethodScores) -> Iterator[Reading]:
@@ -97,7 +97,7 @@ def _mean_difference(sides: list[FloatArray], counts: list[FloatArray]) -> Float
     return np.asarray(means[0] - means[1])
 
 
-def _asked(scores: MethodScores) -> Iterator[Reading]:
+def _prompted(scores: MethodScores) -> Iterator[Reading]:
     layout, name = scores.layout, MethodName.parsed(scores.layout.method)
     how = {"wording": name.id, "labels": " / ".join(layout.options)}
     if name.in_chat:

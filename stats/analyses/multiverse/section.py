@@ -409,13 +409,13 @@ def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
         first = found.choices.drop_duplicates("choice").sort_values("choice_share", ascending=False, kind="stable")
         text = ", ".join(f"{member['choice']} {percent(member['choice_share'])}" for member in first.to_dict("records"))
         yield f"Share of the variance of the estimates between the levels of each choice, taken one by one: {text}."
-    yield from _variance_said(parts)
+    yield from _variance_text(parts)
     same = ", ".join(f"{name} {value}" for name, value in found.fixed.items() if value != "unknown")
     if same:
         yield f"The same in all specifications: {same}. What no table holds was not varied."
 
 
-def _variance_said(parts: pd.DataFrame) -> Iterator[str]:
+def _variance_text(parts: pd.DataFrame) -> Iterator[str]:
     for (corpus, of), part in parts.groupby(["corpus", "of"], sort=False):
         lines = (
             f"- {entry['part']}: {percent(entry['share'])}"

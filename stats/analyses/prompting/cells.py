@@ -37,7 +37,7 @@ _TASKS = {"sentence_pair": "sentences", "continuation_pair": "continuations", "w
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Question:
     """One question on one corpus by one model, item by item: the items that `direct` scores too."""
 
     model: str
@@ -60,7 +60,7 @@ class Asked:
     """Number of each item's paradigm, -1 for none, shape (items,)."""
 
 
-def questions(table: ScoredFrame) -> Iterator[Asked]:
+def questions(table: ScoredFrame) -> Iterator[Question]:
     """Yield each question that a table has an answer and a probability for; items without a truth are left out.
 
     Args:
@@ -77,10 +77,10 @@ def questions(table: ScoredFrame) -> Iterator[Asked]:
         present = scores.predicts & direct.predicts if predicts else scores.applies & direct.applies & read.is_choice
         present &= read.has_truth
         if present.any():
-            yield _asked(read, direct, scores, np.flatnonzero(present), predicts=predicts)
+            yield _questions(read, direct, scores, np.flatnonzero(present), predicts=predicts)
 
 
-def _asked(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: Any, *, predicts: bool) -> Asked:  # noqa: ANN401
+def _questions(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: Any, *, predicts: bool) -> Question:  # noqa: ANN401
     layout = scores.layout
     task, prompt = names_of(layout.label, layout.method, kind=layout.kind, items=_kind_of_items(read, rows))
     x = (direct.word_nats if predicts else direct.delta_nats)[rows]
@@ -88,7 +88,7 @@ def _asked(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: 
     requested = y if predicts else (signs(y) + 1) / 2
     if layout.is_judged and layout.has_logprobs and layout.accuracy == "pooled":
         requested = credit_of_presentations(scores.logprobs_nats[rows], layout)
-    return Asked(
+    return Question(
         model=read.model,
         corpus=read.corpus,
         method=layout.method,
@@ -123,7 +123,7 @@ def names_of(label: str, method: str, *, kind: str, items: str) -> tuple[str, st
     return ", ".join(part for part in (kind.replace("_", " "), items) if part), label or method
 
 
-def comparisons(asked: Sequence[Asked]) -> pd.DataFrame:
+def comparisons(asked: Sequence[Question]) -> pd.DataFrame:
     """Return every question on each corpus, and on the items of all corpora of its task where there are several.
 
     Args:
@@ -134,7 +134,7 @@ def comparisons(asked: Sequence[Asked]) -> pd.DataFrame:
         (asked - direct, the same items) with its interval; `r` with its interval, for `pooled` the unweighted mean
         over corpora, without one; `n`; and `reason` of an undefined r.
     """
-    groups: dict[tuple[str, str, str, str], list[Asked]] = {}
+    groups: dict[tuple[str, str, str, str], list[Question]] = {}
     for entry in asked:
         groups.setdefault((entry.task, entry.model, entry.prompt, entry.measure), []).append(entry)
     rows: list[dict[str, Any]] = []
@@ -160,15 +160,15 @@ def whole(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[is_pooled | (n_corpora == 1)].reset_index(drop=True)
 
 
-def _row(part: Asked) -> dict[str, Any]:
+def _row(part: Question) -> dict[str, Any]:
     r = pearson(part.direct_nats, part.asked_nats, clusters=part.paradigms)
     return _performance(part) | _with_interval("r", r) | {"reason": r.reason}
 
 
-def _pooled(parts: Sequence[Asked], own: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _pooled(parts: Sequence[Question], own: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = parts[0]
     width = max(part.asked.shape[1] for part in parts)
-    together = Asked(
+    together = Question(
         model=first.model,
         corpus=POOLED,
         method=first.method,
@@ -199,7 +199,7 @@ def _side_by_side(paradigms: Sequence[IntArray]) -> IntArray:
     return np.concatenate([codes + start for codes, start in zip(paradigms, starts, strict=False)])
 
 
-def _performance(part: Asked) -> dict[str, Any]:
+def _performance(part: Question) -> dict[str, Any]:
     """Return the numbers of asking, of reading, and of their difference on the same items."""
     of_item = part.asked.mean(axis=1)
     of = part.paradigms

@@ -16,10 +16,10 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
-from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, Asked, comparisons, questions, whole
+from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, Question, comparisons, questions, whole
 from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
-from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number, span, with_interval
@@ -32,7 +32,7 @@ MOST_MODELS = 7
 """Whose scatters stand in one figure."""
 
 
-def prompting_figures(cells: pd.DataFrame, asked: Sequence[Asked], models: Sequence[str]) -> Iterator[Figure]:
+def prompting_figures(cells: pd.DataFrame, asked: Sequence[Question], models: Sequence[str]) -> Iterator[Figure]:
     """Yield the figures of the section, consistency first.
 
     Args:
@@ -68,7 +68,7 @@ def _consistency(found: pd.DataFrame, models: Sequence[str]) -> Figure:
         name=CONSISTENCY,
         caption=(
             "Pearson r, over items, between a model's prompted answers and its probabilities: one row per task, one "
-            f"column per prompt, one panel per model. Values are means over corpora ({n_said(found['n'])} items). For "
+            f"column per prompt, one panel per model. Values are means over corpora ({n_text(found['n'])} items). For "
             f"words to predict, r is of log P, otherwise of differences (good - bad)."
             f"{' A dash: r is undefined.' if undefined else ''}"
         ),
@@ -129,7 +129,7 @@ def _bars(name: str, found: pd.DataFrame, panel: str, models: Sequence[str], sai
         caption=(
             f"Performance by probability and by each prompt: "
             f"{' and '.join(description[score] for score in description if score in scores)}. "
-            f"{said} ({n_said(found['n'])} items). Lines are 95% intervals over items"
+            f"{said} ({n_text(found['n'])} items). Lines are 95% intervals over items"
             f"{', the dashed line is chance' if ACCURACY in scores else ''}."
         ),
         draw=partial(
@@ -159,7 +159,7 @@ def _numbers(row: Mapping[Any, Any], name: str) -> dict[str, float]:
     return {"value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
 
 
-def _scatters(asked: Sequence[Asked], models: Sequence[str]) -> Iterator[Figure]:
+def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Figure]:
     """Yield every question's answers over probabilities, one panel per model and prompt, a few models per figure."""
     for task in sorted({member.task for member in asked}):
         for start in range(0, len(models), MOST_MODELS):
@@ -176,13 +176,13 @@ def _scatters(asked: Sequence[Asked], models: Sequence[str]) -> Iterator[Figure]
                 name=file_name("prompting", "scatter", f"{task}{part}"),
                 caption=(
                     f"{task}: {description} by probability and by each prompt. One panel per model and prompt, one "
-                    f"colour per corpus ({n_said(n)} items).{line}"
+                    f"colour per corpus ({n_text(n)} items).{line}"
                 ),
                 draw=partial(_draw_scatters, selected),
             )
 
 
-def _draw_scatters(asked: Sequence[Asked]) -> Drawing:
+def _draw_scatters(asked: Sequence[Question]) -> Drawing:
     several = len({member.model for member in asked}) > 1
     panels: dict[str, list[pd.DataFrame]] = {}
     for entry in asked:
@@ -335,10 +335,10 @@ def _answer(found: pd.DataFrame) -> str:
     )
     r = found["r"].dropna()
     follows = f"Pearson's r of answers with log-probabilities is {_ends(r)}." if len(r) else "No r is defined."
-    return html_as_text("\n\n".join([f"{first} {follows}", *_in_order_said(found), *_both_sentences_said(found)]))
+    return html_as_text("\n\n".join([f"{first} {follows}", *_in_order_text(found), *_both_sentences_text(found)]))
 
 
-def _in_order_said(found: pd.DataFrame) -> Iterator[str]:
+def _in_order_text(found: pd.DataFrame) -> Iterator[str]:
     """Yield mean r along the paper's order of tasks and prompts, from what is most like reading probabilities on."""
     known = found[found["r"].notna()]
     for key, name in (("task", "task"), ("prompt", "prompt")):
@@ -354,7 +354,7 @@ def _in_order_said(found: pd.DataFrame) -> Iterator[str]:
         yield f"Mean r by {name}: {shown}; lower in the last than in the first in {lower} of {of}."
 
 
-def _both_sentences_said(found: pd.DataFrame) -> Iterator[str]:
+def _both_sentences_text(found: pd.DataFrame) -> Iterator[str]:
     """Yield how much more accurate answers are about two sentences beside each other than about one (Result 3)."""
     entry, both = (
         found[found["task"] == task].groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED)

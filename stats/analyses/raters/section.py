@@ -100,15 +100,15 @@ def answer_of(
     beside: pd.DataFrame, tests: pd.DataFrame, distances: pd.DataFrame, *, epsilon: float, means: Means
 ) -> str:
     """Return what raters, majorities and models reach, and which models pass the test beside people."""
-    texts = list(_length_said(beside))
+    texts = list(_length_text(beside))
     if (~beside["corpus"].isin(list(means))).any():
         texts.insert(0, _verdict(tests, epsilon))
-    parts = [_people_said(beside), " ".join(texts), *_distances_said(distances)]
-    parts += _means_said(means)
+    parts = [_people_text(beside), " ".join(texts), *_distances_text(distances)]
+    parts += _means_text(means)
     return "\n\n".join(part for part in parts if part)
 
 
-def _people_said(beside: pd.DataFrame) -> str:
+def _people_text(beside: pd.DataFrame) -> str:
     """Return what people and models reach: a sentence, or of several corpora an entry of a list each."""
     texts = []
     for corpus, part in beside.groupby("corpus", sort=False):
@@ -144,7 +144,7 @@ def _people_said(beside: pd.DataFrame) -> str:
     return sentences[0] if len(sentences) == 1 else "\n".join(f"- {sentence}" for sentence in sentences)
 
 
-def _distances_said(distances: pd.DataFrame) -> Iterator[str]:
+def _distances_text(distances: pd.DataFrame) -> Iterator[str]:
     """Yield, for each corpus, whose answers are distributed more as people's are than one distribution for all."""
     for corpus, part in distances.groupby("corpus", sort=False):
         known = part[part["value"].notna()]
@@ -170,7 +170,7 @@ def _by_method(models: pd.DataFrame, column: str) -> str:
     return ", ".join(f"{_ends(values)} by `{method}`" for method, values in parts) or "no number"
 
 
-def _length_said(beside: pd.DataFrame) -> Iterator[str]:
+def _length_text(beside: pd.DataFrame) -> Iterator[str]:
     """Yield which score is fair where sentences of different lengths are compared, as all that is rated singly is."""
     together = beside[(beside["r_with_others"].notna() | beside["r_with_means"].notna()) & (beside["kind"] == "model")]
     methods = set(together["method"])
@@ -181,7 +181,7 @@ def _length_said(beside: pd.DataFrame) -> Iterator[str]:
     yield f"Summed log-probability (`{DIRECT}`) decreases with length: {rest}."
 
 
-def _means_said(means: Means) -> Iterator[str]:
+def _means_text(means: Means) -> Iterator[str]:
     """Yield what mean ratings do not allow, and how many raters each mean has."""
     for corpus, n in means.items():
         behind = (
@@ -212,12 +212,12 @@ def _verdict(tests: pd.DataFrame, epsilon: float) -> str:
             f"(epsilon = {epsilon:g}): each wins against at most {percent(known['winning_rate'].max())} of the raters, "
             "and half are needed."
         )
-    names = "; ".join(_passed_said(row) for row in passed.head(MOST_SAID).to_dict("records"))
+    names = "; ".join(_passed_text(row) for row in passed.head(MOST_SAID).to_dict("records"))
     more = f" and {len(passed) - MOST_SAID} more" if len(passed) > MOST_SAID else ""
     return f"Passing the alternative-annotator test (epsilon = {epsilon:g}): {names}{more}, of {len(known)} tested."
 
 
-def _passed_said(row: Mapping[Any, Any]) -> str:
+def _passed_text(row: Mapping[Any, Any]) -> str:
     beyond = row["winning_rate_beyond"]
     rest = "beyond its paradigms inconclusive" if pd.isna(beyond) else f"{percent(beyond)} beyond its paradigms"
     wins = f"wins against {percent(row['winning_rate'])} of {row['n_raters']} raters, {rest}"

@@ -18,7 +18,7 @@ from pairbank.stats.analyses.suites.results import Suite, comparison_rows, model
 from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, wider
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.models import FEW, grouped_map
-from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number, with_interval
@@ -210,7 +210,7 @@ def _figures(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[Figu
     yield Figure(
         name="suites_accuracy",
         caption="Share of a suite's items in which all its predictions hold (suites by circuit; "
-        f"{n_said(by_suite['n'])} a suite; pale below {FEW}). What guessing would give differs between suites.",
+        f"{n_text(by_suite['n'])} a suite; pale below {FEW}). What guessing would give differs between suites.",
         draw=partial(
             grouped_map,
             matrix.droplevel("phenomenon"),

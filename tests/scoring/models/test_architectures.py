@@ -22,7 +22,7 @@ from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, CHANGES_LOGITS
-from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS, computed_trunk
+from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS, computed_prefix
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.self_check import causal_length, packing_problem
@@ -192,11 +192,11 @@ def test_many_sequences_in_any_order_score_as_each_alone(case: Case) -> None:
 def test_a_prefix_computed_once_for_many_packs_changes_no_score(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
-    def counted(model: Any, tokens: Any, device: Any) -> Any:  # noqa: ANN401 - as computed_trunk
+    def counted(model: Any, tokens: Any, device: Any) -> Any:  # noqa: ANN401 - as computed_prefix
         lengths.append(len(tokens))
-        return computed_trunk(model, tokens, device)
+        return computed_prefix(model, tokens, device)
 
-    monkeypatch.setattr("pairbank.scoring.models.causal.computed_trunk", counted)
+    monkeypatch.setattr("pairbank.scoring.models.causal.computed_prefix", counted)
     assert case.scorer.trunk_worth_tokens == (
         math.inf if case.architecture.batching == "padded" else TRUNK_WORTH_TOKENS
     )

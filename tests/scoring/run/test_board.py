@@ -17,7 +17,7 @@ import pairbank
 from pairbank.scoring.api.requests import N_PLACES
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
-from pairbank.scoring.run.board import Board, Task
+from pairbank.scoring.run.board import Task, WorkQueue
 from pairbank.scoring.run.ray_actor import Worker
 from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.workers import Job
@@ -35,7 +35,7 @@ def jobs_of(sizes: Sequence[int], *, is_divisible: bool = True) -> list[Job]:
 
 
 def carried_out(
-    board: Board, speeds: Sequence[float], *, p_dies: float = 0.0, seed: int = 0
+    board: WorkQueue, speeds: Sequence[float], *, p_dies: float = 0.0, seed: int = 0
 ) -> tuple[list[Task], float]:
     """Let workers of these speeds do everything; return what was done, and how long the first one done waits."""
     draw, done, running = random.Random(seed), [], {}
@@ -74,7 +74,7 @@ def carried_out(
 def test_every_unit_is_done_once_whoever_dies(n_workers: int, p_dies: float) -> None:
     for seed in range(20):
         sizes = [random.Random(seed).randint(1, 500) for _ in range(1 + seed)]
-        board = Board(jobs_of(sizes), n_workers=n_workers)
+        board = WorkQueue(jobs_of(sizes), n_workers=n_workers)
         done, _ = carried_out(board, [1.0 + 0.2 * k for k in range(n_workers)], p_dies=p_dies, seed=seed)
         assert Counter(task.job.unit for task in done if task.gives_tables) == Counter(range(len(sizes)))
         shares = defaultdict(list)
@@ -93,20 +93,20 @@ def test_every_unit_is_done_once_whoever_dies(n_workers: int, p_dies: float) -> 
 def test_workers_end_together(sizes: list[int], n_workers: int) -> None:
     """Were units whole, the last worker would have most of a unit left when the first is done."""
     speeds = [1.0, 1.1, 0.9, 1.2, 0.8, 1.0, 1.0, 1.0][:n_workers]
-    _, idle = carried_out(Board(jobs_of(sizes), n_workers=n_workers), speeds)
+    _, idle = carried_out(WorkQueue(jobs_of(sizes), n_workers=n_workers), speeds)
     assert idle <= 0.04 * sum(sizes) / n_workers + 2 * max(sizes) * 4 / N_PLACES
-    done, whole = carried_out(Board(jobs_of(sizes, is_divisible=False), n_workers=n_workers), speeds)
+    done, whole = carried_out(WorkQueue(jobs_of(sizes, is_divisible=False), n_workers=n_workers), speeds)
     assert len(done) == len(sizes)
     assert whole > idle
 
 
 def test_one_worker_gets_units_as_a_whole() -> None:
-    done, _ = carried_out(Board(jobs_of([100, 7]), n_workers=1), [1.0])
+    done, _ = carried_out(WorkQueue(jobs_of([100, 7]), n_workers=1), [1.0])
     assert [(task.job.unit, task.share.is_whole) for task in done] == [(0, True), (1, True)]
 
 
 def test_what_no_share_gave_one_worker_computes_as_a_whole() -> None:
-    board = Board(jobs_of([100]), n_workers=2)
+    board = WorkQueue(jobs_of([100]), n_workers=2)
     while (task := board.task()) is not None and not task.gives_tables:
         board.gave(task, np.array([1.0, np.nan]))
     assert task is not None
@@ -128,7 +128,7 @@ class TwoWorkers:
     def carried_out(
         self, jobs: Sequence[Job], recipe: Recipe, tell: Callable[[float], None]
     ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
-        board = Board(jobs, n_workers=len(self._workers))
+        board = WorkQueue(jobs, n_workers=len(self._workers))
         while task := board.task():
             self.tasks.append(task)
             worker = self._workers[len(self.tasks) % 2]

@@ -111,8 +111,8 @@ def test_the_answer_names_each_corpus_and_one_figure_shows_them_all(found: Secti
     for corpus in ("toy", "nonsense"):
         assert f"{corpus} (" in found.answer
     assert "no evidence" not in found.answer.lower()
-    is_said = set(found.tables["answers"]["answer"]) - {"not shown", "inconclusive"}
-    assert ("Each of these 2 corpora is judged by itself" in found.answer) == bool(is_said)
+    is_in_words = set(found.tables["answers"]["answer"]) - {"not shown", "inconclusive"}
+    assert ("Each of these 2 corpora is judged by itself" in found.answer) == bool(is_in_words)
     assert found.first_figure is not None
     assert found.first_figure.name == "introspection_scatters"
     titles = [axes.get_title(loc="left") for axes in found.first_figure.draw().axes]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
-from pairbank.stats.estimates.estimate import said
+from pairbank.stats.estimates.estimate import format_estimate
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
@@ -53,5 +53,5 @@ def _rows(table: ScoredTable, context: Context) -> Iterator[dict[str, object]]:
             "high": share.high,
             "n": share.n,
             "notes": share.reason or "",
-            "shown": said(share),
+            "shown": format_estimate(share),
         }
