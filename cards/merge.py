@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ from pairbank.cards.check import check_locked
 from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
-from pairbank.files import ROWS_A_GROUP, cache_dir, read_json, real_path, write_json
+from pairbank.files import ROWS_A_GROUP, cache_dir, read_json, real_path, sha256_of_file, write_json
 from pairbank.scoring.scored import open_scored, read_scored
 from pairbank.scoring.signature import method_hashes
 
@@ -195,16 +195,13 @@ def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
                 f"corpus {name!r}: texts in {whole.name}, left out in {other.name}; leave them out in both "
                 f"(pairbank strip {whole.name})"
             )
-        elif not differ:
-            tables = [read_table(side.root / items_path(name)) for side in (a, b)]
-            if result := table_difference(tables[0], tables[1], a.name, b.name):
-                yield f"corpus {name!r}: {result}"
+        elif not differ and (result := _file_difference(items_path(name), a, b, read_table)):
+            yield f"corpus {name!r}: {result}"
 
 
 def _rating_conflicts(a: _Side, b: _Side) -> Iterator[str]:
     for name in sorted(a.manifest.get(RATINGS, {}).keys() & b.manifest.get(RATINGS, {}).keys()):
-        tables = [read_table(side.root / ratings_path(name)) for side in (a, b)]
-        if result := table_difference(tables[0], tables[1], a.name, b.name):
+        if result := _file_difference(ratings_path(name), a, b, read_table):
             yield f"corpus {name!r}, ratings: {result}"
 
 
@@ -215,10 +212,21 @@ def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
             where = f"corpus {name!r}, model {slug!r}"
             differ = signature_differences(ours[slug], theirs[slug])
             yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
-            tables = [read_scored(side.root / scores_path(name, slug)).dataset for side in (a, b)]
-            if not differ and (result := table_difference(tables[0], tables[1], a.name, b.name)):
+            if not differ and (result := _file_difference(scores_path(name, slug), a, b, _scored_rows)):
                 yield f"{where}: {result}"
         yield from _form_conflicts(name, a, b)
+
+
+def _scored_rows(path: Path) -> datasets.Dataset:
+    return read_scored(path).dataset
+
+
+def _file_difference(path: str, a: _Side, b: _Side, read: Callable[[Path], datasets.Dataset]) -> str:
+    """Return what `table_difference` says of two banks' files; files of the same bytes are not read into memory."""
+    files = [side.root / path for side in (a, b)]
+    if sha256_of_file(files[0]) == sha256_of_file(files[1]):
+        return ""
+    return table_difference(read(files[0]), read(files[1]), a.name, b.name)
 
 
 def _probe_conflicts(a: _Side, b: _Side) -> Iterator[str]:

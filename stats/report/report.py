@@ -330,7 +330,10 @@ def _unpinned(scored: Sequence[Scored]) -> list[str]:
 
 def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> list[Path]:
     with named(names):
-        return save_figure(figure.draw(), folder / figure.name)
+        drawing = figure.draw()
+        paths = save_figure(drawing, folder / figure.name)
+        drawing.clear()  # its parts name each other, and would stay until Python looks for such circles
+        return paths
 
 
 def _csv(table: pd.DataFrame) -> str:
