@@ -81,7 +81,9 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
 def _sentences(file: LocatedFile, suite: str, kind: _Kind) -> Iterator[Item]:
     lines = decode(file.path.read_bytes(), str(file.path)).splitlines()
     if len(lines) % len(kind.conditions):
-        raise CorpusError(f"{file.path}: {len(lines)} lines, expected {len(kind.conditions)} per item; get the file again")
+        raise CorpusError(
+            f"{file.path}: {len(lines)} lines, expected {len(kind.conditions)} per item; get the file again"
+        )
     shared = {
         "region_names": json.dumps(REGIONS),
         "formulas": json.dumps([f"({_CRITICAL};%{high}%) > ({_CRITICAL};%{low}%)" for high, low in kind.higher]),
