@@ -82,8 +82,7 @@ def _sentences(file: LocatedFile, suite: str, kind: _Kind) -> Iterator[Item]:
     lines = decode(file.path.read_bytes(), str(file.path)).splitlines()
     if len(lines) % len(kind.conditions):
         raise CorpusError(
-            f"{file.path}: {len(lines)} lines, expected {len(kind.conditions)} per item; the file may be cut: "
-            "get it again"
+            f"{file.path}: {len(lines)} lines, expected {len(kind.conditions)} per item; get the file again"
         )
     shared = {
         "region_names": json.dumps(REGIONS),
