@@ -31,6 +31,7 @@ _MEMBERS: dict[str, type] = {"presentations": str, "options": str, "correct": in
 _CHOICES: dict[str, tuple[str | bool, ...]] = {
     "accuracy": ("averaged", "pooled"),
     "counterbalanced": (True, False),
+    "of_probability": (True, False),
     "asked": ("all", "one"),
     "readout": ("options", "generation", "decision"),
     "orders": ("known", "unknown"),
@@ -258,6 +259,8 @@ class MethodLayout:
     """What scores and differences are measured in, where that does not follow from name, kind and readout."""
     label: str = ""
     """What people call the method, in tables and figures: `MetaQuestionSimple`; empty = its name."""
+    of_probability: bool = False
+    """Whether a decision is the side of higher probability, and not an answer to a prompt."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -354,7 +357,12 @@ class MethodLayout:
     @property
     def is_of_probability(self) -> bool:
         """Whether its scores are log-probabilities, or made of them: in nats, or nats per something."""
-        return self.unit_in_words.startswith(NATS)
+        return self.of_probability or self.unit_in_words.startswith(NATS)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether its scores are answers to a prompt, or their probabilities."""
+        return self.is_prompted and not self.of_probability
 
     @property
     def shown_first(self) -> tuple[int, ...]:

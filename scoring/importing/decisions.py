@@ -143,6 +143,7 @@ class ImportedDecisions:
                 **asking.layout,
                 "readout": "decision",
                 "unit": "share of answers",
+                **({"of_probability": True} if self.score.of_probability else {}),
             },
         }
 

@@ -47,6 +47,8 @@ class DeclaredScore:
     """What it is in words: `SLOR`, `acceptability classifier of Warstadt et al.`."""
     scale: tuple[float, float] | None = None
     """Lowest and highest rating."""
+    of_probability: bool = False
+    """Of a decision: whether it is the side of higher probability, and not an answer to a prompt."""
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of a decision: what stands in the file for `good`, `bad`, `first`, `second`, `yes`, `no`, `tie`, `unparsed`."""
     shown_first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -96,9 +98,13 @@ def declared_score(name: str, said: str | Mapping[str, Any], *, where: str, take
     for key in ("unit", "label"):
         if not isinstance(table.get(key, ""), str):
             raise ScoreImportError(f"{of}.{key} is {table[key]!r}, expected a text")
+    of_probability = table.get("of_probability", False)
+    if not isinstance(of_probability, bool) or (of_probability and kind != "decision"):
+        raise ScoreImportError(f"{of}.of_probability is {of_probability!r}; expected true or false, and true of a decision")
     return DeclaredScore(
         name=name,
         kind=kind,
+        of_probability=of_probability,
         direction=_direction(kind, table.get("direction"), of),
         unit=_unit(kind, table.get("unit"), of),
         label=table.get("label", ""),

@@ -346,7 +346,7 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
     if shares.empty:
         return ""
     requested = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy") & summary["value"].notna()]
-    n_asked = int(requested["method"].map(lambda name: name in layouts and layouts[name].is_prompted).sum())
+    n_asked = int(requested["method"].map(lambda name: name in layouts and layouts[name].is_answer).sum())
     who = _listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)))
     how = _listed(list(dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)))
     return (

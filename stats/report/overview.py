@@ -131,7 +131,7 @@ def _answer(
     whole = own[(own["group_by"] == "all") & own["value"].notna()]
     if whole.empty:
         return html_as_text("\n\n".join(besides)) or "No accuracy: no item with two sides was scored."
-    requested = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
+    requested = whole["method"].map(lambda name: name in layouts and layouts[name].is_answer)
     people, biased = whole["method"] == HUMAN, whole["first_option"].notna()
     direct, prompted = whole[whole["method"] == DIRECT], whole[requested & ~biased]
     likely = whole["method"].map(lambda name: name in layouts and layouts[name].is_of_probability)

@@ -179,7 +179,7 @@ def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
 
 def _points(table: ScoredFrame) -> pd.DataFrame:
     """Return x (direct) and y (asked) of each item and prompted method."""
-    prompted = [layout.method for layout in table.layouts if layout.is_prompted]
+    prompted = [layout.method for layout in table.layouts if layout.is_answer]
     if not prompted:
         return pd.DataFrame()
     columns = ["item_id", "corpus", "flags", *(ScoreColumns(name).delta for name in (DIRECT, *prompted))]
@@ -254,7 +254,7 @@ def people_text(
     if rows.empty:
         return ""
     rows = rows.assign(
-        asked=rows["method"].map(lambda name: name in layouts and layouts[name].is_prompted),
+        asked=rows["method"].map(lambda name: name in layouts and layouts[name].is_answer),
         direct=rows["method"] == DIRECT,
         likely=rows["method"].map(lambda name: name in layouts and layouts[name].is_of_probability),
         method=rows["method"].map(lambda name: labels.get(name, f"`{name}`")),

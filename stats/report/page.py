@@ -109,8 +109,8 @@ def _first(report: Report, appendices: Sequence[str]) -> Iterator[str]:
     if report.description:
         yield html_as_text(report.description)
     cautions = (in_words(caution, report.labels) for caution in report.cautions)
-    yield from (f"> {warning}" for warning in (*report.warnings, *cautions))
     yield from lead
+    yield from (f"> {warning}" for warning in (*report.warnings, *cautions))
     for part in others:
         yield from part
     if notes := [*report.notes, *_unasked(report)]:

@@ -15,6 +15,12 @@ random <- function(data, groups = c("item", "paradigm", "model")) {
   if (methods_by_model) terms <- c(terms, "(1 | model:method)")
   terms
 }
+# A model that cannot be fitted (all choices of a method right, too few groups) is named, and the others go on.
+fitted <- function(what, fit) {
+  tryCatch(print(summary(fit()), corr = FALSE), error = function(e) {
+    cat(what, "cannot be fitted:", conditionMessage(e), "\n")
+  })
+}
 with_method <- function(data, terms) if (nlevels(droplevels(data$method)) > 1) terms[2] else terms[1]
 
 for (corpus in levels(scores$corpus)) {
@@ -27,7 +33,7 @@ for (corpus in levels(scores$corpus)) {
     terms <- c(with_method(choices, c("1", "method")), random(choices))
     cat("\n## Accuracy,", corpus, "\n")
     if (length(terms) > 1) {
-      print(summary(glmer(reformulate(terms, "correct"), choices, family = binomial)), corr = FALSE)
+      fitted("Accuracy", function() glmer(reformulate(terms, "correct"), choices, family = binomial))
     }
   }
 
@@ -44,7 +50,7 @@ for (corpus in levels(scores$corpus)) {
     groups <- random(rated, c("item", "paradigm"))  # the mean of z is 0 in each model: models have no intercepts
     terms <- c(with_method(rated, c("people_z", "method * people_z")), groups)
     cat("\n## Deltas and people's ratings,", corpus, "\n")
-    if (length(groups) > 0) print(summary(lmer(reformulate(terms, "z"), rated)), corr = FALSE)
+    if (length(groups) > 0) fitted("Deltas", function() lmer(reformulate(terms, "z"), rated))
   }
 }
 

@@ -37,7 +37,13 @@ _FILE_ENDING, _DECISION = "_predictions.tsv", "minimal_pair_comparison"
 _ENDING = "_prompting"
 _ANSWERS = {"good": ("1",), "bad": ("0",)}
 _SCORES = (
-    DeclaredScore(name=DIRECT, kind="decision", answers=_ANSWERS, label="the sentence of higher probability"),
+    DeclaredScore(
+        name=DIRECT,
+        kind="decision",
+        answers=_ANSWERS,
+        of_probability=True,
+        label="the sentence of higher probability",
+    ),
     DeclaredScore(
         name=ASKED,
         kind="decision",

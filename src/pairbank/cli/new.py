@@ -85,6 +85,7 @@ def new_study(
 def new_map(
     table: Annotated[Path, typer.Argument(metavar="FILE", help="Your table: CSV, TSV, JSON, parquet or .xlsx.")],
     out: Annotated[Path | None, typer.Option(help="TOML file to write. [default: NAME.map.toml beside it]")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of the file, if it is not UTF-8.")] = None,
 ) -> None:
     """Write a column map for your own table, filled in from its columns: check it, then score the table.
 
@@ -95,12 +96,12 @@ def new_map(
     from pairbank.builders.corpora.column_use import proposed_map
     from pairbank.builders.sources.tables import ROWS_LOOKED_AT, open_table
 
-    opened = open_table(table)
+    opened = open_table(table, encoding=encoding)
     rows = [row for _, row in itertools.islice(opened.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT)]
     place = table.with_name(f"{table.stem}.map.toml") if out is None else out
     head = "# Told from the names of columns and the first rows: check every line. All keys: docs/column-maps.md\n"
     columns = f"# Columns of {table.name}: {', '.join(opened.columns)}\n".replace("\r", " ")
-    body = proposed_map(opened.columns, rows)
+    body = (f"encoding = {json.dumps(encoding)}\n" if encoding else "") + proposed_map(opened.columns, rows)
     write_all({place: head + columns + body})
     say(f"{place}\n{body}")
     answer(written=[place])

@@ -81,6 +81,8 @@ def _say_groups(made: Report) -> None:
         ("Accuracy (95% intervals)", made.accuracy),
         ("Agreement with direct and with people (95% intervals)", made.agreement),
     ):
+        if table.empty:
+            continue
         if not output().as_json:
             say(f"\n{heading}")
         shown = table.drop(columns=["model", "notes"]).replace({"method": {HUMAN: PEOPLE}})
