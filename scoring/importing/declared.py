@@ -100,7 +100,9 @@ def declared_score(name: str, said: str | Mapping[str, Any], *, where: str, take
             raise ScoreImportError(f"{of}.{key} is {table[key]!r}, expected a text")
     of_probability = table.get("of_probability", False)
     if not isinstance(of_probability, bool) or (of_probability and kind != "decision"):
-        raise ScoreImportError(f"{of}.of_probability is {of_probability!r}; expected true or false, and true of a decision")
+        raise ScoreImportError(
+            f"{of}.of_probability is {of_probability!r}; expected true or false, and true of a decision"
+        )
     return DeclaredScore(
         name=name,
         kind=kind,

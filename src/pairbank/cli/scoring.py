@@ -72,7 +72,9 @@ def score(
             ".jsonl are copies for other programs. Repeatable."
         ),
     ],
-    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id; random:MODEL has its random weights.")] = "demo",
+    model: Annotated[
+        str, typer.Option(help="demo, a folder, or a Hub id; random:MODEL has its random weights.")
+    ] = "demo",
     *,
     method: Methods = None,
     wrong: Wrong = None,
