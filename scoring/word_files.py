@@ -6,6 +6,7 @@ text that it belongs to: self-paced reading and eye tracking come so.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from pairbank.scoring.words import Text, text_in_words, text_of_words
 
 TEXT_COLUMNS = ("text", "sentence")
 TABLES = (".csv", ".tsv", ".parquet")
+NUMBER_COLUMNS = re.compile(
+    r"(word|token|region|sentence)?_?(number|num|nr|no|index|position|pos|order)", re.IGNORECASE
+)
+"""Names of columns that say where in its text a word is."""
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -100,6 +105,13 @@ def _by_word(
         raise ScoringError(f"{path}: a row is a word; name the column that says which text it belongs to (--id)")
     ids, texts = _column(table, text_id, path), _column(table, word, path).str.strip()
     regions = pd.Series("", index=table.index) if region is None else _column(table, region, path)
+    for name in (column for column in table if NUMBER_COLUMNS.fullmatch(str(column))):
+        numbers = pd.to_numeric(table[name], errors="coerce").groupby(ids, sort=False)
+        if falling := next((text for text, places in numbers if (places.diff() < 0).any()), None):
+            raise ScoringError(
+                f"{path}: {name} falls within text {falling!r}; rows are read as they are: sort them in reading order, "
+                f"or rename the column if it numbers something else"
+            )
     return [
         text_of_words(str(name), texts[rows].tolist(), regions[rows].tolist(), language=language)
         for name, rows in table.groupby(ids, sort=False).groups.items()
@@ -128,7 +140,7 @@ def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], pat
     if len(missing):
         first = missing.iloc[0]
         raise ScoringError(
-            f"{path}, row {missing.index[0] + 2}: no word {first[key]!r} in a text {first['text_id']!r} "
+            f"{path}, row {missing.index[0] + 2}: no word {str(first[key])!r} in a text {first['text_id']!r} "
             f"({len(missing):,} rows have none); expected ids and words as in the texts"
         )
     several = table[table.duplicated(["model", "text_id", key])].merge(wanted, on=["text_id", key])

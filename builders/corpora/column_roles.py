@@ -147,7 +147,7 @@ def _untold(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]
     if len(header) == 1:
         return (
             f"one column, {result!r}; expected two, the better and the worse sentence, parted by a comma, semicolon or "
-            "tab, with a header"
+            f"tab, with a header. For one sentence per row, write a map: pairbank new map {path}"
         )
     if any(_reads_like_a_sentence(name) for name in header):
         return f"cannot tell which column is {missing}; found {result}; {_no_header(header, rows)}"

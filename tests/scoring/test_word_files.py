@@ -65,6 +65,16 @@ def test_what_is_missing_is_named(tmp_path: Path, how: dict[str, str], message: 
         read_texts(tmp_path / "a.csv", **how)
 
 
+def test_rows_out_of_reading_order_are_refused(tmp_path: Path) -> None:
+    rows = ["item,word_number,word", "1,1,The", "1,2,dog", "2,2,slept", "2,1,She"]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    with pytest.raises(ScoringError, match="word_number falls within text '2'; rows are read as they are"):
+        read_texts(tmp_path / "a.csv", word="word", text_id="item")
+    (tmp_path / "b.csv").write_text("\n".join([*rows[:3], rows[4], rows[3]]) + "\n")
+    found = read_texts(tmp_path / "b.csv", word="word", text_id="item")
+    assert [text.text for text in found] == ["The dog", "She slept"]
+
+
 def test_reading_times_get_the_columns_of_their_words() -> None:
     times = pd.DataFrame(
         {"subject": ["s2", "s1", "s1"], "item": ["2", "1", "1"], "word": ["She", "old", "saw"], "rt": ["1", "2", "3"]}

@@ -142,7 +142,11 @@ def answer_of(checked: Sequence[CheckResult], found: pd.DataFrame, *, n_tables: 
     requested = f"{len(kinds)} of {len(CHECKS)} checks ran on {plural(n_tables, 'table')}"
     requested += f" ({plural(n_methods, 'combination')} of model and method)"
     skipped = [CHECKS[name].title for name in CHECKS if name not in kinds]
-    unsaid = f" Not applicable: {', '.join(skipped)}." if skipped else ""
+    unsaid = (
+        f" Not run (not applicable, or too few items; see `audit_not_checked`): {', '.join(skipped)}."
+        if skipped
+        else ""
+    )
     n_unsure = sum(member.outcome == "inconclusive" for member in checked)
     unsaid += f" Inconclusive (neither at chance nor above it): {n_unsure:,} of the accuracies." if n_unsure else ""
     if found.empty:

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.cut import cut_alike, filled_alike
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.profile import load_profile
@@ -226,6 +227,7 @@ def test_probabilities_too_small_to_differ_are_an_error_that_says_so(tmp_path: P
         ("x", {"kind": "rating", "scale": [1, 7]}, r"direction is None; of a rating expected"),
         ("x", {"kind": "surprisal", "unit": "nats", "direction": "higher"}, r"of a surprisal expected 'lower'"),
         ("x", {"kind": "decision", "direction": "higher"}, r"a decision has none"),
+        ("x", {"kind": "score", "of_probability": True}, r"of_probability is True; expected true or false"),
         ("x", "surprisal", r"scores\.x\.unit is None; of a surprisal expected one of nats, bits, log10"),
         ("x", {"kind": "perplexity", "unit": "bits"}, r"unit is 'bits'; a perplexity has none"),
         ("x", RATING | {"scale": [7, 1]}, r"scale is \[7, 1\], expected the lowest and the highest rating: \[1, 7\]"),
@@ -245,3 +247,13 @@ def test_a_declaration_that_leaves_something_open_is_one_clear_error(
 ) -> None:
     with pytest.raises(ScoreImportError, match=message):
         imported(tmp_path, {name: said}, y=1.0)
+
+
+def test_decisions_by_probability_are_no_answers_to_prompts(tmp_path: Path) -> None:
+    judge = {"kind": "decision", "answers": {"good": "1", "bad": "0"}}
+    table = imported(tmp_path, {"p": judge | {"of_probability": True}, "q": judge}, p=[1, 1, 0], q=[0, 0, 1])
+    p, q = (MethodLayout.from_dict(table.signature["methods"][name]["layout"]) for name in ("p", "q"))
+    assert (p.is_of_probability, p.is_answer) == (True, False)
+    assert (q.is_of_probability, q.is_answer) == (False, True)
+    answer = pairbank.report([table]).overview.answer
+    assert "other functions of probability" in answer.lower()
