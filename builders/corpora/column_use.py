@@ -89,7 +89,7 @@ def not_sentences(cells: Sequence[str], others: Sequence[str]) -> str:
 def labels(cells: Sequence[str], others: Sequence[str]) -> str:
     """Return the few short values that cells repeat beside sentences that differ; "" where they do not."""
     values = set(cells)
-    few = len(values) * 4 <= len(cells) and len(values) < min(_MOST_LABELS, len(set(others)))
+    few = 0 < len(values) * 4 <= len(cells) and len(values) < min(_MOST_LABELS, len(set(others)))
     return f"{len(values)} values over and over ({_some(cells)})" if few and max(map(_n_words, values)) < 3 else ""
 
 

@@ -255,7 +255,8 @@ class OwnTables:
         facts = OwnFacts() if own_values is None else own_values.facts.corpus
         slug = own_name(path, facts.name)
         check_options(options)
-        stated = options.language or ("" if own_values is None else own_values.facts.language) or None
+        of_map = None if own_values is None else own_values.facts.language or None
+        stated = of_map if options.language is None else options.language
         options = replace(options, language=stated)
         tables, notes = _opened(path, options)
         rules = None if own_values is None else own_values.facts.ratings

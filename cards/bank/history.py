@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pairbank.cards.bank.layout import PROBES, SUMMARY, items_path, probe_paths, scores_path
+from pairbank.cards.bank.layout import LONG, PROBES, SUMMARY, items_path, probe_paths, scores_path
 
 MOST_NAMES = 12
 """Corpora and models named in one line."""
@@ -30,7 +30,8 @@ def with_version(manifest: Mapping[str, Any], hashes: Mapping[str, str], pairban
 
 
 def _changes(manifest: Mapping[str, Any], before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    """Yield in words what is new, other or gone."""
+    """Yield in words what is new, other or gone; long views follow their scored tables, and are not named."""
+    before, now = ({path: x for path, x in files.items() if not path.startswith(f"{LONG}/")} for files in (before, now))
     corpora = {items_path(name): f"{name} ({facts['n_items']:,} items)" for name, facts in manifest["corpora"].items()}
     scores = {
         scores_path(corpus, slug): str(signature["model"]["name"])

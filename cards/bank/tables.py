@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,12 +58,12 @@ _MADE_FROM = b"pairbank_scores_sha256"
 """Key in the file's metadata: the hash of the scored table that a long view was made from."""
 
 
-def long_table(path: Path, methods: Iterable[str]) -> pa.Table:
+def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
     """Return the long view of a scored table: one row per item and method that gave it a number.
 
     Args:
-        path: of the scored table.
-        methods: those of its signature.
+        path: of the scored table; one of before there was a column `model` has the model of its signature.
+        signature: of the scored table.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -72,14 +72,15 @@ def long_table(path: Path, methods: Iterable[str]) -> pa.Table:
     text, number = pa.string(), pa.float64()
     schema = pa.schema([(name, text if at < 3 else number) for at, name in enumerate(LONG_COLUMNS)])
     parts = []
-    for method in sorted(methods):
+    for method in sorted(signature["methods"]):
         own_values = ScoreColumns(method)
         names = [own_values.good, own_values.bad, own_values.delta]
-        held = [name for name in names if name in present]
-        table = read_parquet(path, ["item_id", MODEL, *held])
+        held = [name for name in (MODEL, *names) if name in present]
+        table = read_parquet(path, ["item_id", *held])
+        model = table.column(MODEL) if MODEL in present else pa.repeat(signature["model"]["name"], len(table))
         nothing = pa.nulls(len(table), number)
         numbers = [table.column(name) if name in present else nothing for name in names]
-        columns = [table.column("item_id"), table.column(MODEL), pa.repeat(method, len(table)), *numbers]
+        columns = [table.column("item_id"), model, pa.repeat(method, len(table)), *numbers]
         has_number = functools.reduce(pc.or_, (pc.is_valid(column) for column in numbers))
         part = pa.table(columns, names=schema.names).filter(has_number)
         parts.append(part.select(schema.names).cast(schema))
@@ -98,7 +99,7 @@ def write_long(root: Path, manifest: dict[str, Any]) -> None:
         source = root / scores_path(corpus, slug)
         digest = sha256_of_file(source).encode()
         if not path.is_file() or (pq.read_schema(path).metadata or {}).get(_MADE_FROM) != digest:
-            created = long_table(source, manifest["scores"][corpus][slug]["methods"])
+            created = long_table(source, manifest["scores"][corpus][slug])
             write_parquet(path, created.replace_schema_metadata({_MADE_FROM: digest}))
     manifest.pop(LONG, None)
     if wanted:
@@ -108,7 +109,7 @@ def write_long(root: Path, manifest: dict[str, Any]) -> None:
 def long_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield every long view that does not hold what its scored table does."""
     for corpus, slug in tables(manifest) if manifest.get(LONG) else ():
-        created = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug]["methods"])
+        created = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug])
         held = read_parquet(root / long_path(corpus, slug))
         if held.schema.names != created.schema.names or not _same(held.cast(created.schema), created):
             yield f"{long_path(corpus, slug)}: not what {scores_path(corpus, slug)} holds"

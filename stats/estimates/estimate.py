@@ -170,7 +170,7 @@ def format_estimate(estimate: Estimate) -> str:
     """Return an estimate as a reader quotes it.
 
     >>> from pairbank.stats.estimates.estimate import Estimate
-    >>> said(Estimate(value=0.754, low=0.512, high=0.9, n=40, method="bootstrap-percentile"))
+    >>> format_estimate(Estimate(value=0.754, low=0.512, high=0.9, n=40, method="bootstrap-percentile"))
     '0.75 [0.51, 0.90]'
     """
     if not estimate.is_defined:

@@ -51,7 +51,7 @@ def thinned(points: pd.DataFrame) -> pd.DataFrame:
 
     >>> import pandas as pd
     >>> some = thinned(pd.DataFrame({"x": np.arange(20_000.0), "y": 0.5}))
-    >>> len(some), some["n"].iloc[0], some["x"].iloc[-1]
+    >>> len(some), int(some["n"].iloc[0]), float(some["x"].iloc[-1])
     (5000, 20000, 19999.0)
     """
     n = len(points)

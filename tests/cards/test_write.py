@@ -52,6 +52,8 @@ def test_the_card_shows_the_figures_of_the_summary(tmp_path: Path) -> None:
     ].to_dict("records")
     page = (bank / "README.md").read_text(encoding="utf-8")
     cell = f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+    assert row["n_paradigms"] >= 10
+    cell += f", paradigms [{row['low_paradigms']:.2f}, {row['high_paradigms']:.2f}]"
     assert f"| fake-1 | starter | subset: minimal-pairs | direct | {row['n']} | 0 | {cell} |" in page
     head = yaml.safe_load(page.split("---\n")[1])
     assert head["license"] == ["apache-2.0"]

@@ -47,13 +47,13 @@ def test_sampled_answers_are_written_as_ratings_beside_the_scored_table(tmp_path
     out = tmp_path / "drawn.parquet"
     drawn = ("--samples", "6", "--temperature", "0.7", "--seed", "3")
     words = ("score", str(pairs), "--model", "fake:a", "--out", str(out), "-m", "rating_7_free", "-m", "direct")
-    assert "drawn.ratings.parquet" in run(*words, *drawn)
+    assert "drawn.draws.parquet" in run(*words, *drawn)
     scored = pairbank.read_scored(out)
     assert scored.methods == ("direct", "rating_7_free@6samples@t0.7")
     assert scored.signature["methods"]["rating_7_free@6samples@t0.7"]["sampled"] == {
         "n": 6, "temperature": 0.7, "seed": 3
     }  # fmt: skip
-    ratings = pd.read_parquet(tmp_path / "drawn.ratings.parquet")
+    ratings = pd.read_parquet(tmp_path / "drawn.draws.parquet")
     pd.testing.assert_frame_equal(ratings, scored.ratings())
     assert set(ratings["scale"]) == {"likert7"}
     with pytest.raises(ScoringError, match="--samples draws answers that the model writes, and rating_7 reads"):

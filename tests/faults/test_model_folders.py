@@ -229,7 +229,7 @@ def test_layers_beyond_count_are_refused_before_they_are_built(
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_weights_of_more_layers_than_the_configuration_are_text(
+def test_weights_of_more_layers_than_the_configuration_are_stated(
     family: str, whole: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = damaged(whole[family], tmp_path / "broken", scaled(LAYERS, 0.5), family)

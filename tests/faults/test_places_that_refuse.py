@@ -91,7 +91,7 @@ def test_what_to_do_goes_by_what_the_operating_system_says(tmp_path: Path, numbe
     assert not all_of(tmp_path)
 
 
-def test_a_file_in_the_way_of_a_folder_is_text(tmp_path: Path, table: Scored) -> None:
+def test_a_file_in_the_way_of_a_folder_is_stated(tmp_path: Path, table: Scored) -> None:
     (tmp_path / "file").write_text("mine")
     writes: list[Callable[[], object]] = [
         lambda: table.save(tmp_path / "file" / "scored.parquet"),
@@ -207,7 +207,7 @@ def test_all_that_is_written_goes_through_one_place() -> None:
     """A file that is opened for writing elsewhere could be seen half-written, and its errors would be raw."""
     root = Path(files.__file__).parent
     marks = (".write_text(", ".write_bytes(", '.open("w', ".to_parquet(", ".to_csv(", "pq.write_table(", "np.save(")
-    allowed = {"files.py": "temporary", "cards/bank/lock.py": "mine.write_text"}
+    allowed = {"files.py": "temporary", "cards/bank/lock.py": "selected.write_text"}
     odd = []
     # four folders are links, which rglob does not follow
     folders = [root, *(path for path in root.iterdir() if path.is_symlink())]

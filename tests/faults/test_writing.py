@@ -54,7 +54,7 @@ def test_a_writer_killed_while_files_are_moved_is_completed_by_the_next(
         assert contents(bank) == whole
 
 
-def test_the_lock_of_a_process_that_ended_is_taken_over_and_text(
+def test_the_lock_of_a_process_that_ended_is_taken_over_and_stated(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     pid = os.fork()

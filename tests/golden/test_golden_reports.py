@@ -18,7 +18,7 @@ SHOWN_LINES = 60
 
 @pytest.mark.ci
 @pytest.mark.parametrize("name", golden.GOLDEN)
-def test_a_report_says_what_it_text(name: str) -> None:
+def test_a_report_says_what_it_stated(name: str) -> None:
     now, stored = golden.texts_of(golden.golden_report(name)), golden.stored(name)
     assert sorted(now) == sorted(stored), f"other files than stored: run `{golden.WRITE} {name}`"
     moved = [line for file in now for line in _difference(stored[file], now[file], file)]

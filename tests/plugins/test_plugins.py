@@ -93,7 +93,7 @@ def test_an_unknown_name_is_told_those_of_packages_too(installed: Path, monkeypa
     monkeypatch.syspath_prepend(str(installed))
     with pytest.raises(UnknownNameError, match=r"did you mean 'weather'\?.* weather \(of pairbank-example\)"):
         corpus_named("wether")
-    with pytest.raises(UnknownNameError, match=r"languages, length \(of pairbank-example\), mixed"):
+    with pytest.raises(UnknownNameError, match=r"languages, length \(of pairbank-example\), linking"):
         analysis_named("lengths-of-words")
     with pytest.raises(UnknownNameError, match=r"no back end 'leters'.*fake, letters \(of pairbank-example\)"):
         pairbank.load_model("leters:text.txt")

@@ -27,7 +27,7 @@ def test_a_method_that_applies_to_no_item_is_an_error_that_names_those_that_do(t
         chosen_methods(english, ["no_such_prompt"])
 
 
-def test_a_method_for_a_part_of_the_items_is_text() -> None:
+def test_a_method_for_a_part_of_the_items_is_stated() -> None:
     mixed = pairbank.load_corpus("starter", limit=1)
     found = chosen_methods(mixed, ["direct", "meta_question_simple"])
     assert found.methods == ("direct", "meta_question_simple")

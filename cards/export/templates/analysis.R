@@ -3,6 +3,7 @@
 suppressPackageStartupMessages(library(lme4))
 has <- function(package) suppressPackageStartupMessages(requireNamespace(package, quietly = TRUE))
 if (has("lmerTest")) library(lmerTest)
+options(width = 120)  # so that the p values stand in the line of their estimate
 
 scores <- read.csv("scores.csv", stringsAsFactors = TRUE, na.strings = "", fileEncoding = "UTF-8")
 scores$item <- interaction(scores$corpus, scores$item_id, drop = TRUE)

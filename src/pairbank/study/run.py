@@ -150,7 +150,7 @@ def merged_notes(notes: Mapping[str, Sequence[str]]) -> list[str]:
     Args:
         notes: By model; one that names it says `by MODEL:`.
 
-    >>> said_once({"a": ["Left out: li by a: no counts."], "b": ["Left out: li by b: no counts.", "Other."]})
+    >>> merged_notes({"a": ["Left out: li by a: no counts."], "b": ["Left out: li by b: no counts.", "Other."]})
     ['Left out: li by a, b: no counts.', 'Other.']
     """
     place = " by \0:"

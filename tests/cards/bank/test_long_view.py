@@ -141,7 +141,7 @@ def test_a_corpus_whose_name_ends_in_long_keeps_its_config(tmp_path: Path) -> No
     assert len(datasets.load_dataset(str(bank), "own_long_view", split="one")) == 2
 
 
-def test_ratings_of_a_users_table_reach_the_bank_and_are_text(tmp_path: Path) -> None:
+def test_ratings_of_a_users_table_reach_the_bank_and_are_stated(tmp_path: Path) -> None:
     path = tmp_path / "urteile.csv"
     path.write_text(
         "item,who,sentence,ok,points\n1,a,Dogs bark.,1,7\n1,b,Dogs bark.,1,6\n1,a,Dogs barks.,0,2\n"

@@ -174,7 +174,7 @@ def test_the_size_of_the_demo_vocabulary_is_that_of_its_model_card(demo_model: o
     assert vocabulary_of("demo").fingerprint == vocabulary_of(demo_model).fingerprint
 
 
-def test_what_cannot_be_counted_is_text(tmp_path: Path) -> None:
+def test_what_cannot_be_counted_is_stated(tmp_path: Path) -> None:
     fake = FakeScorer()
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"text": "a"}\n{"text": 3}\n', encoding="utf-8")

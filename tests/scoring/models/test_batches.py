@@ -160,7 +160,7 @@ def test_a_model_that_transformers_cannot_write_with_is_an_error_that_says_so(tm
 
 
 @pytest.mark.parametrize("name", ["big-bird-sparse", "bigbird-pegasus"])
-def test_random_sparse_attention_is_dropped_and_that_is_text(
+def test_random_sparse_attention_is_dropped_and_that_is_stated(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tiny = {**MASKED, **SEQ2SEQ}[name]
@@ -246,7 +246,7 @@ def test_experts_that_take_a_share_of_a_batch_are_told_by_the_configuration() ->
     )
 
 
-def test_a_tokenizer_without_the_letters_of_the_check_is_text(
+def test_a_tokenizer_without_the_letters_of_the_check_is_stated(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model: Any = load_model(made(MASKED["bert"], tmp_path / "bert"), device="cpu")

@@ -235,7 +235,7 @@ def test_tokenizers_without_bos_mask_or_offsets_are_refused(llama: Path, tmp_pat
         load_model(saved(bert, slow, tmp_path / "slow"), device="cpu")
 
 
-def test_a_chat_template_on_a_masked_model_is_not_used_and_that_is_text(
+def test_a_chat_template_on_a_masked_model_is_not_used_and_that_is_stated(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     model, tokenizer = masked_model("bert")

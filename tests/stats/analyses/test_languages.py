@@ -285,7 +285,7 @@ def test_deeper_layers_of_complex_languages_are_tested_over_languages() -> None:
     assert direct["rho"] == pytest.approx(DIRECT_RHO, abs=5e-4)
 
 
-def test_items_that_a_question_cannot_be_put_about_are_counted_and_text() -> None:
+def test_items_that_a_question_cannot_be_put_about_are_counted_and_stated() -> None:
     found = published_section(1)
     unasked = keyed(found.tables["unasked"], "language")
     assert (unasked["zh",]["n_unasked"], unasked["zh",]["n_items"], unasked["de",]["n_unasked"]) == (12, 400, 0)

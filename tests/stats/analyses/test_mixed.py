@@ -43,7 +43,7 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
     said = (
         f"of 1 other methods, {differ} differ from `direct` at 0.05 (Holm). `meta` is furthest from it, by {interval}"
     )
-    assert f"delta of these 2 models: {said}, Holm's p " in found.text
+    assert f"delta of these 2 models: {said} (Holm's p " in found.text
     assert "accuracy by these 2 methods: of 1 other models, " in found.text
 
 

@@ -184,7 +184,7 @@ def test_two_corpora_one_without_ratings_and_the_order_of_rows_change_nothing() 
         pd.testing.assert_frame_equal(table, again.tables[name])
 
 
-def test_a_file_of_ratings_is_given_as_text_and_what_is_wrong_is_text(tmp_path: Path) -> None:
+def test_a_file_of_ratings_is_given_as_text_and_what_is_wrong_is_stated(tmp_path: Path) -> None:
     tables = models()
     path = tmp_path / "ratings.parquet"
     forced(tables[0]).to_parquet(path)

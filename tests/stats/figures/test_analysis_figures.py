@@ -108,7 +108,7 @@ def test_several_models_are_drawn_each(n_models: int) -> None:
     for model, part in table.groupby("model"):
         np.testing.assert_allclose(lines[str(model)], part["value"])
     assert len(drawn.axes[0].collections) == (n_models if n_models <= 4 else 0)  # bands
-    assert f"a line is one of {n_models} models" in figure.caption
+    assert f"A line is one of {n_models} models" in figure.caption
 
 
 def test_the_areas_of_all_models_are_marks_at_their_values() -> None:

@@ -83,7 +83,7 @@ def test_the_section_has_every_group_in_both_definitions() -> None:
     answers = META.reshape(used["meta_logprobs"].to_list())
     pooled = accuracy_pooled(answers, META).value
     assert rows["paradigm", "one", "meta", "accuracy_pooled"]["value"] == pytest.approx(pooled, abs=1e-12)
-    assert "**toy**, `direct`: 2 values of paradigm" in found.text
+    assert "**toy**, `direct`: of 2 values of paradigm" in found.text
 
 
 @pytest.mark.ci

@@ -101,7 +101,7 @@ def test_the_detectable_difference_solves_connors_equation() -> None:
         assert needed == pytest.approx(n, rel=1e-9)
 
 
-def test_the_detectable_difference_is_detected_as_often_as_text() -> None:
+def test_the_detectable_difference_is_detected_as_often_as_stated() -> None:
     n, psi = 400, 0.25
     d = detectable_difference(n, psi)
     rng = np.random.default_rng(1)

@@ -110,7 +110,7 @@ def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -
     assert not any(caution(answering(lean=1, sense=1, seed=seed)) for seed in range(10))
 
 
-def test_a_report_with_further_analyses_has_that_caution_above_its_answer() -> None:
+def test_a_report_with_further_analyses_has_that_caution_below_its_answer() -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
     table = pairbank.score(items, FakeScorer(name="gpt2"), methods=["direct", "meta_question_simple"])
     rows = table.dataset.to_pandas()
@@ -122,7 +122,8 @@ def test_a_report_with_further_analyses_has_that_caution_above_its_answer() -> N
     pages = {name: pairbank.report([by_place], analyses=name) for name in ((), ("agreement_summary",))}
     assert [sum("Position bias" in one for one in made.cautions) for made in pages.values()] == [0, 1]
     page = pages["agreement_summary",].markdown()
-    assert page.index("> **Position bias** in 1 of 1 prompted cases") < page.index("## ")
+    lead = page.index("## ")
+    assert lead < page.index("> **Position bias** in 1 of 1 prompted cases") < page.index("## ", lead + 1)
 
 
 def test_each_number_has_its_own_n_where_they_differ() -> None:

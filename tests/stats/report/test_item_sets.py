@@ -103,7 +103,7 @@ def test_tables_that_number_their_items_differently_are_paired_by_text() -> None
     assert "**Items of starter are paired by their texts**: `same`, `copy`" in found.warnings[0]
 
 
-def test_tables_without_a_common_text_are_refused_and_without_texts_text() -> None:
+def test_tables_without_a_common_text_are_refused_and_without_texts_noted() -> None:
     items = pairbank.load_corpus("starter", limit=4, subset="minimal-pairs")
     scored = pairbank.score(items, FakeScorer(name="a"), methods=["direct"])
     half = len(items) // 2

@@ -299,7 +299,7 @@ def test_the_verdict_quotes_every_coefficient_and_says_where_the_opposite_holds(
     assert "n = 441 pairs of 21 models" in verdict.text
     assert "Tests are two-sided at alpha = 0.05, not corrected" in verdict.text
     assert "The coefficients of base/instruct, other are positive" in verdict.text
-    assert "No two of the models are declared" not in verdict.text
+    assert "No two of the models are declared as relatives" not in verdict.text
 
 
 def test_the_verdict_says_so_where_no_model_has_a_relative() -> None:
