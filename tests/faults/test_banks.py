@@ -172,7 +172,10 @@ EDITS: dict[str, tuple[Edit, str]] = {
         of_table(SCORES, cells("direct_delta", lambda d: [str(x) for x in d], pa.string())),
         "Features do not read back|is no number|differ",
     ),
-    "infinite deltas": (of_table(SCORES, cells("direct_delta", lambda d: [np.inf, *d[1:]])), "direct_delta is infinite in 1"),
+    "infinite deltas": (
+        of_table(SCORES, cells("direct_delta", lambda d: [np.inf, *d[1:]])),
+        "direct_delta is infinite in 1",
+    ),
     "a score column is gone": (of_table(SCORES, without_both("direct_delta")), "direct_delta|Features"),
     "all columns but the ids are gone": (of_table(SCORES, lambda t: t.select(["item_id"])), "lacks|Features|differ"),
     "no item_id": (of_table(SCORES, without_both("item_id")), "item_id|Features"),

@@ -304,7 +304,8 @@ def test_the_li_part_of_blimp_li_is_derived_from_li_exactly(shared: Path) -> Non
 def test_untrimmed_sentences_of_blimp_li_are_mended(shared: Path) -> None:
     manifest = manifest_of(pairbank.load_corpus("blimp-li", data_dir=shared / "corpora"))
     assert manifest is not None
-    # pandas: 4 better and 3 worse sentences differ from their str.strip(); 2 and 4 then end without . ? !; the errata name one item
+    # pandas: 4 better and 3 worse sentences differ from their str.strip(); 2 and 4 then end without . ? !
+    # builders/data/errata.toml names one of its items
     assert manifest["n_by_flag"] == {
         "known_error": 1,
         "repaired:untrimmed_good": 4,
