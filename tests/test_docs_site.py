@@ -107,6 +107,10 @@ def test_pages_fit_the_window_and_ask_no_other_host(
 def test_the_site_of_published_results_is_small_and_holds_texts_that_may_be_redistributed_alone() -> None:
     site = ROOT / "docs" / "published"
     assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 5_000_000
+    app = ROOT / "cards" / "site" / "app"
+    assert {path.name: path.resolve() for path in site.iterdir() if path.is_file()} == {
+        path.name: path for path in app.iterdir()
+    }
     facts = json.loads(gzip.decompress((site / "data" / "site.json.gz").read_bytes()))
     with_texts = {one["name"]: one["licence"] for one in facts["corpora"] if not one["texts_left_out"]}
     assert with_texts == {"multiblimp": "cc-by-4.0"}

@@ -11,6 +11,7 @@ the PNG figures that they show are copied beside docs/reports/README.md.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -51,6 +52,7 @@ TITLES = {
 }
 SITE, LEFT_OUT = REPORTS.parent / "published", ("hu-frank-2024-lambada",)
 """The static site of the published results; corpora that it leaves out for their size."""
+APP = REPORTS.parents[1] / "cards" / "site" / "app"
 MOST_BYTES_OF_A_PAGE = 100_000
 WIDTH, COLOURS = 1100, 256
 """Of the copied figures, in pixels: reports have them at 300 dpi. With fewer colours, colour bars lose their ends."""
@@ -99,6 +101,9 @@ def publish(bank: Path) -> None:
         )
         shutil.rmtree(SITE, ignore_errors=True)
         pairbank.write_site(small, SITE, name="published")
+    for file in APP.iterdir():  # the site's code stands once in the repository
+        (SITE / file.name).unlink()
+        (SITE / file.name).symlink_to(os.path.relpath(file, SITE))
 
 
 def _leave_out_long_pages(report: Path) -> None:
