@@ -93,7 +93,7 @@ def load_corpus(
             raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, limit and sample apply")
         dataset = _of_bank(Path(name), data_dir, progress)
     elif is_own(str(name)):
-        own_values = TabularOptions(
+        how = TabularOptions(
             columns=columns or {},
             language=language,
             task=task,
@@ -102,7 +102,7 @@ def load_corpus(
             header=tuple(header),
             fixed=fixed or {},
         )
-        dataset = _own_items(*own_corpus(Path(name), own_values, map_file), options)
+        dataset = _own_items(*own_corpus(Path(name), how, map_file), options)
     else:
         if columns or task or encoding or marks != "refuse" or map_file or header or fixed:
             raise CorpusError(

@@ -38,7 +38,7 @@ from pairbank.cards.check import check_locked
 from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
-from pairbank.files import ROWS_A_GROUP, cache_dir, read_json, real_path, sha256_of_file, write_json
+from pairbank.files import ROWS_A_GROUP, cache_dir, read_json, real_path, write_json
 from pairbank.scoring.scored import open_scored, read_scored
 from pairbank.scoring.signature import method_hashes
 
@@ -150,8 +150,8 @@ def _place(place: str | Path) -> _Place:
 
 def _side(place: _Place) -> _Side:
     manifest = check_locked(place.root)
-    own_values = place.root / RECORD
-    record = read_json(own_values) if own_values.is_file() and not place.record else place.record
+    record_file = place.root / RECORD
+    record = read_json(record_file) if record_file.is_file() and not place.record else place.record
     return _Side(name=place.name, root=place.root, manifest=manifest, record=record)
 
 
@@ -223,10 +223,9 @@ def _scored_rows(path: Path) -> datasets.Dataset:
 
 def _file_difference(path: str, a: _Side, b: _Side, read: Callable[[Path], datasets.Dataset]) -> str:
     """Return what `table_difference` says of two banks' files; files of the same bytes are not read into memory."""
-    files = [side.root / path for side in (a, b)]
-    if sha256_of_file(files[0]) == sha256_of_file(files[1]):
+    if a.manifest["files"][path] == b.manifest["files"][path]:  # `check` has compared them with the files
         return ""
-    return table_difference(read(files[0]), read(files[1]), a.name, b.name)
+    return table_difference(read(a.root / path), read(b.root / path), a.name, b.name)
 
 
 def _probe_conflicts(a: _Side, b: _Side) -> Iterator[str]:
@@ -251,11 +250,11 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
     slugs = [min(side.manifest["scores"][name], default="") for side in (a, b)]
     if "" in slugs or slugs[0] == slugs[1]:
         return
-    entry, two = a.manifest["scores"][name][slugs[0]], b.manifest["scores"][name][slugs[1]]
+    ours, theirs = a.manifest["scores"][name][slugs[0]], b.manifest["scores"][name][slugs[1]]
     where = f"corpus {name!r}, models {slugs[0]} ({a.name}) and {slugs[1]} ({b.name})"
-    if entry["corpus"]["items_sha256"] != two["corpus"]["items_sha256"]:
-        yield f"{where}: scored on different items ({entry['corpus']['n_items']} and {two['corpus']['n_items']})"
-    hashes = [method_hashes(signature) for signature in (entry, two)]
+    if ours["corpus"]["items_sha256"] != theirs["corpus"]["items_sha256"]:
+        yield f"{where}: scored on different items ({ours['corpus']['n_items']} and {theirs['corpus']['n_items']})"
+    hashes = [method_hashes(signature) for signature in (ours, theirs)]
     if hashes[0] != hashes[1]:
         differ = sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m))
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"

@@ -112,7 +112,7 @@ def publish(
         dry_run: only work out what would change; nothing is created, uploaded or written. Where the Hub cannot be asked
             what is there, all that the bank would write is shown, and that is said.
         space: publish the bank's site too, as the static Space of the same name; it shows the bank as of this commit.
-        benchmark: publish `eval.yaml` too. The Hub refuses frameworks that it does not know; that would be all.
+        benchmark: publish `eval.yaml` too: a forced choice per corpus, for Inspect.
         eval_results_pr: propose each model's results to its own repository, as a pull request; needs `benchmark`.
         replace: paths on the Hub that may be replaced or removed although somebody else changed them.
         tag: name of this version ("v1"), under which it can be cited and loaded: a tag on its commit.
@@ -137,17 +137,17 @@ def publish(
             root=root, api=HfApi(), dry_run=dry_run, replace=tuple(replace), private=private, tell=tell or _silent
         )
         files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
-        created = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
+        published = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
         if tag and not dry_run:
-            _tag(work.api, repo_id, tag, created.revision)
-            created = replaced(created, tag=tag)
+            _tag(work.api, repo_id, tag, published.revision)
+            published = replaced(published, tag=tag)
         if space:
-            created = _with_space(work, repo_id, created)
+            published = _with_space(work, repo_id, published)
         results = eval_results(
-            manifest, read_summary(root), repo_id=repo_id, revision=created.revision, url=created.url
+            manifest, read_summary(root), repo_id=repo_id, revision=published.revision, url=published.url
         )
         proposed = _propose(work, repo_id, results) if eval_results_pr and not dry_run else {}
-        return replaced(created, eval_results=results, pull_requests=proposed)
+        return replaced(published, eval_results=results, pull_requests=proposed)
 
 
 def _tag(api: HfApi, repo_id: str, tag: str, revision: str) -> None:
@@ -192,8 +192,8 @@ def _title(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def _counted(n: int, entry: str, many: str) -> str:
-    return f"{n} {entry if n == 1 else many}"
+def _counted(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
 
 
 def _silent(_text: str) -> None:
@@ -206,18 +206,18 @@ def bank_as_published(
     """Return the files of a bank by path, its card with the name that it has on the Hub."""
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
     bank = bank_in(root, manifest, read_summary(root))
-    created = {
+    facts = {
         CARD: card_text(bank, hashes, name=repo_id).encode(),
         CROISSANT: croissant_of(bank, hashes, name=repo_id).encode(),
     }
     if benchmark and (tasks := eval_yaml(manifest)):
-        created[EVAL] = tasks.encode()
-    digests = manifest["files"] | {path: hashlib.sha256(created[path]).hexdigest() for path in (CARD, CROISSANT)}
+        facts[EVAL] = tasks.encode()
+    digests = manifest["files"] | {path: hashlib.sha256(facts[path]).hexdigest() for path in (CARD, CROISSANT)}
     stated = json.dumps({**manifest, "files": digests}, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-    files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in created}
+    files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in facts}
     if (root / INDEX).is_file():
         files[INDEX] = LocalFile(content=root / INDEX)
-    return files | {path: LocalFile(content=data) for path, data in {**created, MANIFEST: stated.encode()}.items()}
+    return files | {path: LocalFile(content=data) for path, data in {**facts, MANIFEST: stated.encode()}.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,11 +253,11 @@ class _Work:
                 revision = repository.commit(files, changes, message=message, parent=revision)
             return Published(url=repository.url, revision=revision, changes=changes, dry_run=self.dry_run)
 
-        created = with_retries(f"publish {repository.repo_id}", once)
+        committed = with_retries(f"publish {repository.repo_id}", once)
         if not self.dry_run:
             known = {path: file.etags for path, file in files.items()}
-            self.remember(repository.url, {"revision": created.revision, "files": known})
-        return created
+            self.remember(repository.url, {"revision": committed.revision, "files": known})
+        return committed
 
     def read(self, repository: Repository) -> Remote:
         """Return a repository as it is now; in a dry run one that cannot be asked is empty, and that is said."""
@@ -330,11 +330,11 @@ def _propose(work: _Work, repo_id: str, results: Mapping[str, str]) -> dict[str,
 def _pull_request(api: HfApi, model_id: str, repo_id: str, text: str) -> str:
     from huggingface_hub import CommitOperationAdd
 
-    created = api.create_commit(
+    commit = api.create_commit(
         model_id,
         [CommitOperationAdd(results_path(repo_id), text.encode())],
         commit_message=f"Add evaluation results of {repo_id}",
         commit_description=f"Scored with pairbank; items and scores: {api.endpoint}/datasets/{repo_id}",
         create_pr=True,
     )
-    return str(created.pr_url)
+    return str(commit.pr_url)

@@ -12,10 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
 from pairbank.cards.bank.layout import INDEX, SUBMISSIONS, read_manifest, scores_path
+from pairbank.cards.bank.tables import same_cells
 from pairbank.cards.hub.repository import with_retries
 from pairbank.cards.submission_check import (
     Verdict,
@@ -145,21 +143,9 @@ def _state_of(path: str, submitter: str, table: Scored, shown: Scored) -> State:
 
 def _same(a: Scored, b: Scored) -> bool:
     """Return whether two tables hold the same cells; one column of each is read at a time, and NaN equals NaN."""
-    return a.column_names == b.column_names and all(_equal(a, b, name) for name in a.column_names)
-
-
-def _equal(a: Scored, b: Scored, name: str) -> bool:
-    x, y = (table.arrow([name])[name].combine_chunks() for table in (a, b))
-    if x.type != y.type or len(x) != len(y) or not x.is_null().equals(y.is_null()):
-        return False
-    if pa.types.is_list(x.type):
-        if not x.value_lengths().equals(y.value_lengths()):
-            return False
-        x, y = x.flatten(), y.flatten()
-    if not pa.types.is_floating(x.type):
-        return bool(x.equals(y))
-    ours, theirs = (entry.to_numpy(zero_copy_only=False) for entry in (x, y))
-    return bool(np.array_equal(ours, theirs, equal_nan=True))
+    return a.column_names == b.column_names and all(
+        same_cells(a.arrow([name])[name], b.arrow([name])[name]) for name in a.column_names
+    )
 
 
 def _largest_differences(a: Scored, b: Scored) -> dict[str, float]:
@@ -219,25 +205,27 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
     ]
 
 
-def _reviewed(api: HfApi, repo_id: str, asked: Any, *, rescore: int, comment: bool, merge: bool) -> Reviewed:  # noqa: ANN401 - the client's Discussion
-    reference = f"refs/pr/{asked.num}"
+def _reviewed(api: HfApi, repo_id: str, pull_request: Any, *, rescore: int, comment: bool, merge: bool) -> Reviewed:  # noqa: ANN401 - the client's Discussion
+    reference = f"refs/pr/{pull_request.num}"
     head, changes = with_retries(f"read {reference} of {repo_id}", lambda: _changes(api, repo_id, reference))
     verdict, is_withdrawal = _verdict(repo_id, head, changes, rescore=rescore)
     if comment:
-        with_retries(f"comment on {reference} of {repo_id}", lambda: _say(api, repo_id, asked.num, head, verdict))
+        with_retries(
+            f"comment on {reference} of {repo_id}", lambda: _say(api, repo_id, pull_request.num, head, verdict)
+        )
     is_merged = merge and verdict.accepted and not is_withdrawal
     if is_merged:
         if with_retries(f"read {reference}", lambda: _commits(api, repo_id, reference))[0] != head:
             raise BankError(f"{reference} of {repo_id} was changed while it was checked; run the command again")
         with_retries(
             f"merge {reference} of {repo_id}",
-            lambda: api.merge_pull_request(repo_id, asked.num, repo_type="dataset", comment=None),
+            lambda: api.merge_pull_request(repo_id, pull_request.num, repo_type="dataset", comment=None),
         )
     return Reviewed(
-        number=asked.num,
-        title=asked.title,
-        author=asked.author,
-        url=asked.url,
+        number=pull_request.num,
+        title=pull_request.title,
+        author=pull_request.author,
+        url=pull_request.url,
         verdict=verdict,
         is_withdrawal=is_withdrawal,
         merged=is_merged,
@@ -286,10 +274,7 @@ def _changes(api: HfApi, repo_id: str, reference: str) -> tuple[str, dict[str, s
 
 
 def _commits(api: HfApi, repo_id: str, reference: str) -> list[str]:
-    return [
-        list_repo_commit.commit_id
-        for list_repo_commit in api.list_repo_commits(repo_id, repo_type="dataset", revision=reference)
-    ]
+    return [commit.commit_id for commit in api.list_repo_commits(repo_id, repo_type="dataset", revision=reference)]
 
 
 def _differences(api: HfApi, repo_id: str, base: str, head: str, folder: str) -> Iterator[tuple[str, str]]:

@@ -214,13 +214,13 @@ def _moved(method: str, table: Scored, again: Scored, rows: list[int], dtype: st
     ids = again.arrow(["item_id"])["item_id"].to_pylist()
     for name in names:
         stated = table.arrow([name])[name].take(rows).to_pandas().to_numpy(float)
-        created = again.arrow([name])[name].to_pandas().to_numpy(float)
-        far = ~np.isclose(stated, created, rtol=0, atol=allowed, equal_nan=True)
+        computed = again.arrow([name])[name].to_pandas().to_numpy(float)
+        far = ~np.isclose(stated, computed, rtol=0, atol=allowed, equal_nan=True)
         if n := int(far.sum()):
             first = int(np.flatnonzero(far)[0])
             yield (
                 f"column {name} is not what the model gives in {n} of {len(rows)} re-scored item(s): of "
-                f"{ids[first]} the table says {magnitude(stated[first])}, the model gives {magnitude(created[first])}"
+                f"{ids[first]} the table says {magnitude(stated[first])}, the model gives {magnitude(computed[first])}"
             )
             return
 

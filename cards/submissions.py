@@ -16,12 +16,14 @@ from pairbank.cards.bank.layout import SUBMISSIONS, read_manifest, scores_path
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, may_publish
 from pairbank.cards.hub.repository import Repository, with_retries
 from pairbank.cards.submission_check import (
-    check_submission,
+    Verdict,
     download,
     hub_store,
     record_path,
+    record_problems,
     refuse,
     submission_path,
+    table_problems,
     tombstone,
 )
 from pairbank.cards.write import package_versions, split_of
@@ -65,23 +67,25 @@ def submit(
     from huggingface_hub import CommitOperationAdd, HfApi
 
     table = read_scored(scored)
-    refuse(scored, check_submission(scored, repo_id))
+    root, manifest = hub_store(repo_id, table.corpus)
+    problems = (*table_problems(table, root, manifest), *record_problems(Path(scored), table))
+    refuse(scored, Verdict(problems=problems))
     repository = Repository(api=HfApi(), repo_id=repo_id)
     who = submitter or with_retries("ask who you are", lambda: str(repository.api.whoami()["name"]))
-    _, manifest = hub_store(repo_id, table.corpus)
     facts = manifest["corpora"][table.corpus]
     if is_left_out(facts) or not may_publish(table.corpus, facts):
         kept = ids_and_scores(table.dataset, table.signature["methods"])
         table = Scored(dataset=kept, signature=table.signature)
     with tempfile.TemporaryDirectory() as folder:
         file = table.save(Path(folder) / "table.parquet")
-        path = submission_path(table.signature, who, sha256_of_file(file))
+        digest = sha256_of_file(file)
+        path = submission_path(table.signature, who, digest)
         record = {
             "submitter": who,
             "date": date,
             "command": command,
             "environment": package_versions(),
-            "sha256": sha256_of_file(file),
+            "sha256": digest,
             "signature": table.signature,
         }
         if dry_run:
@@ -89,14 +93,14 @@ def submit(
         content = {path: file.read_bytes(), record_path(path): _json(record)}
 
     def propose() -> str:
-        created = repository.api.create_commit(
+        commit = repository.api.create_commit(
             repo_id,
             [CommitOperationAdd(name, data) for name, data in content.items()],
             commit_message=f"Add {table.model} on {table.corpus}"[:200],
             repo_type="dataset",
             create_pr=True,
         )
-        return str(created.pr_url)
+        return str(commit.pr_url)
 
     return Submitted(path=path, url=with_retries(f"submit to {repo_id}", propose))
 
@@ -132,14 +136,14 @@ def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: b
         return ""
 
     def propose() -> str:
-        created = repository.api.create_commit(
+        commit = repository.api.create_commit(
             repo_id,
             [CommitOperationAdd(beside, _json({"reason": reason.strip(), "date": date}))],
             commit_message=f"Withdraw {path.rpartition('/')[2]}",
             repo_type="dataset",
             create_pr=True,
         )
-        return str(created.pr_url)
+        return str(commit.pr_url)
 
     return with_retries(f"withdraw from {repo_id}", propose)
 

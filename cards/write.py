@@ -159,15 +159,15 @@ def _write(draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command
     _refuse_other_results(draft, summary)
     # beside the new state: what a killed writer leaves is removed with it
     with tempfile.TemporaryDirectory(dir=draft.root.parent) as folder_of_reports:
-        created = Path(folder_of_reports)
+        source = Path(folder_of_reports)
         for name, part in reports.items():
-            part.save(created / REPORTS / name)
-        _leave_out_texts(draft, texts, created)
+            part.save(source / REPORTS / name)
+        _leave_out_texts(draft, texts, source)
         _write_tables(draft, summary)
         for name in reports:
             shutil.rmtree(draft.root / REPORTS / name, ignore_errors=True)
             (draft.root / REPORTS).mkdir(exist_ok=True)
-            shutil.move(created / REPORTS / name, draft.root / REPORTS / name)
+            shutil.move(source / REPORTS / name, draft.root / REPORTS / name)
     finish(draft.root, draft.manifest, summary, command=command)
 
 
@@ -248,7 +248,8 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     bank = bank_in(root, manifest, summary)
     write_text(root / CARD, card_text(bank, hashes))
     write_text(root / CROISSANT, croissant_of(bank, hashes))
-    manifest["files"] = {path: sha256_of_file(root / path) for path in bank_files(root)}
+    known = hashes | probes
+    manifest["files"] = {path: known.get(path) or sha256_of_file(root / path) for path in bank_files(root)}
     write_json(root / MANIFEST, manifest)
     return root
 

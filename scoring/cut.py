@@ -75,8 +75,8 @@ class _Whole:
                 features = table.dataset.features
                 for column in _restricted(table, name):
                     self._types.setdefault(column, (features.arrow_schema.field(column).type, features[column]))
-        created = {MODEL, *self._types}
-        self._items = self._longest.dataset.remove_columns([n for n in self._longest.column_names if n in created])
+        columns = {MODEL, *self._types}
+        self._items = self._longest.dataset.remove_columns([n for n in self._longest.column_names if n in columns])
         self._ids = self._items["item_id"][:]
         texts = zip(*(self._items[name][:] for name in TEXTS), strict=True)
         self._texts = dict(zip(self._ids, texts, strict=True))
@@ -87,9 +87,9 @@ class _Whole:
 
         if list(self.methods) == list(table.methods) and table.dataset["item_id"][:] == self._ids:
             return table
-        own_values = table.dataset.with_format("arrow")[:]
-        ids = own_values["item_id"].to_pylist()
-        for item_id, *texts in zip(ids, *(own_values[name].to_pylist() for name in TEXTS), strict=True):
+        cells = table.dataset.with_format("arrow")[:]
+        ids = cells["item_id"].to_pylist()
+        for item_id, *texts in zip(ids, *(cells[name].to_pylist() for name in TEXTS), strict=True):
             if self._texts.get(item_id) != tuple(texts):
                 raise BankError(
                     f"{self._where}: item {item_id} of {table.model} is not in the table of {self._longest.model}, or "
@@ -101,9 +101,7 @@ class _Whole:
         result = result.append_column(MODEL, pa.array([table.model] * len(result), pa.string()))
         for name, (kind, _) in self._types.items():
             column = (
-                own_values[name].combine_chunks().take(order)
-                if name in own_values.column_names
-                else pa.nulls(len(result), kind)
+                cells[name].combine_chunks().take(order) if name in cells.column_names else pa.nulls(len(result), kind)
             )
             result = result.append_column(name, column)
         kinds = {name: feature for name, (_, feature) in self._types.items()}
@@ -141,14 +139,14 @@ class _Shared:
         if not self.methods:
             names = "; ".join(f"{table.model}: {', '.join(table.methods)}" for table in tables)
             raise BankError(f"{self._where} share no method in the same wording ({names})")
-        created = {
+        frame = {
             column
             for table in tables
             for name in table.methods
             if name not in self.methods
             for column in _restricted(table, name)
         }
-        columns = set.intersection(*(set(table.dataset.column_names) for table in tables)) - created
+        columns = set.intersection(*(set(table.dataset.column_names) for table in tables)) - frame
         self.columns = [name for name in first.dataset.column_names if name in columns]
         self._texts = corpus_signature(self._items(first), {})["items_sha256"]
 

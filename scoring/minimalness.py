@@ -156,8 +156,8 @@ class SentenceTransformerEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector a text, shape (texts, dimensions)."""
-        created = self.model.encode(list(texts), batch_size=64, show_progress_bar=False, convert_to_numpy=True)
-        return np.asarray(created, dtype=np.float32)
+        embeddings = self.model.encode(list(texts), batch_size=64, show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(embeddings, dtype=np.float32)
 
 
 def load_embedder(
@@ -321,8 +321,8 @@ def _kept_or_made(path: Path, texts: Sequence[str], embedder: Embedder) -> Embed
             kept: Embeddings = np.load(path)
             return kept
         logger.warning("%s is damaged; its texts are embedded anew", path)
-    created = embedder.embed(texts)
+    embeddings = embedder.embed(texts)
     with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
-        np.save(handle, created)
+        np.save(handle, embeddings)
     write_text(seal, sha256_of_file(path))
-    return created
+    return embeddings

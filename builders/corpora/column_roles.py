@@ -102,11 +102,11 @@ def roles_of(
     ):
         raise CorpusError(f"{path}: {doubt}")
     how = "by its place" if by_place else "by its name"
-    text = (
+    parts = (
         f"{side} = column {mapping[name]!r} ({'as you say' if name in stated else how})"
         for name, side in zip(SIDES, ("better", "worse"), strict=True)
     )
-    return Roles(columns=mapping, said=", ".join(text))
+    return Roles(columns=mapping, said=", ".join(parts))
 
 
 def _named(path: Path, header: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
@@ -119,14 +119,14 @@ def _named(path: Path, header: Sequence[str], stated: Mapping[str, str]) -> dict
     mapping: dict[str, str] = {}
     for name in MAPPABLE:
         names = (candidate.casefold() for candidate in (name, *SYNONYMS.get(name, ())))
-        result = next((spelled[candidate] for candidate in names if candidate in spelled), [])
-        if len(result) > 1 and name not in stated:
+        spellings = next((spelled[candidate] for candidate in names if candidate in spelled), [])
+        if len(spellings) > 1 and name not in stated:
             raise CorpusError(
-                f"{path}: {' and '.join(map(repr, result))} may both be {name}; type which: "
-                f"--column {shlex.quote(f'{name}={result[0]}')}"
+                f"{path}: {' and '.join(map(repr, spellings))} may both be {name}; type which: "
+                f"--column {shlex.quote(f'{name}={spellings[0]}')}"
             )
-        if result and name not in stated:
-            mapping[name] = result[0]
+        if spellings and name not in stated:
+            mapping[name] = spellings[0]
     return mapping
 
 
@@ -143,26 +143,26 @@ def _check_stated(path: Path, header: Sequence[str], stated: Mapping[str, str]) 
 def _untold(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str]) -> str:
     """Return why the sides cannot be told, and what to type."""
     missing = " and which is ".join(name for name in SIDES if name not in mapping)
-    result = ", ".join(header)
+    names = ", ".join(header)
     if len(header) == 1:
         return (
-            f"one column, {result!r}; expected two, the better and the worse sentence, parted by a comma, semicolon or "
+            f"one column, {names!r}; expected two, the better and the worse sentence, parted by a comma, semicolon or "
             f"tab, with a header. For one sentence per row, write a map: pairbank new map {path}"
         )
     if any(_reads_like_a_sentence(name) for name in header):
-        return f"cannot tell which column is {missing}; found {result}; {_no_header(header, rows)}"
+        return f"cannot tell which column is {missing}; found {names}; {_no_header(header, rows)}"
     named = {column: name for name, column in mapping.items() if name not in SIDES}
     others = "".join(f"; {column!r} is {name}" for column, name in named.items())
-    provided = next((mapping[name] for name in SIDES if name in mapping), None)
-    sides = likely_sides([name for name in header if name not in named], rows, given=provided)
+    known = next((mapping[name] for name in SIDES if name in mapping), None)
+    sides = likely_sides([name for name in header if name not in named], rows, given=known)
     if sides is None or _is_no_pair(rows, *sides):
         return (
-            f"cannot tell which column is {missing}; found {result}{others}, and no two columns hold texts that may be "
+            f"cannot tell which column is {missing}; found {names}{others}, and no two columns hold texts that may be "
             f"a pair; a table of any other layout is read by a map: type {_new_map(path)}, which writes one to check"
         )
     good, bad = sides[::-1] if "target_bad" in mapping else sides
     return (
-        f"cannot tell which column is {missing}; found {result}{others}; name them 'good' and 'bad', or, if these are "
+        f"cannot tell which column is {missing}; found {names}{others}; name them 'good' and 'bad', or, if these are "
         f"the pair, the better sentence first, type: {line_to_type(good, bad)} "
         f"(columns={{'target_good': {good!r}, 'target_bad': {bad!r}}})"
     )

@@ -188,15 +188,15 @@ class CorpusMap:
 
     def corpus(self, rated: RatedRows | None = None) -> Corpus:
         """Return the corpus; `rated` yields items and ratings that a mapping cannot."""
-        created: RatedRows = rated or self.rated
+        rated_rows: RatedRows = rated or self.rated
 
         def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-            return (result.item for result in created(files, options))
+            return (result.item for result in rated_rows(files, options))
 
         labels = (LABELS,) if any(t.map.layout == "sentences" and t.map.label for t in self.tables) else ()
         return replace(
             self.facts.corpus_of(self.name, rows),
-            rated=created if rated is not None or self.facts.ratings is not None else None,
+            rated=rated_rows if rated is not None or self.facts.ratings is not None else None,
             source=self.source,
             subset_files=self._subset_files(),
             extra_columns=(
@@ -277,17 +277,17 @@ def read_map(path: Path) -> OwnMap:
     mapped = {key: value for key, value in document.items() if key in KEYS}
     if facts.tables and mapped:
         raise CorpusError(f"{where}: {', '.join(mapped)} beside [[tables]]; put them into the tables that they are of")
-    created = OwnMap(
+    own = OwnMap(
         path=path,
         facts=facts,
         whole=None if facts.tables else map_of(mapped, where),
         tables=tuple(_tables(table, where) for table in facts.tables),
         keeps=tuple(_keep(keep, where) for keep in facts.keep) if facts.keep else None,
     )
-    for column_map in (created.whole, *(entry.map for entry in created.tables)):
+    for column_map in (own.whole, *(entry.map for entry in own.tables)):
         if column_map is not None and (facts.ratings is not None or column_map.rater):
             (facts.ratings or RatingRules()).check_whole(column_map, where)
-    return created
+    return own
 
 
 def _tables(table: Mapping[str, Any], where: str) -> Tables:
@@ -305,7 +305,7 @@ def _tables(table: Mapping[str, Any], where: str) -> Tables:
         raise CorpusError(
             f"{where}: {{{twice[0]}}} occurs twice in path {table['path']!r}; give each a name of its own"
         )
-    created = Tables(
+    tables = Tables(
         path=table["path"],
         archive=table.get("archive", ""),
         password=table.get("password", ""),
@@ -313,11 +313,11 @@ def _tables(table: Mapping[str, Any], where: str) -> Tables:
         id=table.get("id", ""),
     )
     known = {*names, *(("tag",) if "language" in names else ())}
-    for text in (*created.map.fixed.values(), created.id):
+    for text in (*tables.map.fixed.values(), tables.id):
         for name in _FIELD.findall(text):
-            if name not in (known if text != created.id else {*known, "n", "pair_id", "contrast"}):
-                raise unknown_name(f"field of path {created.path!r} in {where}", name, known)
-    return created
+            if name not in (known if text != tables.id else {*known, "n", "pair_id", "contrast"}):
+                raise unknown_name(f"field of path {tables.path!r} in {where}", name, known)
+    return tables
 
 
 def _keep(table: Mapping[str, Any], where: str) -> Keep:

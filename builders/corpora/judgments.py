@@ -230,21 +230,23 @@ class Judgments:
     def rows(self, place: int) -> Iterator[tuple[int, Row]]:
         """Yield (row number, row) of each sentence of a table, tables in the order in which they were added."""
         excluded = self._failed() | self._few()
-        for table in self._tables[place]:
-            provided = tuple((who, value) for who, value in table.given.items() if who not in excluded)
-            yield table.number, {**table.row, _GIVEN: provided}
+        for sentence in self._tables[place]:
+            provided = tuple((who, value) for who, value in sentence.given.items() if who not in excluded)
+            yield sentence.number, {**sentence.row, _GIVEN: provided}
 
     def _failed(self) -> set[str]:
         return {who for who, passed in self._checks.items() if passed.count(False) > self.rules.failures}
 
     def _few(self) -> set[str]:
         failed = self._failed()
-        counts = Counter(who for table in self._tables for entry in table for who in entry.given if who not in failed)
+        counts = Counter(
+            who for table in self._tables for sentence in table for who in sentence.given if who not in failed
+        )
         return {who for who, n in counts.items() if n < self.rules.min_per_rater}
 
     def said(self) -> Iterator[str]:
         """Yield what was read and what was left out, a sentence a fact."""
-        counts = Counter(who for table in self._tables for entry in table for who in entry.given)
+        counts = Counter(who for table in self._tables for sentence in table for who in sentence.given)
         failed, few = self._failed(), self._few()
         kept = counts.keys() - failed - few
         yield f"{sum(counts[who] for who in kept):,} ratings by {len(kept):,} raters, scale {self.rules.scale}"

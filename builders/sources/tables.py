@@ -141,13 +141,13 @@ def _delimited_table(table: Table, own: str) -> Table:
     if not first:
         raise CorpusError(f"{table.path}: empty file; expected a header and at least one row")
     if table.format.delimiter:
-        text, delimiter, note = None, own, f"separated by {own!r}, as the map says"
-    elif text := _SEPARATOR_LINE.fullmatch(first):
-        delimiter, note = text[1], f"separated by {text[1]!r}, as its first line says"
+        match, delimiter, note = None, own, f"separated by {own!r}, as the map says"
+    elif match := _SEPARATOR_LINE.fullmatch(first):
+        delimiter, note = match[1], f"separated by {match[1]!r}, as its first line says"
     else:
         delimiter = _delimiter(table, own)
         note = "" if delimiter == own else f"separated by {DELIMITERS[delimiter]}"
-    n_before = 1 if text else 0
+    n_before = 1 if match else 0
     header = list(table.format.header) or next(_records(table, delimiter, n_before), (0, []))[1]
     if not header:
         raise CorpusError(f"{table.path}, row {n_before + 1}: empty; expected a header")

@@ -113,11 +113,11 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     """Return in words what two tables of estimates of the same scores say differently; rows of one alone are named."""
-    known, created = _by_identity(old), _by_identity(new)
-    results = [f"{_where(key)}: not in the results" for key in created.keys() - known.keys()]
-    results += [f"{_where(key)}: the tables give no such number" for key in known.keys() - created.keys()]
+    known, computed = _by_identity(old), _by_identity(new)
+    results = [f"{_where(key)}: not in the results" for key in computed.keys() - known.keys()]
+    results += [f"{_where(key)}: the tables give no such number" for key in known.keys() - computed.keys()]
     return sorted(results) + [
-        text for key, row in created.items() if key in known for text in _unlike(key, known[key], row)
+        text for key, row in computed.items() if key in known for text in _unlike(key, known[key], row)
     ]
 
 
@@ -129,17 +129,17 @@ def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row]) -> Iterator
     lost = "human_good" not in table.column_names
     table = without_people(table) if lost else table
     try:
-        created = table_summary(table)
+        computed = table_summary(table)
     except BankError as error:
         yield f"scores of {table.model} on {table.corpus!r}: {error}"
         return
-    if not ours and len(created):  # sentences by region alone are no choice, and have none
+    if not ours and len(computed):  # sentences by region alone are no choice, and have none
         yield f"{SUMMARY}: no results of {table.model} on {table.corpus!r}"
         return
-    problems = differing(pd.DataFrame(list(ours.values())), created)
-    if lost:
-        problems = [entry for entry in problems if not entry.endswith("no such number")]
-    yield from (f"{SUMMARY}: {problem}" for problem in problems)
+    if lost:  # numbers on people were computed from judgments that the table no longer has
+        again = _by_identity(computed)
+        ours = {key: row for key, row in ours.items() if key in again}
+    yield from (f"{SUMMARY}: {problem}" for problem in differing(pd.DataFrame(list(ours.values())), computed))
 
 
 def _by_identity(frame: pd.DataFrame) -> dict[tuple[str, ...], Row]:
@@ -177,42 +177,19 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         if problems := list(_item_problems(corpus, facts, items)):
             yield from problems
             continue
-        form: list[_First] = []
+        first: _First | None = None
         for slug, signature in sorted(manifest["scores"].get(corpus, {}).items()):
             path = scores_path(corpus, slug)
-            yield from _problems_of_file(path, signature, items, root=root, facts=facts, form=form)
-
-
-def _problems_of_file(
-    path: str,
-    signature: Mapping[str, Any],
-    items: datasets.Dataset,
-    *,
-    root: Path,
-    facts: Mapping[str, Any],
-    form: list[_First],
-) -> Iterator[str]:
-    """Yield what is wrong with one file; its table is let go of before the next one is read.
-
-    Args:
-        path: of the file in the bank.
-        signature: the manifest's.
-        items: of the corpus.
-        root: the bank.
-        facts: of the corpus.
-        form: the first whole table of the corpus, once there is one.
-    """
-    try:
-        scored = open_scored(root / path)
-    except BankError as error:
-        yield str(error)
-        return
-    if scored.signature != signature:
-        yield f"{path}: its signature is not the manifest's"
-        return
-    if not form:
-        form.append(_First(path=path, features=scored.features))
-    yield from (f"{path}: {problem}" for problem in _scored_problems(scored, items, facts, form[0]))
+            try:
+                scored = open_scored(root / path)
+            except BankError as error:
+                yield str(error)
+                continue
+            if scored.signature != signature:
+                yield f"{path}: its signature is not the manifest's"
+                continue
+            first = first or _First(path=path, features=scored.features)
+            yield from (f"{path}: {problem}" for problem in _scored_problems(scored, items, facts, first))
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:

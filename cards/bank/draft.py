@@ -87,8 +87,8 @@ def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[st
     from pairbank.builders.dataset import manifest_of
 
     name = items.corpus if isinstance(items, Scored) else str(items["corpus"][0])
-    text = items.signature["corpus"].get("manifest") if isinstance(items, Scored) else manifest_of(items)
-    facts = facts or text or {"corpus": name}
+    stated = items.signature["corpus"].get("manifest") if isinstance(items, Scored) else manifest_of(items)
+    facts = facts or stated or {"corpus": name}
     before = draft.manifest["corpora"].get(name, {})
     kept = {key: before[key] for key in ("texts",) if key in before}
     if name not in CORPORA and may_publish(name, before):

@@ -77,7 +77,7 @@ def locked(root: Path) -> Iterator[Lock]:
     Raises:
         BankError: another process has held it for too long, or the folder cannot be written to.
     """
-    created = [folder for folder in (root, *root.parents) if not folder.exists()]
+    missing = [folder for folder in (root, *root.parents) if not folder.exists()]
     path, token, stop = root / LOCK, secrets.token_hex(8), threading.Event()
 
     def give_back() -> None:
@@ -86,7 +86,7 @@ def locked(root: Path) -> Iterator[Lock]:
             if (holder := _holder(path)) is not None and holder.token == token:
                 path.unlink(missing_ok=True)
             path.with_name(f"{LOCK}.{token}").unlink(missing_ok=True)
-            for folder in created:
+            for folder in missing:
                 folder.rmdir()
 
     with cleaned_up(give_back):
@@ -102,19 +102,19 @@ def locked_where_writable(root: Path) -> contextlib.AbstractContextManager[objec
 
 def _acquired(path: Path, token: str) -> Holder:
     root = path.parent
-    start = text = time.monotonic()
+    start = last_message = time.monotonic()
     while True:
         root.mkdir(parents=True, exist_ok=True)
-        if (selected := _created(path, token)) is not None:
-            return selected
+        if (holder := _created(path, token)) is not None:
+            return holder
         if (other := _abandoned(path)) is not None:
             _take_over(path, other)
             continue
         now = time.monotonic()
         if now - start > PATIENCE_SECONDS:
             raise BankError(f"{root}: {_holder(path)} has been writing to this bank for too long; try again later")
-        if now - text > SAY_SECONDS:
-            text = now
+        if now - last_message > SAY_SECONDS:
+            last_message = now
             _LOG.warning("%s: waiting for %s to finish writing (%.0f s)", root, _holder(path), now - start)
         time.sleep(0.02 + 0.08 * secrets.randbelow(100) / 100)
 
@@ -133,11 +133,11 @@ def _created(path: Path, token: str) -> Holder | None:
     since = datetime.now(UTC).isoformat(timespec="seconds")
     holder = Holder(host=host(), pid=os.getpid(), since=since, token=token)
     # written whole under another name first: a lock is never seen half-written, and a link is made by one process only
-    selected = path.with_name(f"{LOCK}.{token}")
+    draft = path.with_name(f"{LOCK}.{token}")
     try:
-        selected.write_text(json.dumps(asdict(holder)), encoding="utf-8")
+        draft.write_text(json.dumps(asdict(holder)), encoding="utf-8")
         try:
-            os.link(selected, path)
+            os.link(draft, path)
         except FileExistsError:
             return None
         except OSError:
@@ -146,7 +146,7 @@ def _created(path: Path, token: str) -> Holder | None:
     except FileNotFoundError:
         return None
     finally:
-        selected.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def _created_exclusively(path: Path, holder: Holder) -> bool:

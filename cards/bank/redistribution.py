@@ -81,8 +81,8 @@ def score_columns(methods: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
     >>> sorted(score_columns({"direct": {"columns": ["direct_good", "direct_bad"]}}))
     ['direct_bad', 'direct_good']
     """
-    created = (definition.get("columns", ScoreColumns(name).all) for name, definition in methods.items())
-    return frozenset(column for columns in created for column in columns)
+    written = (definition.get("columns", ScoreColumns(name).all) for name, definition in methods.items())
+    return frozenset(column for columns in written for column in columns)
 
 
 def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str, Any]]) -> list[str]:

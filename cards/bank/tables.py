@@ -73,8 +73,8 @@ def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
     schema = pa.schema([(name, text if at < 3 else number) for at, name in enumerate(LONG_COLUMNS)])
     parts = []
     for method in sorted(signature["methods"]):
-        own_values = ScoreColumns(method)
-        names = [own_values.good, own_values.bad, own_values.delta]
+        columns_of_method = ScoreColumns(method)
+        names = [columns_of_method.good, columns_of_method.bad, columns_of_method.delta]
         held = [name for name in (MODEL, *names) if name in present]
         table = read_parquet(path, ["item_id", *held])
         model = table.column(MODEL) if MODEL in present else pa.repeat(signature["model"]["name"], len(table))
@@ -99,8 +99,8 @@ def write_long(root: Path, manifest: dict[str, Any]) -> None:
         source = root / scores_path(corpus, slug)
         digest = sha256_of_file(source).encode()
         if not path.is_file() or (pq.read_schema(path).metadata or {}).get(_MADE_FROM) != digest:
-            created = long_table(source, manifest["scores"][corpus][slug])
-            write_parquet(path, created.replace_schema_metadata({_MADE_FROM: digest}))
+            long = long_table(source, manifest["scores"][corpus][slug])
+            write_parquet(path, long.replace_schema_metadata({_MADE_FROM: digest}))
     manifest.pop(LONG, None)
     if wanted:
         manifest[LONG] = True
@@ -109,19 +109,30 @@ def write_long(root: Path, manifest: dict[str, Any]) -> None:
 def long_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield every long view that does not hold what its scored table does."""
     for corpus, slug in tables(manifest) if manifest.get(LONG) else ():
-        created = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug])
+        long = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug])
         held = read_parquet(root / long_path(corpus, slug))
-        if held.schema.names != created.schema.names or not _same(held.cast(created.schema), created):
+        if held.schema.names != long.schema.names or not _same(held.cast(long.schema), long):
             yield f"{long_path(corpus, slug)}: not what {scores_path(corpus, slug)} holds"
 
 
 def _same(entry: pa.Table, other: pa.Table) -> bool:
-    """Return whether two long views hold the same; NaN is NaN."""
-    pairs = [(entry.column(name), other.column(name)) for name in entry.schema.names]
-    return len(entry) == len(other) and all(
-        np.array_equal(a.to_numpy(), b.to_numpy(), equal_nan=True) if pa.types.is_floating(a.type) else a.equals(b)
-        for a, b in pairs
-    )
+    """Return whether two long views hold the same."""
+    return all(same_cells(entry[name], other[name]) for name in entry.schema.names)
+
+
+def same_cells(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
+    """Return whether two columns hold the same cells, lists among them; NaN equals NaN, and null does not."""
+    x, y = a.combine_chunks(), b.combine_chunks()
+    if x.type != y.type or len(x) != len(y) or not x.is_null().equals(y.is_null()):
+        return False
+    if pa.types.is_list(x.type):
+        if not x.value_lengths().equals(y.value_lengths()):
+            return False
+        x, y = x.flatten(), y.flatten()
+    if not pa.types.is_floating(x.type):
+        return bool(x.equals(y))
+    ours, theirs = (column.to_numpy(zero_copy_only=False) for column in (x, y))
+    return bool(np.array_equal(ours, theirs, equal_nan=True))
 
 
 def write_summary(path: Path, summary: pd.DataFrame) -> None:
@@ -135,6 +146,13 @@ def write_summary(path: Path, summary: pd.DataFrame) -> None:
     write_parquet(path, table)
 
 
+def with_paradigms(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary with its columns of intervals over paradigms, which banks of before lack."""
+    if {*PARADIGM_DTYPES} & {*summary.columns}:
+        return summary
+    return summary.assign(low_paradigms=np.nan, high_paradigms=np.nan, n_paradigms=0)
+
+
 def read_summary(root: Path) -> pd.DataFrame | None:
     """Return a bank's table of all estimates; None where it has no scores.
 
@@ -146,9 +164,7 @@ def read_summary(root: Path) -> pd.DataFrame | None:
         return None
     from pandas.api import types as pd_types
 
-    frame: pd.DataFrame = read_parquet(path).to_pandas()
-    if not {*PARADIGM_DTYPES} & {*frame.columns}:  # a bank of before there were intervals over paradigms
-        frame = frame.assign(low_paradigms=np.nan, high_paradigms=np.nan, n_paradigms=0)
+    frame = with_paradigms(read_parquet(path).to_pandas())
     kinds = {name: "number" if kind.endswith("64") else "text" for name, kind in DTYPES.items()}
     wrong = [
         name

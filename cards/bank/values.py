@@ -1,6 +1,6 @@
 """The numbers of a scored table against what its signature says of them: in, a table; out, what scoring cannot give.
 
-`pairbank bank` and `check` refuse the same things, because both ask here.
+Numbers are refused by `pairbank bank` and `check`; definitions of methods by `bank` and `check --submission`.
 """
 
 from __future__ import annotations

@@ -126,17 +126,17 @@ def _columns(name: str, definition: Mapping[str, Any]) -> list[str]:
 
 def _declared(name: str, definition: Mapping[str, Any]) -> str:
     """Return what `--score` says of a method that was imported."""
-    text = definition.get("imported", {})
-    kind = str(text.get("kind", "score"))
+    imported = definition.get("imported", {})
+    kind = str(imported.get("kind", "score"))
     parts = [f"{name}={kind}"]
     if kind in ("score", "rating"):
-        parts.append(f"direction={text.get('direction') or 'higher'}")
-    if text.get("unit"):
-        parts.append(f"unit={text['unit']}")
-    if text.get("scale"):
-        parts.append("scale=" + "-".join(f"{end:g}" for end in text["scale"]))
-    parts += [f"{meaning}={'|'.join(cells)}" for meaning, cells in sorted((text.get("answers") or {}).items())]
-    parts += [f"label={text['label']}"] if text.get("label") else []
+        parts.append(f"direction={imported.get('direction') or 'higher'}")
+    if imported.get("unit"):
+        parts.append(f"unit={imported['unit']}")
+    if imported.get("scale"):
+        parts.append("scale=" + "-".join(f"{end:g}" for end in imported["scale"]))
+    parts += [f"{meaning}={'|'.join(cells)}" for meaning, cells in sorted((imported.get("answers") or {}).items())]
+    parts += [f"label={imported['label']}"] if imported.get("label") else []
     return ",".join(parts)
 
 

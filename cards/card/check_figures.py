@@ -162,21 +162,21 @@ def _text(numbers: list[float]) -> str:
 
 def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:
     """Say where the card's table of raters is not what the manifest says."""
-    texts = {row["corpus"]: row for rows in tables for row in rows if "raters" in row and "load" in row}
+    rows_on_card = {row["corpus"]: row for rows in tables for row in rows if "raters" in row and "load" in row}
     for expected in ratings_table(ratings).to_dict("records"):
-        row = texts.pop(shown(str(expected["corpus"]), limit=CELL_CHARACTERS), {})
+        row = rows_on_card.pop(shown(str(expected["corpus"]), limit=CELL_CHARACTERS), {})
         for heading, cell in expected.items():
             got = row.get(str(heading), "nothing")
             if got != shown(str(cell), limit=CELL_CHARACTERS):
                 yield f"ratings of {expected['corpus']}: the card says {got}, it is {cell}"
-    yield from (f"ratings of {corpus}: on the card, not in the bank" for corpus in texts)
+    yield from (f"ratings of {corpus}: on the card, not in the bank" for corpus in rows_on_card)
 
 
 def _count_problems(tables: list[list[dict[str, str]]], n_items: Mapping[str, int]) -> Iterator[str]:
     rows = [row for rows in tables for row in rows if "config" in row and "items" in row]
-    texts = {row["corpus"]: row["items"] for row in rows}
+    counts_on_card = {row["corpus"]: row["items"] for row in rows}
     for corpus, n in n_items.items():
-        got = texts.pop(shown(corpus, limit=CELL_CHARACTERS), "nothing")
+        got = counts_on_card.pop(shown(corpus, limit=CELL_CHARACTERS), "nothing")
         if got.replace(",", "") != str(n):
             yield f"{corpus}: the card says {got} items, the bank has {n}"
-    yield from (f"{corpus}: on the card, not in the bank" for corpus in texts)
+    yield from (f"{corpus}: on the card, not in the bank" for corpus in counts_on_card)

@@ -29,12 +29,12 @@ def bibtex_of(manifest: Mapping[str, Any], *, on_hub: str = "") -> list[str]:
     papers = [entry for key, entry in known.items() if key in wanted]  # a manifest's own order is not kept on disk
     by_key: dict[str, str] = {}
     stated = manifest.get("pairbank")
-    own_values = (
+    of_pairbank = (
         known["pairbank"].removesuffix("}").rstrip() + f",\n  version = {{{stated}}}\n}}"
         if stated
         else known["pairbank"]
     )
-    for text in [_own_entry(manifest, on_hub), own_values, *cited, *papers]:
+    for text in [_own_entry(manifest, on_hub), of_pairbank, *cited, *papers]:
         for key, entry in entries(text).items():
             by_key.setdefault(key, entry)
     return list(by_key.values())

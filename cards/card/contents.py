@@ -170,7 +170,7 @@ def _example(root: Path, corpus: str, manifest: Mapping[str, Any]) -> dict[str, 
     results = {name: _shown(value) for name, value in row.items() if value not in (None, [])}
     scores = manifest["scores"].get(corpus, {})
     if slug := min(scores, default=""):
-        created = score_columns(scores[slug]["methods"])
+        columns = score_columns(scores[slug]["methods"])
         same = next(
             (
                 first_row
@@ -179,7 +179,7 @@ def _example(root: Path, corpus: str, manifest: Mapping[str, Any]) -> dict[str, 
             ),
             {},
         )
-        results |= {name: _shown(value) for name, value in same.items() if name in created and value not in (None, [])}
+        results |= {name: _shown(value) for name, value in same.items() if name in columns and value not in (None, [])}
     return results
 
 

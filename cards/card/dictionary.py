@@ -205,11 +205,11 @@ def _items(contents: Mapping[str, Contents]) -> Iterator[Entry]:
     shared = {column.name: column.meaning for column in COLUMNS}
     results: dict[tuple[str, str, str], list[str]] = {}
     for corpus, held in contents.items():
-        own_values = (
+        own_meanings = (
             {column.name: column.meaning for column in CORPORA[corpus].extra_columns} if corpus in CORPORA else {}
         )
         for name, kind in held.items.items():
-            known = shared.get(name) or OTHERS.get(name, ("", ""))[1] or own_values.get(name) or UNDESCRIBED
+            known = shared.get(name) or OTHERS.get(name, ("", ""))[1] or own_meanings.get(name) or UNDESCRIBED
             results.setdefault((name, kind, known), []).append(corpus)
     for (name, kind, meaning), corpora in results.items():
         everywhere = len(corpora) == len(contents)
@@ -250,5 +250,5 @@ def _of_method(name: str, kind: str, method: str, definition: Mapping[str, Any])
     if name not in ScoreColumns(method).all:
         return name, kind, "", f"of the method {method}: its definition says what it is"
     unit, meaning = MEANINGS[ending]
-    own_values = MethodLayout.from_dict(definition["layout"]).unit_in_words
-    return f"{METHOD}_{ending}", kind, own_values if unit == "score" else unit, meaning
+    unit_of_method = MethodLayout.from_dict(definition["layout"]).unit_in_words
+    return f"{METHOD}_{ending}", kind, unit_of_method if unit == "score" else unit, meaning

@@ -233,8 +233,8 @@ def licences_of(manifest: Mapping[str, Any]) -> list[str]:
 def pretty_name(manifest: Mapping[str, Any]) -> str:
     """Return the bank's title: its own, else the corpora's, or their number where there are many."""
     corpora: Mapping[str, Any] = manifest["corpora"]
-    if own_values := manifest.get("title"):
-        return foreign_text.shown(str(own_values), limit=200)
+    if title := manifest.get("title"):
+        return foreign_text.shown(str(title), limit=200)
     titles = [foreign_text.shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
     return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
 
@@ -340,7 +340,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "columns_table": foreign_text.table(columns_table(bank.manifest, bank.contents)),
         "examples": _examples(bank),
         "summary_columns": foreign_text.table(summary_columns_table()) if signatures else "",
-        "prompts_table": foreign_text.table(requested) if len(requested := prompts_table(signatures)) else "",
+        "prompts_table": foreign_text.table(prompts_shown) if len(prompts_shown := prompts_table(signatures)) else "",
         "flags": flags_in(bank.manifest),
         "cited_models": sorted({str(s["model"]["model_id"]) for s in signatures}),
         "sizes_table": foreign_text.table(sizes_table(bank.contents)),

@@ -40,11 +40,11 @@ def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on
             f"{root}: the bank does not state {', '.join(lacking)}, which a citation needs; pairbank bank --out {root} "
             '--title "…" --author "Family, Given" --published YYYY-MM-DD'
         )
-    created = {ZENODO: _zenodo(manifest, on_hub), DATACITE: _datacite(manifest, publisher, on_hub)}
-    for name, value in created.items():
+    records = {ZENODO: _zenodo(manifest, on_hub), DATACITE: _datacite(manifest, publisher, on_hub)}
+    for name, value in records.items():
         (Path(out) / name).parent.mkdir(parents=True, exist_ok=True)
         write_json(Path(out) / name, value)
-    return [Path(out) / name for name in created]
+    return [Path(out) / name for name in records]
 
 
 def _description(manifest: Mapping[str, Any]) -> str:

@@ -104,16 +104,16 @@ def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
 
 
 def _model(table: Scored) -> dict[str, Any]:
-    text = table.signature["model"]
+    stated = table.signature["model"]
     was_run = "imported" not in table.signature
     return {
         "name": table.model,
-        "id": str(text["model_id"]),
+        "id": str(stated["model_id"]),
         "additional_details": {
             "deployment_type": "self_deployed" if was_run else "unknown",
             "model_availability": "open_weights" if was_run else "unknown",
-            "revision": str(text["revision"]),
-            "dtype": str(text["dtype"]),
+            "revision": str(stated["revision"]),
+            "dtype": str(stated["dtype"]),
         },
     }
 
@@ -121,8 +121,8 @@ def _model(table: Scored) -> dict[str, Any]:
 def _library(signature: Mapping[str, Any]) -> dict[str, Any]:
     tool = signature.get("imported", {}).get("tool")
     if tool:
-        texts = {"imported_with": f"pairbank {signature['pairbank']}"}
-        return {"name": str(tool["name"]), "version": str(tool["version"] or "unknown"), "additional_details": texts}
+        details = {"imported_with": f"pairbank {signature['pairbank']}"}
+        return {"name": str(tool["name"]), "version": str(tool["version"] or "unknown"), "additional_details": details}
     return {"name": "pairbank", "version": str(signature["pairbank"])}
 
 
@@ -176,15 +176,15 @@ def _metadata(
     row: Mapping[str, Any], layout: MethodLayout, columns: ScoreColumns, *, has_texts: bool
 ) -> dict[str, str]:
     kept = [*_ITEM, *(_TEXTS if has_texts else ())]
-    texts = {f"pairbank.{name}": str(row[name]) for name in kept if row.get(name) is not None}
-    texts |= {"pairbank.method": layout.method, "pairbank.unit": layout.unit_in_words}
+    details = {f"pairbank.{name}": str(row[name]) for name in kept if row.get(name) is not None}
+    details |= {"pairbank.method": layout.method, "pairbank.unit": layout.unit_in_words}
     for name in (columns.good, columns.bad, columns.delta):
         if row.get(name) is not None:
-            texts[f"pairbank.score.{name}"] = repr(row[name])
+            details[f"pairbank.score.{name}"] = repr(row[name])
     values = row.get(columns.logprobs) or ()
     names = [f"{layout.method}:{p}:{option}" for p in layout.presentations for option in layout.options]
-    texts |= {f"pairbank.score.{n}": repr(v) for n, v in zip(names, values, strict=False) if not math.isnan(v)}
-    return texts
+    details |= {f"pairbank.score.{n}": repr(v) for n, v in zip(names, values, strict=False) if not math.isnan(v)}
+    return details
 
 
 def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

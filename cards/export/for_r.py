@@ -87,11 +87,11 @@ def _columns(table: ScoredTable, scores: MethodScores) -> Iterator[pd.DataFrame]
     layout, choices, index = scores.layout, choices_of(scores), table.frame.index
     label = table.numbers("label")
     right = np.where(label == 1, scores.says_yes, 1 - scores.says_yes) + 0 * label  # unknown without a label
-    created = {"score": scores.sentence_score, "delta": scores.delta_nats, "correct": right}
+    columns = {"score": scores.sentence_score, "delta": scores.delta_nats, "correct": right}
     if choices is None:
-        created["correct"] = np.where(table.has_truth & ~scores.rates, credits_of(scores).credit, right)
+        columns["correct"] = np.where(table.has_truth & ~scores.rates, credits_of(scores).credit, right)
     else:
-        created["delta"] = np.full(len(index), np.nan)
+        columns["delta"] = np.full(len(index), np.nan)
         for place, (presentation, correct) in enumerate(zip(layout.presentations, layout.correct, strict=True)):
             of_pairs = {"delta": np.full(len(index), np.nan), "correct": choices[:, place, correct]}
             of_pairs["correct"][~table.has_truth] = np.nan
@@ -99,4 +99,4 @@ def _columns(table: ScoredTable, scores: MethodScores) -> Iterator[pd.DataFrame]
                 logprobs = scores.logprobs_nats[:, place]
                 of_pairs["delta"] = logprobs[:, correct] - logprobs[:, 1 - correct]
             yield pd.DataFrame({"presentation": presentation, **of_pairs}, index=index)[~scores.rates]
-    yield pd.DataFrame({"presentation": "", **created}, index=index)
+    yield pd.DataFrame({"presentation": "", **columns}, index=index)

@@ -79,9 +79,10 @@ def eval_yaml(manifest: Mapping[str, Any]) -> str:
 def _open_tasks(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the corpora that are a task: open, and all of their items are pairs that differ in the same columns."""
     for corpus, facts in manifest["corpora"].items():
-        forms = {str(_SIDES.get(task)) for task in facts.get("tasks") or ()}
-        if may_publish(corpus, facts) and len(forms) == 1 and "None" not in forms:
-            yield (corpus, *_SIDES[facts["tasks"][0]])
+        forms = [_SIDES.get(task) for task in facts.get("tasks") or ()]
+        first = forms[0] if forms else None
+        if may_publish(corpus, facts) and first is not None and forms.count(first) == len(forms):
+            yield corpus, *first
 
 
 def _forced_choice(signature: Mapping[str, Any]) -> str:

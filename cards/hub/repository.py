@@ -95,14 +95,14 @@ class Repository:
             CommitOperationAdd(change.path, local[change.path].content) for change in (*changes.added, *changes.changed)
         ]
         operations += [CommitOperationDelete(change.path) for change in changes.removed]
-        created = self.api.create_commit(
+        commit = self.api.create_commit(
             self.repo_id,
             operations,
             commit_message=message,
             repo_type=self.kind,
             parent_commit=parent,
         )
-        return str(created.oid)
+        return str(commit.oid)
 
 
 def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[float] = PAUSES_SECONDS) -> T:

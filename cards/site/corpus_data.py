@@ -2,8 +2,8 @@
 
 In `data/corpora/<config>/`: `corpus` (what the tables are), `ids`, `filters`, `human`, `items/<page>` (texts and the
 corpus's own columns); of each model `<slug>/axis-<k>` (the difference by its k-th method, which plots and lists need of
-all rows) and `<slug>/rows/<page>` (every other column), large ones in `models/`, small ones many to a file in `packs/`
-(`pairbank.cards.site.corpus_data`); `others/<page>`: the differences by all models.
+all rows) and `<slug>/rows/<page>` (every other column), large ones in `models/`, small ones many to a file in `packs/`;
+`others/<page>`: the differences by all models.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from pairbank.cards.bank.declared import declared_in
 from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, null_models, scores_path
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
-from pairbank.cards.bank.tables import read_table
+from pairbank.cards.bank.tables import read_table, with_paradigms
 from pairbank.cards.card.add_model import commands_for, is_on_hub
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.check import check_locked
@@ -146,8 +146,7 @@ def _closed(source: Source, manifest: Mapping[str, Any]) -> set[str]:
 def _summary(source: Source, manifest: Mapping[str, Any]) -> pd.DataFrame | None:
     if not any(manifest["scores"].values()):
         return None
-    frame: pd.DataFrame = read_parquet(source.path(SUMMARY)).to_pandas()
-    return frame
+    return with_paradigms(read_parquet(source.path(SUMMARY)).to_pandas())
 
 
 def _slugs(manifest: Mapping[str, Any], *, without: Container[str]) -> dict[str, list[str]]:
@@ -192,8 +191,8 @@ def _facts(
 
 def _title(manifest: Mapping[str, Any], name: str) -> str:
     """Return the bank's own title, else the corpora's, or the bank's name where they are many."""
-    if own_values := manifest.get("title"):
-        return str(own_values)
+    if title := manifest.get("title"):
+        return str(title)
     titles = [str(manifest["corpora"][corpus].get("title") or corpus) for corpus in _in_order(manifest)]
     return ", ".join(titles) if len(titles) <= 3 else name.rstrip("/").rsplit("/", maxsplit=1)[-1]
 
@@ -237,7 +236,7 @@ def _models(
                     facts |= {"step": int(step[1]), "run": run}
                     break
             if lacking := {
-                name: message[model["name"]] for name, message in unread.items() if model["name"] in message
+                name: by_model[model["name"]] for name, by_model in unread.items() if model["name"] in by_model
             }:
                 facts["unread"] = lacking
             results[model["name"]] = facts

@@ -239,13 +239,13 @@ def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking
         ways = " or ".join(" and ".join(score.name + column for column in a.columns) for a in reversed(ASKINGS))
         raise ScoreImportError(f"{where}: {score.name} needs {ways}; map them to columns")
     asking = fitting[0]
-    text = score.answers.keys() - {TIE_ANSWER, UNPARSED}
+    meanings = score.answers.keys() - {TIE_ANSWER, UNPARSED}
     expected = ({*JUDGED},) if asking.options == JUDGED else ({*SIDES},) if asking is NO_ORDER else ({*SIDES}, {*SHOWN})
-    if text and text not in expected:
+    if meanings and meanings not in expected:
         ways = " or ".join(" and ".join(sorted(entry)) for entry in expected)
-        remedy = f"; map {score.name}:shown_first to the column that says it" if text == {*SHOWN} else ""
+        remedy = f"; map {score.name}:shown_first to the column that says it" if meanings == {*SHOWN} else ""
         raise ScoreImportError(
-            f"{where}: scores.{score.name}.answers says what stands for {', '.join(sorted(text))}; a file with "
+            f"{where}: scores.{score.name}.answers says what stands for {', '.join(sorted(meanings))}; a file with "
             f"{' and '.join(score.name + column for column in asking.columns)} needs it for {ways}{remedy}"
         )
     return asking

@@ -204,8 +204,8 @@ def _table(
     }
     kept = [score for score in how.scores if score.name not in declared]
     names = frozenset(cell for row in rows for cell, value in row.cells.items() if value is not None)
-    current = [score for score in kept if any(entry.startswith(score.name) for entry in names)]
-    how = dataclasses.replace(how, scores=(*current, *declared.values()), model=name)
+    used = [score for score in kept if any(entry.startswith(score.name) for entry in names)]
+    how = dataclasses.replace(how, scores=(*used, *declared.values()), model=name)
     methods = imported_methods(how, names, sorted(names), str(rows[0].file))
     table = ModelTable(name, methods, how, items)
     for group in by_file(rows):

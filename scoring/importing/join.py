@@ -84,10 +84,10 @@ def same_texts(cells: Mapping[str, str | None], item: Mapping[str, str | None]) 
 def _same_side(cells: Mapping[str, str | None], item: Mapping[str, str | None], side: str) -> bool:
     """Return whether the text of one side, with its context where the row has one, is the item's."""
     context, target = f"context_{side}", f"target_{side}"
-    selected, theirs = ([normalised(entry.get(name) or "") for name in (context, target)] for entry in (cells, item))
+    ours, theirs = ([normalised(entry.get(name) or "") for name in (context, target)] for entry in (cells, item))
     if cells.get(context) is not None:
-        return selected == theirs
-    return selected[1] in (theirs[1], normalised(" ".join(theirs)))
+        return ours == theirs
+    return ours[1] in (theirs[1], normalised(" ".join(theirs)))
 
 
 def question_name(task: str) -> str:

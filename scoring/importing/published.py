@@ -66,7 +66,7 @@ def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
         raise ScoreImportError(f"profile {name!r} names no published files; give the files to import")
     text = (resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines())
-    return tuple(Pinned(name=own_values, sha256=digest, path=path) for own_values, digest, path in rows)
+    return tuple(Pinned(name=file_name, sha256=digest, path=path) for file_name, digest, path in rows)
 
 
 def published_files(
@@ -88,11 +88,11 @@ def published_files(
     """
     profile = load_profile(name)
     pins = pins_of(name, profile)
-    own_values = profile.folder or name
-    for folder in _folders(own_values, data_dir):
+    folder_name = profile.folder or name
+    for folder in _folders(folder_name, data_dir):
         if len(pins) == 1 and (folder / pins[0].name).is_file():
             return PublishedFiles(paths=(folder / pins[0].name,), n_pinned=1, others=_others(pins, folder))
-        if len(pins) > 1 and folder.name == own_values and folder.is_dir():
+        if len(pins) > 1 and folder.name == folder_name and folder.is_dir():
             return PublishedFiles(paths=(folder,), n_pinned=len(pins), others=_others(pins, folder))
     return PublishedFiles(paths=_downloaded(name, profile, pins, progress), n_pinned=len(pins))
 

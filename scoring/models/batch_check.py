@@ -157,8 +157,8 @@ def _in_other_company(scorer: Batched, requests: Sequence[EncodedRequest]) -> li
     places = [*range(len(requests))[::-1]]
     parts = [part for part in (places[::2], places[1::2]) if part]
     results = [dict(zip(part, _scored(scorer, [requests[i] for i in part]), strict=True)) for part in parts]
-    created = {place: values for part in results for place, values in part.items()}
-    return [created[place] for place in range(len(requests))]
+    by_place = {place: values for part in results for place, values in part.items()}
+    return [by_place[place] for place in range(len(requests))]
 
 
 def _worst_nats(entry: Sequence[FloatArray], other: Sequence[FloatArray], *, sums: bool) -> float:

@@ -254,12 +254,12 @@ def _batch(
     else:
         padded_inputs = padded(inputs, pad_id=settings.pad_token_id, device=input_device(network))
     watch = _Watch(draws)
-    created = _generated(network, padded_inputs, settings, watch)
+    generated = _generated(network, padded_inputs, settings, watch)
     if watch.is_broken:
         raise ScoringError(
             f"model {model.info.name!r} gave a logit that is NaN; load it with dtype='float32', or check its weights"
         )
-    new = created[:, padded_inputs[0].shape[1] :] if model.goes_on else created[:, 1:]
+    new = generated[:, padded_inputs[0].shape[1] :] if model.goes_on else generated[:, 1:]
     least_nats = torch.stack(watch.leads_nats, dim=1).cpu().numpy()
     ends = set(settings.eos_token_id or [])
     results = []

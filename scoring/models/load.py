@@ -511,8 +511,8 @@ def _random(
         options["attn_implementation"] = placement["attn_implementation"]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        created = model_class.from_config(config, **options)
-    return cast("PreTrainedModel", created.to(placement["dtype"]))
+        network = model_class.from_config(config, **options)
+    return cast("PreTrainedModel", network.to(placement["dtype"]))
 
 
 def _max_length(config: PretrainedConfig, wanted: int | None, name: str) -> int | None:

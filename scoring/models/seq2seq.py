@@ -227,8 +227,8 @@ class Seq2SeqScorer:
         n_before = len(self._decoder_prefix)
         labels = (*self._decoder_prefix, *ids)
         part = Part(encoder_ids=encoder_ids, labels=labels, scored=tuple(range(n_before, len(labels))))
-        created = self._request(request, read=[*encoder_ids, *self._decoder_prefix], scored=ids, parts=[part])
-        return created if context else replace(created, flags=(*created.flags, BLANK_CONTEXT))
+        encoded = self._request(request, read=[*encoder_ids, *self._decoder_prefix], scored=ids, parts=[part])
+        return encoded if context else replace(encoded, flags=(*encoded.flags, BLANK_CONTEXT))
 
     def _own_text(self, encoding: BatchEncoding, request: Request, *, allowed: Sequence[int] = ()) -> tuple[int, ...]:
         """Return the tokens of a text, once it is sure that the item brought no special tokens along."""

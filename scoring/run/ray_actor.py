@@ -105,8 +105,8 @@ class Worker:
         elif values_nats is None:
             tables = run.computed(job.rows, chosen)
         else:
-            created = self._asked_by(run, job, chosen, ticket).tables_of(values_nats)
-            tables = {method.name: table for method, table in zip(chosen, created, strict=True)}
+            values = self._asked_by(run, job, chosen, ticket).tables_of(values_nats)
+            tables = {method.name: table for method, table in zip(chosen, values, strict=True)}
         return Done(
             tables=tables,
             values_nats=of_share,

@@ -68,6 +68,7 @@ def curve_panels(
     names, looks = levels(table, panel), line_looks(levels(table, series))
     with styled():
         created, grid_of = _grid(len(names), height=2.3, n_below=len(looks))
+        dodge = _DODGE * float(np.ptp(table[x].to_numpy(dtype=float)))
         for name, axes in zip(names, grid_of, strict=False):
             axes.set_title(heading(name, 24), fontsize=_SMALL + 0.5)
             grid(axes, axis="y")
@@ -77,7 +78,7 @@ def curve_panels(
                 part = table[(table[panel] == name) & (table[series] == kind) & table["value"].notna()]
                 at = part[x].to_numpy(dtype=float)
                 if len(looks) <= MOST_BANDS:
-                    at = at + _DODGE * float(np.ptp(table[x].to_numpy(dtype=float))) * (nth - (len(looks) - 1) / 2)
+                    at = at + dodge * (nth - (len(looks) - 1) / 2)
                 axes.plot(at, part["value"], label=label(kind), **style)
                 if len(looks) <= MOST_BANDS and part[["low", "high"]].notna().any(axis=None):
                     low, high = (part[end].to_numpy(dtype=float) for end in ("low", "high"))
@@ -129,9 +130,10 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
     """
     corpora, methods = levels(table, "corpus"), levels(table, "method")
     one_model = table["model"].nunique() == 1
+    numbers = {model: number for number, model in enumerate(levels(table, "model"), 1)}
     with styled():
-        created = drawing(DOUBLE, 1.2 + 0.14 * len(corpora) * max(2, len(methods)))
-        axes = created.add_subplot(xlabel=x_label)
+        figure = drawing(DOUBLE, 1.2 + 0.14 * len(corpora) * max(2, len(methods)))
+        axes = figure.add_subplot(xlabel=x_label)
         grid(axes, axis="x")
         reference(axes, x=0.5, dashed=True)
         for nth, (method, style) in enumerate(line_looks(methods).items()):
@@ -143,17 +145,16 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
             marks: dict[str, Any] = style | {"linestyle": "none", "markersize": 4.5, "alpha": 1 if one_model else 0.65}
             axes.errorbar(value, at, xerr=error, elinewidth=1.3, label=label(method), **marks)
             for x, y, model in () if one_model else zip(value, at, part["model"], strict=True):
-                number_of = levels(table, "model").index(model) + 1
-                up = number_of % 2  # odd ones above, even ones below: neighbours hide each other less
+                up = numbers[model] % 2  # odd ones above, even ones below: neighbours hide each other less
                 axes.annotate(
-                    f"{number_of}", (x, y), (0, 3 if up else -3), textcoords="offset points", ha="center",
+                    f"{numbers[model]}", (x, y), (0, 3 if up else -3), textcoords="offset points", ha="center",
                     va="bottom" if up else "top", fontsize=5, color=INK,
                 )  # fmt: skip
         axes.set_yticks(range(len(corpora)), [label(name) for name in corpora])
         axes.set_ylim(len(corpora) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
-        legend_below(created, axes, len(methods))
-    return created
+        legend_below(figure, axes, len(methods))
+    return figure
 
 
 def distributions(table: pd.DataFrame) -> Drawing:
@@ -167,17 +168,17 @@ def distributions(table: pd.DataFrame) -> Drawing:
     """
     models, methods = levels(table, "model"), levels(table, "method")
     with styled():
-        created = drawing(max(SINGLE, 0.4 + 1.5 * len(methods)), 0.7 + 1.35 * len(models))
+        figure = drawing(max(SINGLE, 0.4 + 1.5 * len(methods)), 0.7 + 1.35 * len(models))
         for row, model in enumerate(models):
             for column, method in enumerate(methods):
-                axes = created.add_subplot(len(models), len(methods), row * len(methods) + column + 1)
+                axes = figure.add_subplot(len(models), len(methods), row * len(methods) + column + 1)
                 _histogram(axes, table[(table["model"] == model) & (table["method"] == method)])
                 if row == 0:
                     axes.set_title(heading(method, 17), fontsize=_SMALL)
                 if column == 0:
                     axes.set_ylabel(heading(model, 22), fontsize=_SMALL - 1)
-        legend_below(created, created.axes[0], 2)
-    return created
+        legend_below(figure, figure.axes[0], 2)
+    return figure
 
 
 def _histogram(axes: Axes, part: pd.DataFrame) -> None:
@@ -195,8 +196,8 @@ def _grid(n_panels: int, *, height: float, n_below: int) -> tuple[Drawing, list[
     n_columns = min(3, n_panels)
     n_rows = -(-n_panels // n_columns)
     width = DOUBLE if n_columns > 1 else SINGLE + 1.2
-    created = drawing(width, 0.7 + height * n_rows + 0.17 * -(-n_below // 3))
-    return created, list(_axes(created, n_panels, n_rows, n_columns))
+    figure = drawing(width, 0.7 + height * n_rows + 0.17 * -(-n_below // 3))
+    return figure, list(_axes(figure, n_panels, n_rows, n_columns))
 
 
 def _name_axes(made: Drawing, grid_of: list[Axes], x_label: str, y_label: str) -> None:
@@ -243,8 +244,8 @@ def intervals(
     names, kinds = levels(table, rows), levels(table, series)
     alone = not table[[rows, series]].drop_duplicates().duplicated(rows).any()
     with styled():
-        created = drawing(DOUBLE, 1.1 + 0.3 * len(names) * (1.0 if alone else max(1.0, 0.62 * len(kinds))))
-        axes = created.add_subplot(title=heading(title), xlabel=x_label)
+        figure = drawing(DOUBLE, 1.1 + 0.3 * len(names) * (1.0 if alone else max(1.0, 0.62 * len(kinds))))
+        axes = figure.add_subplot(title=heading(title), xlabel=x_label)
         grid(axes, axis="x")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
@@ -264,8 +265,8 @@ def intervals(
         if limits:  # a mark at an end is seen whole
             room = 0.02 * (limits[1] - limits[0])
             axes.set_xlim(limits[0] - room, limits[1] + room)
-        legend(created, axes, len(kinds))
-    return created
+        legend(figure, axes, len(kinds))
+    return figure
 
 
 def heat_map(
@@ -294,8 +295,8 @@ def heat_map(
     n_rows, n_columns = values.shape
     with styled():
         longest = max(len(label(name)) for name in matrix.columns)
-        created = drawing(max(SINGLE, 2.2 + 0.62 * n_columns), 0.5 + 0.05 * longest + max(1.3, 0.36 * n_rows))
-        axes = created.add_subplot(title=heading(title, 24))
+        figure = drawing(max(SINGLE, 2.2 + 0.62 * n_columns), 0.5 + 0.05 * longest + max(1.3, 0.36 * n_rows))
+        axes = figure.add_subplot(title=heading(title, 24))
         image = axes.imshow(
             values, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=limits[0], vmax=limits[1], aspect="auto"
         )
@@ -304,8 +305,8 @@ def heat_map(
         axes.set_yticks(range(n_rows), [label(r) for r in matrix.index])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        created.colorbar(image, ax=axes, label=value_label, shrink=0.8).outline.set_visible(False)
-    return created
+        figure.colorbar(image, ax=axes, label=value_label, shrink=0.8).outline.set_visible(False)
+    return figure
 
 
 def write_cells(axes: Axes, values: FloatArray, colours: FloatArray, *, size: float) -> None:
@@ -349,8 +350,8 @@ def curves(
     """
     kinds = levels(table, series)
     with styled():
-        created = drawing(DOUBLE, 3.6)
-        axes = created.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
+        figure = drawing(DOUBLE, 3.6)
+        axes = figure.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
         grid(axes, axis="y")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
@@ -361,8 +362,8 @@ def curves(
                 axes.fill_between(part[x], low, high, color=style["color"], alpha=0.15, linewidth=0)
         axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
         reference(axes, y=chance, dashed=bool(chance))
-        legend(created, axes, len(kinds))
-    return created
+        legend(figure, axes, len(kinds))
+    return figure
 
 
 def roc_curves(
@@ -382,8 +383,8 @@ def roc_curves(
         raise BankError(f"{title or 'ROC'}: no curve to draw")
     texts = {name: f"{label(name)}: {number(areas[name])}" if areas else label(name) for name in found}
     with styled():
-        created = drawing(SINGLE + 1.3, SINGLE + 1)
-        axes = created.add_subplot(
+        figure = drawing(SINGLE + 1.3, SINGLE + 1)
+        axes = figure.add_subplot(
             title=heading(title),
             xlabel="share of bad strings above the threshold",
             ylabel="share of good strings above",
@@ -393,7 +394,7 @@ def roc_curves(
             axes.plot(false_share, true_share, color=COLOURS[nth % len(COLOURS)], label=texts[name])
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.legend(loc="lower right")
-    return created
+    return figure
 
 
 def _offset(nth: int, n_series: int) -> float:

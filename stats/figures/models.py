@@ -82,8 +82,8 @@ def grouped_map(
     colours[pale, :3] += _PALE * (1 - colours[pale, :3])
     colours[np.isnan(values)] = EMPTY
     with styled():
-        created = _sheet(matrix, row_groups)
-        axes = created.add_subplot(title=heading(title, 60))
+        figure = _sheet(matrix, row_groups)
+        axes = figure.add_subplot(title=heading(title, 60))
         axes.imshow(colours, aspect="auto")
         write_cells(axes, values, colours, size=6.5)
         axes.tick_params(length=0, labelsize=7.5)
@@ -92,10 +92,10 @@ def grouped_map(
         axes.set_xticks(range(matrix.shape[1]), [label(name) for name in matrix.columns], rotation=40, ha="right")
         _name_rows(axes, row_groups)
         _name_columns(axes, column_groups)
-        bar = created.colorbar(scale, ax=axes, label=value_label, location="bottom", shrink=0.4, aspect=30)
+        bar = figure.colorbar(scale, ax=axes, label=value_label, location="bottom", shrink=0.4, aspect=30)
         bar.outline.set_visible(False)
         bar.ax.tick_params(labelsize=7.5)
-    return created
+    return figure
 
 
 def _sheet(matrix: pd.DataFrame, row_groups: Sequence[str]) -> Drawing:
@@ -181,8 +181,8 @@ def over_models(
     if not models:
         raise BankError(f"{y_label}: no model to draw")
     with styled():
-        created = drawing(DOUBLE, 1.4 + 1.9 * len(panels) + 0.16 * -(-len(names) // 4))
-        all_axes = created.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        figure = drawing(DOUBLE, 1.4 + 1.9 * len(panels) + 0.16 * -(-len(names) // 4))
+        all_axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         requested = [name for name in names if name != strong]
         for axes, (heading, table) in zip(all_axes, panels.items(), strict=True):
             axes.set_title(label(heading))
@@ -196,11 +196,11 @@ def over_models(
                 axes.plot([models.index(model) for model in part["model"]], part["value"], label=label(name), **style)
             if people and heading in people:
                 axes.axhline(people[heading], color=INK, linestyle=":", linewidth=1.4, label="people (mean ratings)")
-        created.supylabel(y_label, fontsize=9.5)
+        figure.supylabel(y_label, fontsize=9.5)
         all_axes[-1].set_xticks(range(len(models)), [label(m) for m in models], rotation=45, ha="right", fontsize=8)
         all_axes[-1].set_xlim(-0.5, len(models) - 0.5)
-        legend(created, all_axes[0], len(names) + bool(people))
-    return created
+        legend(figure, all_axes[0], len(names) + bool(people))
+    return figure
 
 
 def bars(
@@ -234,9 +234,9 @@ def bars(
     n_columns = min(n_columns, len(panels))
     n_rows = -(-len(panels) // n_columns)
     with styled():
-        created = drawing(DOUBLE, 1.2 + (1.7 if n_columns == 1 else 2.1) * n_rows + 0.16 * -(-len(names) // 4))
+        figure = drawing(DOUBLE, 1.2 + (1.7 if n_columns == 1 else 2.1) * n_rows + 0.16 * -(-len(names) // 4))
         for nth, (heading, table) in enumerate(panels.items()):
-            axes = created.add_subplot(n_rows, n_columns, nth + 1)
+            axes = figure.add_subplot(n_rows, n_columns, nth + 1)
             axes.set_title(label(heading))
             axes.set_ylabel(y_labels.get(heading, ""))
             grid(axes, axis="y")
@@ -247,8 +247,8 @@ def bars(
             names_here = [label(model) if is_last or n_columns > 1 else "" for model in models]
             axes.set_xticks(range(len(models)), names_here, **(tilt if len(models) > 1 else {}))
             axes.set_xlim(*((-0.9, 0.9) if len(models) == 1 else (-0.6, len(models) - 0.4)))
-        legend(created, created.axes[0], len(names))
-    return created
+        legend(figure, figure.axes[0], len(names))
+    return figure
 
 
 def _grouped(
@@ -304,8 +304,8 @@ def matrices(
         names_once = limits is not None and _same_columns(panels)
         height = n_rows * (0.45 + max(0.8, cell * most_rows)) + 0.4
         height += 0.0055 * size * longest * (1 if names_once else n_rows)
-        created = drawing(DOUBLE, height)
-        grid_of = created.subplots(n_rows, n_columns, squeeze=False).ravel()
+        figure = drawing(DOUBLE, height)
+        grid_of = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
         image: Any = None
         for nth, axes in enumerate(grid_of):
             if nth >= len(panels):
@@ -315,7 +315,7 @@ def matrices(
             axes.set_title("\n".join(wrap(label(heading), 60 // n_columns)), fontsize=8.5 if n_columns < 4 else 7.5)
             image = _cells(axes, panels[heading], limits=limits, size=size)
             if limits is None:
-                created.colorbar(image, ax=axes, label=value_label, shrink=0.7, aspect=25).outline.set_visible(False)
+                figure.colorbar(image, ax=axes, label=value_label, shrink=0.7, aspect=25).outline.set_visible(False)
             if nth % n_columns:
                 if list(panels[heading].index) == list(panels[list(panels)[nth - 1]].index):
                     axes.set_yticks([])
@@ -326,9 +326,9 @@ def matrices(
             else:
                 axes.set_xlabel(x_label, fontsize=8)
         if limits is not None:
-            bar = created.colorbar(image, ax=list(grid_of), label=value_label, shrink=min(0.8, 2.6 / height), aspect=22)
+            bar = figure.colorbar(image, ax=list(grid_of), label=value_label, shrink=min(0.8, 2.6 / height), aspect=22)
             bar.outline.set_visible(False)
-    return created
+    return figure
 
 
 def _same_columns(panels: Mapping[str, pd.DataFrame]) -> bool:

@@ -99,9 +99,9 @@ def scatter_cells(
         longest = max(len(label(head)) for head in heads)
         height = 0.7 + 0.045 * longest + max(_LEAST_TALL, 0.75 * wide) * len(lines)
         width = max(SINGLE, 1.6 + wide * len(heads))
-        created = drawing(width, height)
+        figure = drawing(width, height)
         across_text = heading(f"in each cell, across: {x_label}", int(9 * width))
-        axes = created.add_subplot(xlabel=across_text, ylabel=f"up: {y_label}")
+        axes = figure.add_subplot(xlabel=across_text, ylabel=f"up: {y_label}")
         for nth in range(len(heads) + 1):
             axes.axvline(nth, color=FAINT, linewidth=0.8)
         for nth in range(len(lines) + 1):
@@ -138,7 +138,7 @@ def scatter_cells(
         axes.spines[:].set_visible(False)
         axes.xaxis.label.set_fontsize(8.5)
         axes.yaxis.label.set_fontsize(8.5)
-    return created
+    return figure
 
 
 def _scaled(values: FloatArray) -> FloatArray:
@@ -197,8 +197,8 @@ def scatter(
     if points.empty:
         raise BankError(f"{title or y_label}: no point to draw")
     with styled():
-        created = drawing(SINGLE + 1.9, SINGLE + 0.9)
-        axes = created.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
+        figure = drawing(SINGLE + 1.9, SINGLE + 0.9)
+        axes = figure.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
         if signs:
             reference(axes, x=0, y=0)
         for nth, kind in enumerate(kinds):
@@ -214,8 +214,8 @@ def scatter(
         if line is not None:
             ends = np.array([points[x].min(), points[x].max()])
             axes.plot(ends, line[0] + line[1] * ends, color=INK, linewidth=1.2, linestyle="--", scaley=False)
-        legend(created, axes, len(kinds))
-    return created
+        legend(figure, axes, len(kinds))
+    return figure
 
 
 def scatter_grid(
@@ -255,10 +255,10 @@ def scatter_grid(
     n_rows = -(-len(panels) // n_columns)
     n_points = max(len(points) for points in panels.values())
     with styled():
-        created = drawing(DOUBLE if n_columns > 1 else 5.4, 0.9 + (5.4 / n_columns if n_columns > 1 else 3.6) * n_rows)
+        figure = drawing(DOUBLE if n_columns > 1 else 5.4, 0.9 + (5.4 / n_columns if n_columns > 1 else 3.6) * n_rows)
         for nth, (name_of_panel, table) in enumerate(panels.items()):
             points = table.dropna(subset=[x, y])
-            axes = created.add_subplot(n_rows, n_columns, nth + 1)
+            axes = figure.add_subplot(n_rows, n_columns, nth + 1)
             axes.set_title(heading(name_of_panel, 64 // n_columns), fontsize=8)
             axes.tick_params(labelsize=7.5)
             axes.set_xlabel(x_label if nth + n_columns >= len(panels) else "", fontsize=8)
@@ -272,8 +272,8 @@ def scatter_grid(
                 axes.axhline(0, color=CHANCE, linewidth=0.8)
                 axes.axvline(0, color=CHANCE, linewidth=0.8)
             _lines(axes, points, x=x, line=(lines or {}).get(name_of_panel), is_diagonal=name_of_panel in diagonal)
-        legend(created, created.axes[0], len(names))
-    return created
+        legend(figure, figure.axes[0], len(names))
+    return figure
 
 
 def _lines(axes: Axes, points: pd.DataFrame, *, x: str, line: tuple[float, float] | None, is_diagonal: bool) -> None:
@@ -315,10 +315,10 @@ def scatter_panels(
     n_columns = min(4, len(names))
     n_rows = -(-len(names) // n_columns)
     with styled():
-        created = drawing(SINGLE if n_columns == 1 else min(DOUBLE, 2.3 * n_columns), 0.6 + 2.1 * n_rows)
+        figure = drawing(SINGLE if n_columns == 1 else min(DOUBLE, 2.3 * n_columns), 0.6 + 2.1 * n_rows)
         for nth, name in enumerate(names):
             part = points[points[panel] == name]
-            axes = created.add_subplot(n_rows, n_columns, nth + 1)
+            axes = figure.add_subplot(n_rows, n_columns, nth + 1)
             n = part["n"].iloc[0] if "n" in part else len(part)
             n_text = f"\nn = {n:,}" if with_n else ""
             axes.set_title(f"{heading(name, 22)}{n_text}", fontsize=8, fontweight="normal")
@@ -330,9 +330,9 @@ def scatter_panels(
             axes.scatter(part[x], part[y], rasterized=len(points) > _MOST_VECTOR_POINTS, **style)
             axes.tick_params(labelsize=7.5)
             axes.locator_params(nbins=4)
-        created.supxlabel(x_label, fontsize=9)
-        created.supylabel(y_label, fontsize=9)
-    return created
+        figure.supxlabel(x_label, fontsize=9)
+        figure.supylabel(y_label, fontsize=9)
+    return figure
 
 
 def _opacity(n_points: int) -> float:
@@ -383,8 +383,8 @@ def specification_curve(
     n_gaps = len({name for name, _ in rows})
     below = 0.16 * (len(rows) + 0.6 * n_gaps)
     with styled():
-        created = drawing(DOUBLE, 2.8 + below)
-        upper, *others = created.subplots(
+        figure = drawing(DOUBLE, 2.8 + below)
+        upper, *others = figure.subplots(
             2 if rows else 1, 1, sharex=True, squeeze=False, height_ratios=[2.5, max(below, 0.3)] if rows else None
         )[:, 0]
         upper.set(title=heading(title, 80), ylabel=y_label)
@@ -392,7 +392,7 @@ def specification_curve(
         for lower in others:
             _matrix(lower, shown, rows)
         (others or [upper])[-1].set_xlabel("specification, sorted by its estimate")
-    return created
+    return figure
 
 
 def _curve(axes: Axes, shown: pd.DataFrame, null: float) -> None:

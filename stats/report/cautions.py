@@ -174,8 +174,7 @@ def ids_by_text(tables: Sequence[Scored]) -> tuple[dict[int, list[str]], tuple[s
         results |= dict(zip(places, ids, strict=True))
         notes.append(
             f"**Items of {html_as_text(corpus)} are paired by their texts**: "
-            f"{_named([entry.model for entry in own_values])} do "
-            "not have the same texts under the same item ids."
+            f"{_named([entry.model for entry in own_values])} do not have the same texts under the same item ids."
         )
     return results, tuple(notes)
 
@@ -347,8 +346,9 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
         return ""
     requested = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy") & summary["value"].notna()]
     n_asked = int(requested["method"].map(lambda name: name in layouts and layouts[name].is_answer).sum())
-    who = _listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)))
-    how = _listed(list(dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)))
+    who = _listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)), most=_MOST_BIASED)
+    methods = dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)
+    how = _listed(list(methods), most=_MOST_BIASED)
     return (
         f"**Position bias** in {len(shares)} of {n_asked} prompted cases ({who}; {how}): the model picks the same "
         "option whatever the sentences are. Their differences and correlations compare degrees of certainty, not "
@@ -356,9 +356,9 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
     )
 
 
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(names[:_MOST_BIASED])
-    return shown if len(names) <= _MOST_BIASED else f"{shown} and {len(names) - _MOST_BIASED} more"
+def _listed(names: Sequence[str], *, most: int) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 _MOST_UNDECLARED = 4
@@ -410,7 +410,5 @@ def _order_sentence(models: Sequence[str], found: Mapping[str, ModelFeatures | N
     text = "In tables and figures, models are ordered from small to large, by their declared numbers of parameters"
     if not unknown:
         return f"{text}."
-    names = ", ".join(unknown[:_MOST_UNDECLARED]) + (
-        f" and {len(unknown) - _MOST_UNDECLARED} more" if len(unknown) > _MOST_UNDECLARED else ""
-    )
+    names = _listed(unknown, most=_MOST_UNDECLARED)
     return html_as_text(f"{text}; nothing is declared of {names}: last.")

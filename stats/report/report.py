@@ -251,10 +251,8 @@ def report(
     if len(set(pairs)) < len(pairs):
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
-    provided: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
-    chosen: dict[str, dict[str, Any]] = {
-        name: checked_options(name, own_values) for name, own_values in provided.items()
-    }
+    options_by_name: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
+    chosen: dict[str, dict[str, Any]] = {name: checked_options(name, given) for name, given in options_by_name.items()}
     if features is None:
         features = chosen.get("introspection", {}).get("features")
     context = Context(
@@ -267,7 +265,7 @@ def report(
     )
     scored, order = from_small_to_large(scored, features)
     ids, pairing = ids_by_text(scored)
-    frames = scored_frames(scored, ids, for_analyses=bool(provided))
+    frames = scored_frames(scored, ids, for_analyses=bool(options_by_name))
     parts = on_all_cores(_summarised, frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
     frames, nulls = models_and_nulls(frames)

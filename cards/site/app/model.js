@@ -4,13 +4,12 @@
 import { figure, h, isolated, methodName, note, pick, table } from "./dom.js";
 import { BIASED } from "./board.js";
 import { cell, features, gridCell, methodOf, NULLS } from "./grid.js";
-import { sides } from "./items.js";
+import { SHORT_COLUMNS, sides } from "./items.js";
 import { RANDOM, results, signatureOf, unreadOf } from "./results.js";
 import { nats, share, whole, words } from "./text.js";
 import { HUMAN, singleModel } from "./view.js";
 
 const WORST = 10;
-const TEXTS = ["item_id", "context_good", "target_good", "context_bad", "target_bad", "language", "phenomenon", "subset"];
 const GROUPING = "phenomenon";
 
 // The corpus that groups and items are of, and what the corpus is broken down by.
@@ -94,7 +93,7 @@ async function worst(bank, model, { within }, view) {
   const title = h("h2", {}, "Worst items with ", methodName(method), ", ", isolated(within));
   if (!wrong.length) return [title, note(values.some((value) => value >= 0) ? "This method is right about every item." : "This method has no scores on this corpus.")];
   const positions = wrong.sort((a, b) => values[a] - values[b] || a - b).slice(0, WORST);
-  const rows = await data.rows(positions, TEXTS);
+  const rows = await data.rows(positions, SHORT_COLUMNS);
   const state = { corpus: within, model: slug, method };
   const body = rows.map((row, k) => h("tr", { tabindex: 0, ...pick("rows", JSON.stringify({ ...state, item: row.item_id })) },
     h("td", {}, sides(row), h("small", {}, isolated(words(row.phenomenon || row.subset || "")), " · ", isolated(row.item_id))),

@@ -66,8 +66,8 @@ def _parts(items: datasets.Dataset) -> dict[str, list[Sides]]:
 
 
 def _log(file: Path, how: ImportProfile, parts: Mapping[str, Sequence[Sides]]) -> Log:
-    message = _PATH.search(f"{file.parent.as_posix()}/")
-    facts = message.groupdict() if message else {}
+    match = _PATH.search(f"{file.parent.as_posix()}/")
+    facts = match.groupdict() if match else {}
     name, revision = facts.get("model") or how.model, facts.get("revision", "main")
     log = Log(
         model=(name if revision == "main" else f"{name}@{revision}") or file.parent.name,

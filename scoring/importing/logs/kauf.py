@@ -131,16 +131,16 @@ def _scores(
     for file in files_in(paths, "*.txt", expected="….MODEL.sentence-LL.txt"):
         if file.parent.name != name:
             continue
-        message = _NAME.fullmatch(file.name)
-        if message is None or message["score"] not in SCORES:
+        match = _NAME.fullmatch(file.name)
+        if match is None or match["score"] not in SCORES:
             refusals.add(file.parent, "files that hold no score of whole sentences in nats", file.name)
             continue
-        method, _ = SCORES[message["score"]]
-        files[message["model"]].append(file)
+        method, _ = SCORES[match["score"]]
+        files[match["model"]].append(file)
         for line, text, value in _lines(file):
             if text not in texts:
                 refusals.add(file, f"the sentence is not in {name}{SET}", f"row {line}: {text[:60]!r}")
-            elif result[message["model"]][text].setdefault(method, value) != value:
+            elif result[match["model"]][text].setdefault(method, value) != value:
                 raise ScoreImportError(f"{file}, row {line}: {text[:60]!r} has another score before; leave one of them")
     return {model: (files[model], result[model]) for model in files}
 
@@ -172,9 +172,9 @@ def _people(paths: Sequence[Path], name: str) -> tuple[dict[str, tuple[float, in
             except ValueError as error:
                 raise ScoreImportError(f"{file}, row {line}: {row['Score']!r}, expected a rating") from error
             ratings[row["Sentence"]].append(value)
-            if (message := row.get("rater") or row.get("WorkerId")) is not None:
+            if (worker := row.get("rater") or row.get("WorkerId")) is not None:
                 # workers' ids do not leave the reader
-                rater = f"{name.removesuffix(RATINGS)} {numbers.setdefault(message, len(numbers))}"
+                rater = f"{name.removesuffix(RATINGS)} {numbers.setdefault(worker, len(numbers))}"
                 judgments.append(Judgment(text=row["Sentence"], rater=rater, value=value, scale=SCALE))
     means = {text: (sum(result) / len(result), len(result) if judgments else 0) for text, result in ratings.items()}
     return means, judgments

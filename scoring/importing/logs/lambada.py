@@ -91,9 +91,9 @@ def _log(file: Path, name: str, text: str) -> Log:
         raise ScoreImportError(
             f"{file} ({name}): no column {', '.join(missing)}; expected the file as it was published"
         )
-    rows, message = [], set()
+    rows, models = [], set()
     for number, row in enumerate(table, 2):
-        message.add((row["model"], row["revision"]))
+        models.add((row["model"], row["revision"]))
         cells = {
             "pair_id": row["item_id"],
             "subset": FOLDER,
@@ -103,9 +103,9 @@ def _log(file: Path, name: str, text: str) -> Log:
             "hf24_lambada:asked:target": row["meta_logprob"],
         }
         rows.append(LogRow(file=file, line=number, cells=cells))
-    if len(message) != 1:
-        raise ScoreImportError(f"{file} ({name}): rows of {len(message)} models; expected one model a file")
-    ((model_id, revision),) = message
+    if len(models) != 1:
+        raise ScoreImportError(f"{file} ({name}): rows of {len(models)} models; expected one model a file")
+    ((model_id, revision),) = models
     model = NAMES.get(model_id, model_id)
     step = _STEP.fullmatch(revision)
     if revision and step is None:

@@ -303,16 +303,16 @@ def _gold(
 def _cells(line: Mapping[str, Any], sample: _Sample, task: str) -> dict[str, str | None]:
     good, bad = sample.gold, 1 - sample.gold
     texts, doc = sample.texts, line.get("doc")
-    text = doc if isinstance(doc, Mapping) else {}
+    fields = doc if isinstance(doc, Mapping) else {}
     contexts = sample.contexts
     kind = "context_pair" if contexts[0] != contexts[1] else "continuation_pair" if contexts[0] else "sentence_pair"
     number = line.get("doc_id")
     results: dict[str, str | None] = {
         "subset": task,
         "task": kind,
-        "pair_id": str(text.get("pairID", number)),
-        "paradigm": str(text["UID"]) if "UID" in text else task,
-        "phenomenon": str(text["linguistics_term"]) if "linguistics_term" in text else None,
+        "pair_id": str(fields.get("pairID", number)),
+        "paradigm": str(fields["UID"]) if "UID" in fields else task,
+        "phenomenon": str(fields["linguistics_term"]) if "linguistics_term" in fields else None,
         "context_good": contexts[good],
         "context_bad": contexts[bad],
         "target_good": texts[good],

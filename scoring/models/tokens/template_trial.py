@@ -54,10 +54,10 @@ def _trial(template: str, variables: dict[str, Any]) -> str:
 
     template = re.sub(r"\{%-?\s*(end)?generation\s*-?%\}", "", template)  # a tag that only training needs
     try:
-        created = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
-        created.filters["tojson"] = lambda value, **options: json.dumps(value, ensure_ascii=False, **options)
-        created.globals |= {"raise_exception": refuse, "strftime_now": lambda _format: "24 Nov 2026"}
-        compiled = created.from_string(template)
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+        environment.filters["tojson"] = lambda value, **options: json.dumps(value, ensure_ascii=False, **options)
+        environment.globals |= {"raise_exception": refuse, "strftime_now": lambda _format: "24 Nov 2026"}
+        compiled = environment.from_string(template)
     except (jinja2.TemplateError, RecursionError):
         return ""  # transformers will say it
     for roles in (("user",), ("system", "user"), ("user", "assistant"), ("user", "assistant") * 4 + ("user",)):

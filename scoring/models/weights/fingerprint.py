@@ -199,11 +199,11 @@ def _digests(paths: Sequence[Path], tell: Tell) -> list[str]:
     reported = _ReadProgress(tell=tell, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES))
 
     def digest(i: int) -> str:
-        created = _read(paths[i], before[i].size, reported if before[i].size >= LARGE_BYTES else None)
+        read = _read(paths[i], before[i].size, reported if before[i].size >= LARGE_BYTES else None)
         if Stamp.of(paths[i]) != before[i]:
             raise ModelLoadError(f"{paths[i]}: changed while it was read; wait until it is whole, and load it again")
-        _keep(before[i], created)
-        return created
+        _keep(before[i], read)
+        return read
 
     with ThreadPoolExecutor(max(1, min(MOST_THREADS, os.cpu_count() or 1, len(todo)))) as pool:
         product = dict(zip(todo, pool.map(digest, todo), strict=True))

@@ -379,8 +379,13 @@ def words(
         table = joined(table, times, by=(names[0].strip(), names[1].strip()), path=join)
     write_table(out, table)
     facts = {"lags": lags, "top": top, "language": language, "corrected": not uncorrected, "window_tokens": window}
-    created = {"pairbank": version("pairbank"), "file_sha256": sha256_of_file(file), "models": signatures, **facts}
-    write_json(out.with_name(f"{out.stem}.signature.json"), created)
+    facts_of_file = {
+        "pairbank": version("pairbank"),
+        "file_sha256": sha256_of_file(file),
+        "models": signatures,
+        **facts,
+    }
+    write_json(out.with_name(f"{out.stem}.signature.json"), facts_of_file)
     shown = ["model", "text_id", "word", "n_tokens", "surprisal_bits", "rank", "entropy_bits"]
     show(table[[name for name in shown if name in table]].head(N_SHOWN).round(2), name="first_words")
     answer(out=out, n_words=len(table), models=[signature["name"] for signature in signatures])

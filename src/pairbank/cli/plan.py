@@ -301,8 +301,8 @@ def bench(
             if n_pairs:
                 with status(f"timing {workload}"):
                     some = source.select(range(min(n_pairs, len(source))))
-                    created = timed(scorer, some, method=method, repeats=repeats)
-                    rows += [{**dataclasses.asdict(row), "workload": workload} for row in created]
+                    timings = timed(scorer, some, method=method, repeats=repeats)
+                    rows += [{**dataclasses.asdict(row), "workload": workload} for row in timings]
     table = pd.DataFrame(rows)
     for name in ("wall_seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "worst_difference_nats"):
         table[name] = table[name].round(6 if name.endswith("nats") else 3)

@@ -151,7 +151,7 @@ def publish(
     import pairbank
 
     with quiet_bars(), _quiet_hub():
-        created = pairbank.publish(
+        published = pairbank.publish(
             bank,
             repo,
             private=True if private else None,
@@ -163,16 +163,19 @@ def publish(
             tag=tag,
             tell=say,
         )
-    answer(repo=repo, dry_run=dry_run, url=created.url, revision=created.revision, changes=created.changes)
+    answer(repo=repo, dry_run=dry_run, url=published.url, revision=published.revision, changes=published.changes)
     if dry_run:
         say("dry run: nothing was published")
-        for model_id in created.eval_results if eval_results_pr else ():
+        for model_id in published.eval_results if eval_results_pr else ():
             say(f"would propose results to {model_id}")
         return
-    say(f"{created.url} is at {created.revision[:12]}" + ("" if created.changes else "; there was nothing to change"))
+    say(
+        f"{published.url} is at {published.revision[:12]}"
+        + ("" if published.changes else "; there was nothing to change")
+    )
     if tag:
-        say(f'version {tag}: load_dataset("{repo}", CONFIG, revision="{tag}"); cite {created.url}/tree/{tag}')
-    for text in (created.space_url, *created.pull_requests.values()):
+        say(f'version {tag}: load_dataset("{repo}", CONFIG, revision="{tag}"); cite {published.url}/tree/{tag}')
+    for text in (published.space_url, *published.pull_requests.values()):
         if text:
             say(text)
 
@@ -241,9 +244,9 @@ def submit(
     import pairbank
 
     with quiet_bars(), _quiet_hub(), status("submitting"):
-        created = pairbank.submit(scored, to, submitter=submitter, command=command, date=date, dry_run=dry_run)
-    answer(path=created.path, url=created.url, dry_run=dry_run)
-    say(f"{created.path}: {created.url or 'accepted; dry run, nothing was submitted'}")
+        submitted = pairbank.submit(scored, to, submitter=submitter, command=command, date=date, dry_run=dry_run)
+    answer(path=submitted.path, url=submitted.url, dry_run=dry_run)
+    say(f"{submitted.path}: {submitted.url or 'accepted; dry run, nothing was submitted'}")
 
 
 def withdraw(

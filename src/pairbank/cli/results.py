@@ -121,7 +121,7 @@ def report(
         if wants_ratings(requested) and not chosen.get("raters", {}).get("ratings"):
             held = ratings_beside(files, names) if data_dir is None else ratings_of(names, data_dir)
             ratings = as_frames(held)
-        created = pairbank.report(
+        written = pairbank.report(
             tables,
             title=title or (plan.title if plan else "pairbank report"),
             seed=seed if seed is not None else plan.seed if plan else SEED,
@@ -135,12 +135,12 @@ def report(
             ratings=ratings,
             mean_ratings=means_only(names),
         )
-    say_report(created)
+    say_report(written)
     say_wrong(tables, wrong, wrong_by)
     if out is not None:
-        folder = created.save(out)
+        folder = written.save(out)
         answer(report=folder / "report.md")
-        say(f"\n{folder}/report.html, and the same as report.md; tables beside it, {len(created.figures)} in figures/")
+        say(f"\n{folder}/report.html, and the same as report.md; tables beside it, {len(written.figures)} in figures/")
 
 
 def bank(
@@ -291,12 +291,12 @@ def run(
                 _score_part(plan, of_run, loader, bar)
                 return
             load = loader.load if join is None else load_joined
-            folder, created = carried_out(
+            folder, written = carried_out(
                 plan, command=command_line(), progress=bar, load=load, failed=failed, all_or_nothing=join is not None
             )
     say_work(loader.work)
-    say_report(created)
-    say_wrong(created.tables, wrong, wrong_by)
+    say_report(written)
+    say_wrong(written.tables, wrong, wrong_by)
     say_next_steps(folder)
     answer(failures=[str(failure) for failure in failures])
     if failures:
@@ -328,7 +328,7 @@ def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: boo
                 answer(planned=[{"source": choice.profile, "files": files.n_pinned, "others": files.others}])
                 say(text)
             return
-        folder, created = run_imports(
+        folder, written = run_imports(
             study,
             out,
             data_dir=data_dir,
@@ -336,7 +336,7 @@ def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: boo
             progress=notify,
             begun=lambda source: note(f"{study.name}: {source}"),
         )
-    say_report(created)
+    say_report(written)
     say_next_steps(folder)
 
 

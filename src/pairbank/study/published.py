@@ -121,7 +121,7 @@ def run_imports(
     result = imported(study, data_dir=data_dir, progress=progress, begun=begun)
     features = declared_features(study.models)
     begun("the report")
-    created = report(
+    published = report(
         result.tables,
         title=study.title,
         description=study.description,
@@ -139,11 +139,11 @@ def run_imports(
         out,
         scored=result.tables,
         ratings=list(result.ratings.values()),
-        reports={study.name: created},
+        reports={study.name: published},
         features=features,
         command=command,
     )
-    return folder, created
+    return folder, published
 
 
 def _items(

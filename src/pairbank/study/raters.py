@@ -90,15 +90,15 @@ def ratings_of_items(
         bank: the folder that the run writes to, where a bank may be already.
         progress: as for `ratings_of`.
     """
-    created = {}
+    of_corpora = {}
     for entry in chosen:
         ids = set(entry.items["item_id"][:])
         tables = ratings_of([entry.choice.name], data_dir, progress=progress) or ratings_in([bank], [entry.name])
         for table in tables:
             rows = np.flatnonzero([item in ids for item in table["item_id"][:]])
             if rows.size:
-                created[entry.name] = table.select(rows)
-    return created
+                of_corpora[entry.name] = table.select(rows)
+    return of_corpora
 
 
 def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset, ...]:

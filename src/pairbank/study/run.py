@@ -59,7 +59,7 @@ def carried_out(
     used = {table.corpus for table in scored}
     others = _others(plan.out, used, {(table.corpus, table.model_slug) for table in scored})
     probed = _probed(measured, done, used)
-    created = _report(measured, done, [*scored, *others], probed)
+    of_bank = _report(measured, done, [*scored, *others], probed)
     items = [entry.items for entry in corpora if entry.name in used]
     judged = [ratings for name, ratings in plan.ratings.items() if name in used]
     folder = write_bank(
@@ -67,12 +67,12 @@ def carried_out(
         corpora=items,
         scored=scored,
         ratings=judged,
-        reports={plan.study.name: created},
+        reports={plan.study.name: of_bank},
         probed=[element for model in done for element in model.probed],
         features=plan.features,
         command=command,
     )
-    return folder, created
+    return folder, of_bank
 
 
 def _of_models(plan: Plan, *, load: Load, progress: Tellers, failed: Callable[[Failure], None]) -> list[OfModel]:

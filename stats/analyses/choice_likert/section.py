@@ -242,19 +242,19 @@ def confusion_panels(rows: pd.DataFrame) -> Drawing:
     n_columns = min(MOST_COLUMNS, len(models))
     n_blocks = -(-len(models) // MOST_COLUMNS)
     with styled():
-        created = drawing(0.9 + 1.05 * max(2, n_columns), 0.3 + n_blocks * (0.3 + 0.98 * len(kinds)))
+        figure = drawing(0.9 + 1.05 * max(2, n_columns), 0.3 + n_blocks * (0.3 + 0.98 * len(kinds)))
         for nth, model in enumerate(models):
             block, column = divmod(nth, MOST_COLUMNS)
             for row, kind in enumerate(kinds):
                 place = (block * len(kinds) + row) * n_columns + column + 1
-                axes = created.add_subplot(n_blocks * len(kinds), n_columns, place)
+                axes = figure.add_subplot(n_blocks * len(kinds), n_columns, place)
                 own_values = rows[(rows["model"] == model) & (rows["measure"] == kind)]
                 _matrix(axes, own_values)
                 if row == 0:
                     axes.set_title(_short(str(model)), fontsize=7.5, fontweight="normal", loc="center")
                 if column == 0:
                     axes.set_ylabel(kind, fontsize=8)
-    return created
+    return figure
 
 
 def _short(name: str) -> str:

@@ -73,7 +73,7 @@ def introspection_figures(done: Sequence[Introspection]) -> Iterator[Figure]:
                 draw=partial(_draw_bars, bars, corpus),
             )
         alone = current if corpora[1:] == [] else [matches for matches in current if matches is not current[-1]]
-        yield from (created for found in alone if (created := _scatter(found)) is not None)
+        yield from (figure for found in alone if (figure := _scatter(found)) is not None)
 
 
 def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Figure]:

@@ -75,13 +75,13 @@ def introspection_tables(
 
 def under_each_other(parts: Iterable[tuple[Introspection, pd.DataFrame]]) -> pd.DataFrame:
     """Return tables under each other, the corpus and the set of items in front."""
-    created = []
+    rows = []
     for result, table in parts:
         named = table.copy()
         named.insert(0, "corpus", result.corpus)
         named.insert(1, "items", result.items)
-        created.append(named)
-    return pd.concat(created, ignore_index=True)
+        rows.append(named)
+    return pd.concat(rows, ignore_index=True)
 
 
 def _verdict_row(found: Introspection) -> dict[str, Any]:

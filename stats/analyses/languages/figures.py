@@ -158,9 +158,9 @@ def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
     matrix = wide.reindex(index=pd.MultiIndex.from_tuples(lines), columns=tags)
     matrix.index = pd.Index([f"{kind}  {label(method)}" for method, kind in lines])
     least = min(0.4, float(np.floor(np.nanmin(matrix.to_numpy(dtype=float)) * 10) / 10))
-    created = heat_map(matrix, title=title, value_label=measured(part), limits=(least, 1), diverging=False)
+    figure = heat_map(matrix, title=title, value_label=measured(part), limits=(least, 1), diverging=False)
     with styled():
-        axes = created.axes[0]
+        axes = figure.axes[0]
         axes.set_title(label(title), pad=18)
         groups = [typology()[tag].group if tag in typology() else "" for tag in tags]
         start = 0
@@ -175,7 +175,7 @@ def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
             if lines[nth][0] != lines[nth - 1][0]:
                 axes.axhline(nth - 0.5, color="white", linewidth=4)
         axes.set_xticks(range(len(tags)), tags, rotation=0, ha="center")
-    return created
+    return figure
 
 
 def _chance_f1(controls: pd.DataFrame | None) -> float:
@@ -199,9 +199,9 @@ def type_panels(
     kinds, models = kinds_in_order(list(means["negative_type"])), list(dict.fromkeys(means["model"]))
     low, high = min(0.4, float(means["value"].min()) - 0.03), max(0.8, float(means["value"].max()) + 0.03)
     with styled():
-        created = drawing(7.2, 0.8 + 1.45 * len(methods))
+        figure = drawing(7.2, 0.8 + 1.45 * len(methods))
         for (row, method), (column, kind) in itertools.product(enumerate(methods), enumerate(kinds)):
-            axes = created.add_subplot(len(methods), len(kinds), row * len(kinds) + column + 1)
+            axes = figure.add_subplot(len(methods), len(kinds), row * len(kinds) + column + 1)
             grid(axes, axis="y")
             axes.axhline(chance_f1 if method == NEURO else 0.5, color=CHANCE, linestyle="--", linewidth=1)
             for nth, model in enumerate(models):
@@ -215,10 +215,10 @@ def type_panels(
             axes.set(ylim=(low, high), xlim=(-0.3, len(ORDER) - 0.7))
             axes.tick_params(axis="y", labelsize=7.5, labelleft=column == 0)
             _panel_names(axes, kind if row == 0 else "", label(method) if column == 0 else "")
-        created.supylabel(value_label, fontsize=8.5)
+        figure.supylabel(value_label, fontsize=8.5)
         if len(models) <= MOST_SERIES:
-            legend(created, created.axes[0], len(models))
-    return created
+            legend(figure, figure.axes[0], len(models))
+    return figure
 
 
 def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
@@ -233,9 +233,9 @@ def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
     table = wide.reset_index()
     pairs = [(a, b) for a, b in itertools.combinations(methods, 2) if table[[a, b]].notna().all(axis=1).any()]
     with styled():
-        created = drawing(7.2, 0.7 + 1.75 * max(1, len(pairs)))
+        figure = drawing(7.2, 0.7 + 1.75 * max(1, len(pairs)))
         for (row, (a, b)), (column, kind) in itertools.product(enumerate(pairs), enumerate(kinds)):
-            axes = created.add_subplot(len(pairs), len(kinds), row * len(kinds) + column + 1)
+            axes = figure.add_subplot(len(pairs), len(kinds), row * len(kinds) + column + 1)
             current = table[table["negative_type"] == kind]
             for nth, model in enumerate(models):
                 own_values = current[current["model"] == model]
@@ -251,8 +251,8 @@ def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
             axes.set_xlabel(label(a), fontsize=7.5)
             _panel_names(axes, kind if row == 0 else "", label(b) if column == 0 else "")
         if len(models) <= MOST_SERIES:
-            legend(created, created.axes[0], len(models))
-    return created
+            legend(figure, figure.axes[0], len(models))
+    return figure
 
 
 def _fit(x: pd.Series[float], y: pd.Series[float]) -> tuple[FloatArray, FloatArray] | None:

@@ -300,14 +300,14 @@ def _tests(
     observed = np.arctanh(values) - math.atanh(claim.above) if scale == "z" else values * n_used
     if scale == "z":
         matrix = _spread(matrix, n_used)
-    created = {}
+    curves = {}
     for kind, units in zip(UNITS, _units(keys, paradigms), strict=True):
         if units is not None and np.unique(units).size >= LEAST_UNITS:
-            created[kind] = curve_test(
+            curves[kind] = curve_test(
                 matrix, units, scale=scale, n_used=n_used, observed=observed,
                 significant=table["beyond"].to_numpy(dtype=np.float64), rng=rng, n_draws=n_draws,
             )  # fmt: skip
-    return created
+    return curves
 
 
 def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:

@@ -127,15 +127,15 @@ def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> Choices | None
         both = both.iloc[:0]  # raters were shown one side; the few who saw both say little
     both = both.assign(difference=both["value"] - both["value_bad"])
     wanted = ["item_id", "rater", "difference"]
-    created = pd.concat([entry for entry in (chosen[wanted], both[wanted]) if len(entry)] or [chosen[wanted]])
-    rows = pd.Index(item_ids).get_indexer(pd.Index(created["item_id"]))
-    created, rows = created[rows >= 0], rows[rows >= 0]
-    if not len(created):
+    frame = pd.concat([entry for entry in (chosen[wanted], both[wanted]) if len(entry)] or [chosen[wanted]])
+    rows = pd.Index(item_ids).get_indexer(pd.Index(frame["item_id"]))
+    frame, rows = frame[rows >= 0], rows[rows >= 0]
+    if not len(frame):
         return None
     places, item = np.unique(rows, return_inverse=True)
-    _, rater = np.unique(created["rater"].to_numpy(), return_inverse=True)
+    _, rater = np.unique(frame["rater"].to_numpy(), return_inverse=True)
     matrix = np.full((places.size, int(rater.max()) + 1), np.nan)
-    matrix[item, rater] = signs(created["difference"].to_numpy(dtype=np.float64))
+    matrix[item, rater] = signs(frame["difference"].to_numpy(dtype=np.float64))
     return Choices(rows=places, made=matrix)
 
 

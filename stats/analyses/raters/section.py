@@ -75,9 +75,9 @@ def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
             row |= {"r with mean ratings": _number(member["r_with_means"])}
             rows.append(row | {"wins against": _wins(_test(tests, corpus, member["who"], member["method"]))})
     columns = ["corpus", "who", "method", "accuracy", "r with other raters", "r with mean ratings", "wins against", "n"]
-    created = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
-    empty = [name for name in columns[3:-1] if (created[name] == "").all()]
-    return created.drop(columns=empty)
+    table = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
+    empty = [name for name in columns[3:-1] if (table[name] == "").all()]
+    return table.drop(columns=empty)
 
 
 Means = Mapping[str, tuple[int, int] | None]

@@ -73,20 +73,20 @@ def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
     with all_digits() as pingouin, np.errstate(divide="ignore", invalid="ignore"):
         result = pingouin.intraclass_corr(long, targets="unit", raters="rater", ratings="value").set_index("Type")
     without = single_rater_without_each(wide.to_numpy())
-    created = {}
+    choices = {}
     for name, kind in ICC_TYPES.items():
         value, single = float(result["ICC"][kind]), name.replace("mean", "single")
         if not np.isfinite(value):
-            created[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
+            choices[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
             continue
         of_one = float(result["ICC"][ICC_TYPES[single]])
         ends = single_rater_interval(of_one, without[single], n_raters=k, level=0.95)
         if isinstance(ends, str):
-            created[name] = without_interval(value, ends, n=n, method=ICC)
+            choices[name] = without_interval(value, ends, n=n, method=ICC)
             continue
         low, high = ends if name == single else (k * x / (1 + (k - 1) * x) for x in ends)  # Spearman-Brown
-        created[name] = Estimate(value=value, low=low, high=high, n=n, method=ICC)
-    return created
+        choices[name] = Estimate(value=value, low=low, high=high, n=n, method=ICC)
+    return choices
 
 
 def single_rater_without_each(ratings: FloatArray) -> dict[str, FloatArray]:
