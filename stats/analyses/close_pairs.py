@@ -41,14 +41,15 @@ def close_pairs(tables: Sequence[ScoredFrame], filtered: Sequence[str]) -> tuple
 
 
 def _close(table: ScoredFrame) -> tuple[ScoredFrame, str]:
-    distance = number_column(table.frame, EDIT_DISTANCE)
+    frame = table.frame
+    distance = number_column(frame, EDIT_DISTANCE)
     known = ~np.isnan(distance)
     if not known.any():
         raise BankError(
             f"{table.corpus} by {table.model} is to be filtered by {EDIT_DISTANCE}, which it does not have; add it "
             "with pairbank minimalness, or ask for no filter"
         )
-    human = number_column(table.frame, "human_good") - number_column(table.frame, "human_bad")
+    human = number_column(frame, "human_good") - number_column(frame, "human_bad")
     rated = known & ~np.isnan(human)
     limit = distance_filter(distance[rated if rated.any() else known]).limit
     close = known & (distance <= limit)
@@ -57,4 +58,4 @@ def _close(table: ScoredFrame) -> tuple[ScoredFrame, str]:
         f"Of {table.corpus}, the {(close & differs).sum():,} of {(known & differs).sum():,} pairs at most "
         f"{limit:g} edits apart are used (75th percentile)."
     )
-    return replace(table, frame=table.frame.iloc[np.flatnonzero(close)].reset_index(drop=True)), text
+    return replace(table, frame=frame.iloc[np.flatnonzero(close)].reset_index(drop=True)), text

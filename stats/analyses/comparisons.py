@@ -74,7 +74,7 @@ def answer_text(table: pd.DataFrame, *, margin: float) -> str:
     return text + (_named(tested) if len(tested) else "")
 
 
-def text_text(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
+def text_of(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
     """Return what is said of every corpus and kind of comparison, and of those `apart` that are not compared."""
     parts = [*_families(table, margin=margin), *filter(None, [apart])]
     parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
@@ -249,7 +249,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
     return Section(
         id="comparisons",
         title="Differences between models and between methods",
-        text=text_text(results, margin=margin, apart=apart),
+        text=text_of(results, margin=margin, apart=apart),
         answer="\n\n".join(filter(None, (answer_text(results, margin=margin), apart))),
         definitions=DEFINITIONS,
         tables={"first": first_table(results), "comparisons": results}

@@ -6,7 +6,7 @@ Items that public lists call faulty (flag `known_error`) are shown beside them, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,10 @@ import pandas as pd
 from pairbank.builders.schema.columns import KNOWN_ERROR
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.estimates.shares import CLUSTERED, WILSON
+from pairbank.stats.analyses.known_errors import known_texts, with_and_without
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.figures.shared import file_name
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.accuracy import wilson_by_group
 from pairbank.stats.measures.item_response import (
     LEAST_ITEMS,
     LEAST_MODELS,
@@ -118,50 +117,6 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
             "Benjamini & Hochberg 1995, JRSS B 57:289-300",
         ),
     )
-
-
-def with_and_without(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
-    """Return accuracies with and without the items that are known to be faulty, one row per model and method.
-
-    Args:
-        tables: Scored tables; those without such items have no row.
-    """
-    return pd.DataFrame(
-        [row for table in tables if flagged(table.frame, "flags", KNOWN_ERROR).any() for row in _both_ways(table)]
-    )
-
-
-def known_error_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
-    """Return what known faulty items change, a sentence per corpus that has some."""
-    result = with_and_without(tables)
-    return tuple(_known_text(part) for _, part in result.groupby("corpus", sort=False)) if len(result) else ()
-
-
-def _both_ways(table: ScoredFrame) -> Iterator[dict[str, Any]]:
-    read = read_table(table).choices
-    is_faulty = flagged(read.frame, "flags", KNOWN_ERROR)
-    for scores in read.methods:
-        result = credits_of(scores)
-        used = scores.applies & ~np.isnan(result.credit)
-        if not (used & is_faulty).any() or not (used & ~is_faulty).any():
-            continue
-        how = CLUSTERED if result.pooled is not None and result.credit is result.pooled else WILSON
-        both = [_share(result.credit[rows], how) for rows in (used, used & ~is_faulty)]
-        yield {
-            "corpus": table.corpus,
-            "model": table.model,
-            "method": scores.layout.method,
-            "n": int(used.sum()),
-            "n_known_errors": int((used & is_faulty).sum()),
-            **{f"{name}_with": value for name, value in both[0].items()},
-            **{f"{name}_without": value for name, value in both[1].items()},
-            "difference": both[1]["accuracy"] - both[0]["accuracy"],
-        }
-
-
-def _share(credit: FloatArray, how: str) -> dict[str, float]:
-    (estimate,) = wilson_by_group(credit, np.zeros(credit.size, dtype=np.int64), 1, method=how)
-    return {"accuracy": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
 def _credits(
@@ -283,7 +238,7 @@ def _answer(fitted: Sequence[_Fitted], known: pd.DataFrame, reasons: Sequence[st
     texts = [_said(entry) for entry in fitted[:N_SAID]]
     if not fitted:
         texts.append(f"Inconclusive: {reasons[0] if reasons else 'no method has scores of several models'}.")
-    texts += [_known_text(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
+    texts += known_texts(known)
     return "\n\n".join(texts)
 
 
@@ -305,17 +260,6 @@ def _said(entry: _Fitted) -> str:
     )
 
 
-def _known_text(part: pd.DataFrame) -> str:
-    """Return what the known faulty items of one corpus change."""
-    most = part.iloc[int(part["difference"].abs().to_numpy().argmax())]
-    return (
-        f"**{most['corpus']}** has {plural(int(part['n_known_errors'].max()), 'item')} with a known error (flag "
-        f"`{KNOWN_ERROR}`). Without them accuracy changes by at most {number(abs(most['difference']), digits=3)} "
-        f"({most['model']}, `{most['method']}`: {number(most['accuracy_with'], digits=3)} with, "
-        f"{number(most['accuracy_without'], digits=3)} without)."
-    )
-
-
 def _text(fitted: Sequence[_Fitted], known: pd.DataFrame, reasons: Sequence[str], *, apart: str) -> str:
     parts = [_said(entry) for entry in fitted]
     parts += [
@@ -326,7 +270,7 @@ def _text(fitted: Sequence[_Fitted], known: pd.DataFrame, reasons: Sequence[str]
         for member in fitted
     ]
     parts += [f"Not fitted: {reason}." for reason in reasons]
-    parts += [_known_text(part) for _, part in known.groupby("corpus", sort=False)] if len(known) else []
+    parts += known_texts(known)
     return "\n\n".join([*parts, apart] if apart else parts)
 
 

@@ -19,13 +19,12 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import SIDES, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.fitted_linking import LEAST_GROUPS, FittedLinking, RatedSentences, fitted_linking
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import PARADIGM, ScoredTable, read_table
-from pairbank.stats.wording import number, plural, span, value_range
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.wording import number, plural, span, value_range, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import IntArray
@@ -123,11 +122,8 @@ def _rows(table: ScoredTable, fit: Fit) -> Iterator[dict[str, Any]]:
 
 def _groups(table: ScoredTable) -> IntArray:
     """Return the number of each row's paradigm where there are enough; else of the row."""
-    if PARADIGM in table.frame.columns and table.frame[PARADIGM].notna().all():
-        codes = pd.factorize(table.frame[PARADIGM])[0]
-        if np.unique(codes).size >= max(LEAST_GROUPS, LEAST_PARADIGMS):
-            return np.asarray(codes, dtype=np.int64)
-    return np.arange(len(table.frame))
+    codes = table.paradigms
+    return codes if (codes >= 0).all() and np.unique(codes).size >= LEAST_GROUPS else np.arange(len(codes))
 
 
 def _answer(found: pd.DataFrame) -> str:
@@ -191,8 +187,7 @@ def _wide(found: pd.DataFrame) -> pd.DataFrame:
     for (model, corpus), part in found.groupby(["model", "corpus"], sort=False):
         row: dict[str, Any] = {"model": model, "corpus": corpus}
         for entry in part.to_dict("records"):
-            interval = "" if pd.isna(entry["low"]) else f" [{number(entry['low'])}, {number(entry['high'])}]"
-            row[entry["metric"]] = "" if pd.isna(entry["value"]) else f"{number(entry['value'])}{interval}"
+            row[entry["metric"]] = "" if pd.isna(entry["value"]) else with_interval(entry)
         rows.append(row | {"n": int(part["n"].iloc[0])})
     return pd.DataFrame(rows)
 

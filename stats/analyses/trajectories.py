@@ -307,10 +307,10 @@ def word_rows(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
     for amount, table in zip(trajectory.amounts, trajectory.tables, strict=True):
         read = read_table(table)
         direct = read.method(DIRECT)
-        if (
-            direct is None
-            or not (words := direct.predicts & (table.frame["task"] == "word_prediction").to_numpy()).any()
-        ):
+        if direct is None:
+            return
+        words = direct.predicts & read.has_value("task", "word_prediction")
+        if not words.any():
             return
         for scores in read.methods:
             rows = np.flatnonzero(scores.predicts & words)
@@ -387,22 +387,20 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     if not onset and words.empty:
         raise BankError("no item has a difference, or a next word, by the same method at every checkpoint of a run")
     result, when, order = pd.DataFrame(curve), pd.DataFrame(onset), pd.DataFrame()
-    message, more = [*_words_text(words)], list[str]()
-    n_words = len(message)
+    of_words, of_runs, more = [*_words_text(words)], list[str](), list[str]()
     if onset:
         order = order_table(when, rng=context.rng)
-        message += [
+        of_runs = [
             _run_text(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)
         ]
         more = [*_order_text(order), *_left_out_text(left_out), *_paradigms_text(when)]
-    text = "\n\n".join([*message, *more])
     shown = {"onsets": when, "curves": result} if onset else {}
     shown |= ({"order": order} if len(order) else {}) | ({"words": words} if len(words) else {})
     return Section(
         id="trajectories",
         title="What is learnt when",
-        text=text,
-        answer="\n\n".join(message[: n_words + 1] if n_words else message[:1]),
+        text="\n\n".join([*of_words, *of_runs, *more]),
+        answer="\n\n".join([*of_words, *of_runs[:1]]),
         main_table="onsets" if onset else "words",
         draws=f"{N_PERMUTATIONS:,} permutations of phenomena" if len(order) else "",
         definitions=DEFINITIONS,

@@ -16,6 +16,7 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, refuse_non_finite, undefined, without_interval
 from pairbank.stats.estimates.shares import (
+    CLUSTERED,
     WILSON,
     design_effect,
     is_tie,
@@ -328,6 +329,17 @@ def wilson_by_group(
         _estimate(float(mean), low=float(a), high=float(b), n=int(size), method=method, level=level)
         for mean, a, b, size in zip(sums.mean, low, high, sums.n, strict=True)
     )
+
+
+def wilson(credit: ArrayLike, *, is_pooled: bool) -> Estimate:
+    """Return the accuracy of all items with Wilson's score interval, clustered by items where presentations are pooled.
+
+    >>> wilson([1, 1, 0, 1], is_pooled=False).value
+    0.75
+    """
+    method = CLUSTERED if is_pooled else WILSON
+    (estimate,) = wilson_by_group(credit, np.zeros(np.size(credit), dtype=np.int64), 1, method=method)
+    return estimate
 
 
 def simultaneous_by_group(

@@ -154,15 +154,13 @@ def negative_items(credit: FloatArray, *, design_effect: float = 1.0) -> Negativ
     filled = np.where(known, credit, 0.0)
     total, n = filled.sum(axis=0), known.sum(axis=0)
     p = np.full(len(credit), np.nan)
-    for nth, (selected, current) in enumerate(zip(filled, known, strict=True)):
-        answers = selected[current]
+    for nth, (earned, has) in enumerate(zip(filled, known, strict=True)):
+        answers = earned[has]
         if answers.size > 2 and np.ptp(answers) > 0:
-            rest = (total - selected)[current] / np.maximum(n - known[nth], 1)[current]
+            rest = (total - earned)[has] / np.maximum(n - has, 1)[has]
             p[nth] = _p_below(answers, stats.rankdata(rest.round(12)))
     p = stats.norm.cdf(stats.norm.ppf(p) / np.sqrt(design_effect))
-    tested = ~np.isnan(p)
-    adjusted = np.full(len(p), np.nan)
-    adjusted[tested] = corrected(p[tested]).benjamini_hochberg if tested.any() else []
+    tested, adjusted = ~np.isnan(p), corrected(p).benjamini_hochberg
     least = SIGNIFICANCE / max(int(tested.sum()), 1)
     z = stats.norm.ppf(POWER) - stats.norm.ppf(least)
     return NegativeTest(

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.estimates.shares import CLUSTERED, WILSON
-from pairbank.stats.measures.accuracy import wilson_by_group
+from pairbank.stats.measures.accuracy import wilson
 from pairbank.stats.measures.paired_tests import corrected, gain_test
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of
 from pairbank.stats.scored_table.scored_table import read_table
@@ -62,19 +61,14 @@ def _earned(tables: Sequence[ScoredFrame]) -> _Earned:
             if used.any():
                 ids = pd.Index(read.item_ids, dtype=object)[used]
                 key = (table.corpus, table.model, scores.layout.method)
-                result[key] = pd.Series(credit.credit[used], index=ids), credit.credit is credit.pooled
+                result[key] = pd.Series(credit.credit[used], index=ids), credit.is_pooled
     return result
 
 
 def _rows(models: _Earned, nulls: _Earned) -> Iterator[dict[str, Any]]:
     """Yield one row per null model, corpus and method."""
     for (corpus, name, method), (credit, is_pooled) in nulls.items():
-        (estimate,) = wilson_by_group(
-            credit.to_numpy(),
-            np.zeros(len(credit), dtype=np.int64),
-            1,
-            method=CLUSTERED if is_pooled else WILSON,
-        )
+        estimate = wilson(credit.to_numpy(), is_pooled=is_pooled)
         p, ahead = [], []
         for (other_corpus, _, other_method), (selected, _) in models.items():
             if (other_corpus, other_method) != (corpus, method):

@@ -25,7 +25,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.shown import spelt_out
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.items import known_error_notes
+from pairbank.stats.analyses.known_errors import known_error_notes
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
 from pairbank.stats.report.cautions import (

@@ -22,8 +22,6 @@ from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.measures.accuracy import chosen_options
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.scoring.api.layout import MethodLayout
 
@@ -380,6 +378,11 @@ class Credits:
     def is_biased(self) -> bool:
         """Whether the model picks one option whatever it stands for."""
         return not np.isnan(self.first_option)
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether the credit of an item is the mean of its presentations."""
+        return self.credit is self.pooled
 
 
 def is_one_place(share: float) -> bool:

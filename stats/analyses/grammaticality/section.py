@@ -323,7 +323,7 @@ def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFram
     sides = _direct(_whole(tables["correlation"])).query("corpus == @corpus")
     if sides["value"].notna().any():
         texts.append(f"- log P of the two strings of a pair: r = {_wording(sides)}.")
-    texts += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
+    texts += _bins_of_corpus(tables["by_bin"].query("corpus == @corpus and subset == ''"))
     if "null_by_bin" in tables:
         texts += _null_bins(tables["null_by_bin"].query("corpus == @corpus"))
     rated = _direct(_whole(tables["with_people"])).query("corpus == @corpus")
@@ -345,7 +345,7 @@ def _wording(rows: pd.DataFrame) -> str:
     return html_as_text(value_range(rows, ("model",)))
 
 
-def _said_of_bins(binned: pd.DataFrame) -> list[str]:
+def _bins_of_corpus(binned: pd.DataFrame) -> list[str]:
     """Return r of the closest and of the furthest pairs of each model (prediction 1b)."""
     selected = binned[
         (binned["method"] == DIRECT) & (binned["group_by"] == "cosine_distance") & binned["value"].notna()

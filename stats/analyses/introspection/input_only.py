@@ -76,9 +76,7 @@ def input_only(stack: DeltaStack, good: Sequence[str], bad: Sequence[str]) -> pd
         rows.append({"corpus": stack.corpus, "model": stack.models[model], "method": stack.prompts[prompt]} | result)
     table = pd.DataFrame(rows)
     tested = table["p"].notna().to_numpy(dtype=np.bool_)
-    holm = np.full(len(table), np.nan)
-    holm[tested] = corrected(table["p"][tested].to_numpy(dtype=np.float64)).holm if tested.any() else []
-    table["p_holm"] = holm
+    table["p_holm"] = holm = corrected(table["p"].to_numpy(dtype=np.float64)).holm
     table["better"] = np.select(
         [~tested, holm >= SIGNIFICANCE, table["difference"] > 0], ["undefined", "inconclusive", "own"], "text"
     )

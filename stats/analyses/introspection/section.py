@@ -344,8 +344,8 @@ def _input_only(stacks: Sequence[DeltaStack], tables: Sequence[ScoredFrame]) -> 
     for stack in stacks:
         texts: dict[str, tuple[str, str]] = {}
         for table in tables:
-            if table.corpus == stack.corpus and {"target_good", "target_bad"} <= {*table.frame.columns}:
-                texts |= _texts(table.frame)
+            if table.corpus == stack.corpus and {"target_good", "target_bad"} <= {*table.column_names}:
+                texts |= _texts(table.part(_TEXTS))
         try:
             kept = stack.select(np.array([item in texts for item in stack.item_ids], dtype=np.bool_))
             good, bad = ([texts[item][side] for item in kept.item_ids] for side in (0, 1))
@@ -354,6 +354,9 @@ def _input_only(stacks: Sequence[DeltaStack], tables: Sequence[ScoredFrame]) -> 
         except BankError as error:
             text.append(html_as_text(f"{stack.corpus}: no input-only control ({error})."))
     return pd.concat(result, ignore_index=True) if result else pd.DataFrame(), text
+
+
+_TEXTS = ("item_id", "context_good", "target_good", "context_bad", "target_bad")
 
 
 def _texts(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:

@@ -26,15 +26,15 @@ from pairbank.stats.analyses.languages.statistics import (
     N_PERMUTATIONS,
     ORDER,
     RANDOM,
-    Credits,
+    PairCredits,
     complexity_correlations,
+    correlation_sentences,
     drew,
     method_correlations,
     power_text,
     random_minus_subtle,
     typology_means,
 )
-from pairbank.stats.analyses.languages.statistics import correlation_sentences as complexity_text
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.measures.accuracy import accuracy
@@ -144,7 +144,7 @@ def answer(
 def _rhos_text(what: str, complexity: pd.DataFrame) -> str:
     """Return what is correlated with complexity, an entry of a list each, and which rho these languages could show."""
     head = f"{what}, languages permuted; {power_text(complexity)}:"
-    return "\n".join([head, *(f"- {text}" for text in complexity_text(complexity))])
+    return "\n".join([head, *(f"- {text}" for text in correlation_sentences(complexity))])
 
 
 def _english_text(cells: pd.DataFrame) -> Iterator[str]:
@@ -195,7 +195,7 @@ def kind_contrasts(tables: Sequence[ScoredFrame], cells: pd.DataFrame) -> pd.Dat
         tables: Scored tables.
         cells: One row a cell.
     """
-    parts: dict[tuple[str, str], list[Credits]] = {}
+    parts: dict[tuple[str, str], list[PairCredits]] = {}
     for table in tables:
         for method, results in _credits(table):
             parts.setdefault((table.model, method), []).append(results)
@@ -226,9 +226,9 @@ _CONTRAST = {
 }
 
 
-def _credits(table: ScoredFrame) -> Iterator[tuple[str, Credits]]:
+def _credits(table: ScoredFrame) -> Iterator[tuple[str, PairCredits]]:
     """Yield what each pair of a table counts for each method; pairs of one property, else one sentence, go together."""
-    if "negative_type" not in table.frame.columns:
+    if "negative_type" not in table.column_names:
         return
     read = read_table(table)
     known = read.rows(~read.has_value("phenomenon", INHERITANCE)).choices
@@ -244,12 +244,12 @@ def _credits(table: ScoredFrame) -> Iterator[tuple[str, Credits]]:
                 for column in (frame["language"], frame["negative_type"], cluster)
             )
             credit = (signs(delta[present]) + 1) / 2
-            yield layout.method, Credits(credit=credit, language=languages, kind=kinds, cluster=clusters)
+            yield layout.method, PairCredits(credit=credit, language=languages, kind=kinds, cluster=clusters)
 
 
-def _together(parts: Sequence[Credits]) -> Credits:
+def _together(parts: Sequence[PairCredits]) -> PairCredits:
     names = ("credit", "language", "kind", "cluster")
-    return Credits(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+    return PairCredits(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def _method_text(part: pd.DataFrame, name: str) -> str:
@@ -367,7 +367,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
 
 
 def _cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
-    if "negative_type" not in table.frame.columns:
+    if "negative_type" not in table.column_names:
         return
     read = read_table(table)
     known = read.rows(~read.has_value("phenomenon", INHERITANCE))
@@ -400,9 +400,10 @@ def unasked_rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     Args:
         table: A scored table; a method's column of flags has `missing:SLOT` where it was not asked.
     """
-    if "negative_type" not in table.frame.columns:
+    if "negative_type" not in table.column_names:
         return
-    kept = table.frame[table.frame["phenomenon"] != INHERITANCE] if "phenomenon" in table.frame else table.frame
+    frame = table.frame
+    kept = frame[frame["phenomenon"] != INHERITANCE] if "phenomenon" in frame else frame
     for layout in table.layouts:
         name = f"{layout.method}_flags"
         if not layout.is_prompted or name not in kept.columns:

@@ -202,7 +202,7 @@ RANDOM = "random"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Credits:
+class PairCredits:
     """Pairs of one model and method: what each counts, and where it belongs; all of shape (pairs,)."""
 
     credit: FloatArray
@@ -213,7 +213,7 @@ class Credits:
     """What pairs of one language may have in common: the property."""
 
 
-def random_minus_subtle(pairs: Credits, *, level: float = 0.95) -> dict[str, Any]:
+def random_minus_subtle(pairs: PairCredits, *, level: float = 0.95) -> dict[str, Any]:
     """Return how much more accurate a method is with random wrong concepts than with subtle ones.
 
     In each language: accuracy with random concepts minus the mean of the accuracies with each subtle kind, with a
@@ -229,7 +229,7 @@ def random_minus_subtle(pairs: Credits, *, level: float = 0.95) -> dict[str, Any
         `value`, `low`, `high`, `n_languages`, `n_higher` (languages in which the difference is above 0), `n` pairs and
         `reason`, where there is no number.
 
-    >>> pairs = Credits(credit=np.array([1.0, 1, 0, 1, 0, 0]), language=np.array(["de"] * 6, dtype=object),
+    >>> pairs = PairCredits(credit=np.array([1.0, 1, 0, 1, 0, 0]), language=np.array(["de"] * 6, dtype=object),
     ...                 kind=np.array(["random"] * 3 + ["overlap"] * 3, dtype=object),
     ...                 cluster=np.array(["a", "b", "c"] * 2, dtype=object))
     >>> found = random_minus_subtle(pairs)
@@ -257,7 +257,7 @@ def random_minus_subtle(pairs: Credits, *, level: float = 0.95) -> dict[str, Any
     }
 
 
-def _of_language(pairs: Credits, current: NDArray[np.bool_]) -> tuple[float, float, int, int] | None:
+def _of_language(pairs: PairCredits, current: NDArray[np.bool_]) -> tuple[float, float, int, int] | None:
     """Return the difference of one language, its clustered standard error, the number of clusters and of pairs."""
     kinds = [kind for kind in pd.unique(pairs.kind[current]) if kind != RANDOM]
     if not kinds or not (pairs.kind[current] == RANDOM).any():

@@ -95,9 +95,10 @@ def _paradigms(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], str]:
     """Return the paradigm of each item by corpus and id; of a corpus without any the phenomenon."""
     results: dict[tuple[str, str], str] = {}
     for table in tables:
-        column = next((x for x in PARADIGMS if x in table.frame.columns and table.frame[x].notna().any()), None)
+        frame = table.part(["item_id", *PARADIGMS])
+        column = next((x for x in PARADIGMS if x in frame.columns and frame[x].notna().any()), None)
         if column is not None:
-            named = table.frame[table.frame[column].notna()]
+            named = frame[frame[column].notna()]
             keys = [(table.corpus, item) for item in named["item_id"]]
             results |= dict(zip(keys, map(str, named[column]), strict=True))
     return results

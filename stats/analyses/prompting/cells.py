@@ -77,10 +77,10 @@ def questions(table: ScoredFrame) -> Iterator[Question]:
         present = scores.predicts & direct.predicts if predicts else scores.applies & direct.applies & read.is_choice
         present &= read.has_truth
         if present.any():
-            yield _questions(read, direct, scores, np.flatnonzero(present), predicts=predicts)
+            yield _question(read, direct, scores, np.flatnonzero(present), predicts=predicts)
 
 
-def _questions(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: Any, *, predicts: bool) -> Question:  # noqa: ANN401
+def _question(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: Any, *, predicts: bool) -> Question:  # noqa: ANN401
     layout = scores.layout
     task, prompt = names_of(layout.label, layout.method, kind=layout.kind, items=_kind_of_items(read, rows))
     x = (direct.word_nats if predicts else direct.delta_nats)[rows]

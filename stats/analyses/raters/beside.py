@@ -250,18 +250,18 @@ def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
     units = 2 * row + (found.rated["side"] == "bad").to_numpy(dtype=np.int64)
     raters = np.unique(found.rated["rater"].to_numpy(), return_inverse=True)[1]
     values = found.rated["value"].to_numpy(dtype=np.float64)
-    paradigms = _paradigms(found.table)
+    scale, paradigms = str(scales[0]), _paradigms(found.table)
+    as_ratings, as_answers = (units, raters, values, None), _as_answers(units, raters, values)
     for scores in found.table.methods:
         answers = answer_shares(scores, found.table.frame)
-        if answers is None or not _same_scale(str(scales[0]), values, answers.points):
+        if answers is None or not _same_scale(scale, values, answers.points):
             continue
-        weights = None
-        if str(scales[0]) in ANSWERED and answers.points.size == 2:
-            units, raters, values, weights = _as_answers(units, raters, values)
+        is_answer = scale in ANSWERED and answers.points.size == 2
+        unit, rater, value, weights = as_answers if is_answer else as_ratings
         distance = distribution_distance(
-            units,
-            raters,
-            values,
+            unit,
+            rater,
+            value,
             answers.shares,
             answers.points,
             weights=weights,
@@ -269,15 +269,14 @@ def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
             paradigms=None if paradigms is None else np.repeat(paradigms, 2),
         )
         place = {"corpus": found.table.corpus, "model": found.table.model, "method": scores.layout.method}
-        for description in ("model", "constant", "nearer"):
-            entry: Estimate = getattr(distance, description)
+        for name in ("model", "constant", "nearer"):
+            entry: Estimate = getattr(distance, name)
             low, high = entry.low, entry.high
             if entry.n_paradigms:
                 low, high = min(low, entry.low_paradigms), max(high, entry.high_paradigms)
             yield place | {
-                "of": DISTANCES[description], "value": entry.value, "low": low, "high": high, "n": entry.n,
-                "scale": scales[0],
-                "floor": distance.floor, "n_raters": distance.n_raters, "reason": entry.reason,
+                "of": DISTANCES[name], "value": entry.value, "low": low, "high": high, "n": entry.n,
+                "scale": scale, "floor": distance.floor, "n_raters": distance.n_raters, "reason": entry.reason,
             }  # fmt: skip
 
 

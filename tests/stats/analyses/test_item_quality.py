@@ -11,7 +11,8 @@ import pytest
 
 from item_nulls import Design, made
 from pairbank.errors import BankError
-from pairbank.stats.analyses.items import known_error_notes, section, with_and_without
+from pairbank.stats.analyses.items import section
+from pairbank.stats.analyses.known_errors import known_error_notes, with_and_without
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from scored_frames import scored_frame
 
@@ -78,7 +79,7 @@ def test_accuracy_is_given_with_and_without_known_errors() -> None:
 
 
 def test_no_known_errors_no_note() -> None:
-    assert known_error_notes(tables(2)) == ()
+    assert known_error_notes(tables(2)) == []
     assert with_and_without(tables(2)).empty
 
 

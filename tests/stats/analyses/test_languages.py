@@ -19,7 +19,7 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.languages.section import section
 from pairbank.stats.analyses.languages.statistics import (
-    Credits,
+    PairCredits,
     leave_one_out,
     method_correlations,
     random_minus_subtle,
@@ -311,7 +311,7 @@ def test_random_minus_subtle_is_the_mean_over_languages_of_differences_of_accura
     assert "interval above 0 in " in published_section(3).answer
 
 
-def outcomes(rng: np.random.Generator, *, gain: float) -> Credits:
+def outcomes(rng: np.random.Generator, *, gain: float) -> PairCredits:
     """Return pairs of ten languages, which share most of their outcomes, twenty properties with levels of their own."""
     n_languages, n_properties, per_kind = 10, 20, 3
     kinds = np.repeat(np.array(["random", "taxonomic", "overlap", "co-occurrence"], dtype=object), per_kind)
@@ -321,7 +321,7 @@ def outcomes(rng: np.random.Generator, *, gain: float) -> Credits:
     shared = rng.random(p.shape) < p
     parts = [np.where(rng.random(p.shape) < 0.7, shared, rng.random(p.shape) < p) for _ in range(n_languages)]
     size = p.size
-    return Credits(
+    return PairCredits(
         credit=np.concatenate([part.ravel() for part in parts]).astype(float),
         language=np.repeat(np.array([f"l{nth}" for nth in range(n_languages)], dtype=object), size),
         kind=np.tile(np.tile(kinds, n_properties), n_languages),

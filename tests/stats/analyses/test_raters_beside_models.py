@@ -260,6 +260,10 @@ def test_judgments_are_held_against_binary_ratings_and_other_scales_are_not_comp
     accepted = binary[binary["item_id"] != table.frame["item_id"].iloc[0]].groupby(["item_id", "side"])["value"].mean()
     [row] = distances[distances["of"] == "model"].to_dict("records")
     assert row["value"] == pytest.approx((accepted - 0.75).abs().mean())
+    again = {f"again_{name}": table.frame[f"yes_{name}"] for name in ("good", "bad", "delta", "logprobs")}
+    both = replace(table, frame=table.frame.assign(**again), layouts=(*table.layouts, replace(YES, method="again")))
+    twice = made([both], binary).tables["distances"]
+    assert twice[twice["of"] == "model"]["value"].tolist() == [row["value"]] * 2, "each question asks the same people"
     assert "distances" not in made([table], rated.assign(scale="magnitude-estimation-z")).tables
 
 
