@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pairbank.scoring.api.names import DIRECT, is_string_logprob
+
 if TYPE_CHECKING:
     from pairbank.stats.estimates.estimate import Estimate
 
@@ -34,6 +36,41 @@ DTYPES = {
     **PARADIGM_DTYPES,
 }
 """Columns of the summary and their pandas types; fixed, so that an all-null reason is still a string."""
+
+
+def is_reference(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return which rows are by the method that others of its model and corpus are compared with by probability.
+
+    >>> rows = pd.DataFrame({"model": ["a", "a", "b"], "method": ["direct", "direct_space", "direct_space"]})
+    >>> is_reference(rows).tolist()
+    [True, False, True]
+    """
+    direct = rows["method"] == DIRECT
+    others = rows["method"].map(is_string_logprob).astype(bool) & ~direct
+    if not others.any():
+        return direct
+    keys = [rows[name] for name in ("model", "corpus") if name in rows.columns]
+    lacks = ~direct.groupby(keys).transform("any")
+    first = rows["method"].where(others).groupby(keys).transform("first")
+    return direct | (lacks & others & (rows["method"] == first))
+
+
+def reference_names(rows: pd.DataFrame) -> str:
+    """Return the names of these methods, for captions; `direct` where there is none.
+
+    >>> reference_names(pd.DataFrame({"model": ["a", "b"], "method": ["direct", "direct_space"]}))
+    '`direct` or `direct_space`'
+    """
+    return either(rows["method"][is_reference(rows)]) or f"`{DIRECT}`"
+
+
+def either(names: Iterable[str]) -> str:
+    """Return the names of methods, each once.
+
+    >>> either(["direct", "direct", "direct_space"])
+    '`direct` or `direct_space`'
+    """
+    return " or ".join(f"`{name}`" for name in dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
