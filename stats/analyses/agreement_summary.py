@@ -17,7 +17,7 @@ from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.estimates.paradigms import wider
+from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -100,8 +100,8 @@ def _cells(summary: pd.DataFrame, *, metric: str, versus: str | None) -> pd.Data
     cells = summary[keep]
     if cells.empty:
         raise BankError(
-            f"the summary has no {metric} versus {versus or DIRECT!r}; its metrics are {sorted(set(summary['metric']))}: score "
-            "with direct and a prompted method"
+            f"the summary has no {metric} versus {versus or DIRECT!r}; its metrics are "
+            f"{sorted(set(summary['metric']))}: score with direct and a prompted method"
         )
     keys = ["model", "corpus", "method"]
     if cells.duplicated(keys).any():

@@ -21,14 +21,12 @@ from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.figures.charts import areas, intervals
+from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, areas, file_name, intervals, n_text, pages
 from pairbank.stats.figures.models import FEW, grouped_map
-from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_text, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.scored_table.summary_row import is_reference, reference_names
+from pairbank.stats.scored_table.scored_table import is_reference, read_table, reference_names
 from pairbank.stats.wording import n_items, number, span, with_interval
 
 OTHER = "other"
@@ -134,9 +132,10 @@ def figures(
         part = cells[(cells["model"] == model) & is_reference(cells)]
         for nth, some in language_pages([tag for tag in order if tag in set(part["language"])]):
             shown = part[part["language"].isin(some)]
-            caption = f"Accuracy of {model} ({reference_names(part)}) by language and phenomenon ({n_text(shown['n'])} a cell)."
+            named = reference_names(part)
+            caption = f"Accuracy of {model} ({named}) by language and phenomenon ({n_text(shown['n'])} a cell)."
             place = ("language_view", model, DIRECT, nth)
-            style = {"caption": caption, "title": f"{model}, {reference_names(part).replace('`', '')}"}
+            style = {"caption": caption, "title": f"{model}, {named.replace('`', '')}"}
             yield _map(place, shown, "phenomenon", tags=some, columns=columns, **style)
 
 
@@ -247,7 +246,8 @@ def _of_groups(groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Figure]:
             yield Figure(
                 name=file_name("language_view", by, *([page] if page > 1 else [])),
                 caption=(
-                    f"Accuracy ({reference_names(direct)}), mean over the languages of each {_BY[by]} (their number in brackets)"
+                    f"Accuracy ({reference_names(direct)}), mean over the languages of each {_BY[by]} "
+                    "(their number in brackets)"
                     + ("; lines go from the lowest language to the highest." if len(models) <= MOST_SERIES else ".")
                     + " Corpora differ in how hard they are, and with them languages."
                 ),

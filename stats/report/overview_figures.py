@@ -16,14 +16,12 @@ import pandas as pd
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import is_string_logprob
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, file_name, heat_map, intervals, n_text, pages
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_text
-from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_text, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.scored_table.summary_row import either, is_reference
+from pairbank.stats.scored_table.scored_table import either, is_reference, read_table
 from pairbank.stats.wording import n_items, span, with_interval
 
 PEOPLE = "people"
@@ -158,8 +156,8 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             name=name,
             caption=(
-                f"Pearson r between the differences (good - bad) of {either(part['versus'])} and of each prompted method"
-                f"{f' on {where}' if several else ''}, over the items that both score."
+                f"Pearson r between the differences (good - bad) of {either(part['versus'])} and of each prompted "
+                f"method{f' on {where}' if several else ''}, over the items that both score."
             ),
             draw=partial(
                 heat_map,

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans, phenomenon_of
+
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
@@ -139,7 +140,8 @@ def _runs(file: Path) -> dict[str, dict[tuple[str, str], bool]]:
             item = (row["suite"], row["item"])
             if row["correct"] not in ("True", "False") or item in results[row["model"]]:
                 raise ScoreImportError(
-                    f"{file}, row {number}: correct is {row['correct']!r}; expected True or False, once per model and item"
+                    f"{file}, row {number}: correct is {row['correct']!r}; expected True or False, "
+                    "once per model and item"
                 )
             results[row["model"]][item] = row["correct"] == "True"
     if len({frozenset(run) for run in results.values()}) != 1:

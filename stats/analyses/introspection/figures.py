@@ -23,10 +23,10 @@ from pairbank.stats.analyses.introspection.model_features import (
     size_breaks,
 )
 from pairbank.stats.analyses.introspection.tables import means_by_match_type, under_each_other
+from pairbank.stats.figures.charts import file_name, n_text
 from pairbank.stats.figures.models import matrices, over_models
-from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.scored_table.summary_row import is_reference
+from pairbank.stats.scored_table.scored_table import is_reference, reference_names
 from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
@@ -244,8 +244,8 @@ def _kappas(shares: pd.DataFrame, models: Sequence[str], known: Mapping[str, Mod
     yield Figure(
         name=file_name("introspection", "kappa"),
         caption=(
-            "Cohen's kappa between the choices of each prompt and of {reference_names(shares)}, by model from small to large "
-            f"({_n_text(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
+            f"Cohen's kappa between the choices of each prompt and of {reference_names(shares)}, by model from small "
+            f"to large ({_n_text(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
             f"{number(requested['kappa'].mean())}, from {span(requested['kappa'])}."
         ),
         draw=partial(

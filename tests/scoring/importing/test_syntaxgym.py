@@ -1,4 +1,4 @@
-"""SyntaxGym's item-level results: an item of several sentences is one row, and the repository's own figures come out."""
+"""SyntaxGym's item-level results: an item of several sentences is one row; the repository's own figures come out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.from_logs import import_logs
+from pairbank.scoring.importing.scores import import_logs
 from pairbank.scoring.scored import Scored
 
 PROFILE = "hu-2020-syntaxgym"
@@ -86,10 +86,11 @@ def test_an_item_is_one_row_and_seeds_are_systems_but_those_of_ties(copies: Path
     definition = by_model["RNNG BLLIP-LG #7"].signature["methods"]["predictions_hold"]
     assert definition["layout"]["of_probability"]
     assert "all predictions of the item's suite hold" in definition["imported"]["label"]
-    assert [str(entry) for entry in found.left_out] == [
+    (left_out,) = found.left_out
+    assert str(left_out) == (
         "syntaxgym_results_grnn_.csv: 1 row(s) not imported: of the suites fgd-embed3, fgd-embed4, nn-nv-rpl, which "
         "the paper leaves out"
-    ]
+    )
 
 
 @pytest.mark.parametrize(
