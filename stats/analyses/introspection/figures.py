@@ -245,8 +245,8 @@ def _kappas(shares: pd.DataFrame, models: Sequence[str], known: Mapping[str, Mod
         name=file_name("introspection", "kappa"),
         caption=(
             f"Cohen's kappa between the choices of each prompt and of {reference_names(shares)}, by model from small "
-            f"to large ({_n_text(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
-            f"{number(requested['kappa'].mean())}, from {span(requested['kappa'])}."
+            f"to large ({_n_text(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: "
+            f"mean {number(requested['kappa'].mean())}, from {span(requested['kappa'])}."
         ),
         draw=partial(
             over_models, panels, series="method", y_label="Cohen's kappa", chance=0.0,

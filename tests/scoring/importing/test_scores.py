@@ -350,6 +350,7 @@ def test_profiles_are_found_by_name(tmp_path: Path) -> None:
     assert profile_names() == [
         "babylm",
         "every-eval-ever",
+        "hu-2020-syntaxgym",
         "hu-2024-dgl",
         "hu-2024-dgl-sentences",
         "hu-frank-2024",
