@@ -104,8 +104,8 @@ def test_correlations_with_the_others_are_those_of_numpy() -> None:
 
 
 def test_the_majority_of_the_others_is_without_the_rater() -> None:
-    # item 1: two for the better side, one against: of the others' majorities one is right and two are ties, (1 + 1) / 3;
-    # item 2: one each: each rater's other one; item 3 has no others
+    # item 1: two for, one against: of the others' majorities one is right and two are ties, (1 + 1) / 3
+    # item 2: one for, one against; item 3 has no others
     nan = float("nan")
     found = rater_accuracy(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, nan], [nan, nan, 1.0]]))
     assert found.majority_of_others.n == 2
