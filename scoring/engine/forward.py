@@ -19,6 +19,7 @@ import torch
 from pairbank.arrays import IntArray
 from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix
+from pairbank.scoring.engine.transfers import on_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -40,6 +41,11 @@ def input_device(model: PreTrainedModel) -> torch.device:
     """Return the device that takes the input (with `device_map`, that of the embeddings)."""
     device: torch.device = next(model.get_input_embeddings().parameters()).device
     return device
+
+
+def is_split(model: PreTrainedModel) -> bool:
+    """Return whether each layer is split over several processes, which must then make the same passes."""
+    return (getattr(model, "_tp_size", None) or 1) > 1
 
 
 def tree_rows(
@@ -68,9 +74,9 @@ def tree_rows(
         model,
         is_read,
         hidden=hidden,
-        input_ids=torch.from_numpy(tokens).to(device),
-        attention_mask=_tree_mask(model, torch.from_numpy(ends).to(device), n_trunk),
-        position_ids=torch.from_numpy(depths).to(device),
+        input_ids=on_device(tokens, device),
+        attention_mask=_tree_mask(model, on_device(ends, device), n_trunk),
+        position_ids=on_device(depths, device),
         **({"use_cache": False} if trunk is None else {"past_key_values": trunk, "use_cache": True}),
     )
     row_of_node = np.cumsum(is_read).reshape(is_read.shape) - 1
@@ -110,8 +116,8 @@ def padded_rows(
         model,
         is_read,
         hidden=hidden,
-        input_ids=torch.from_numpy(ids).to(device),
-        attention_mask=torch.from_numpy(real.astype(np.int64)).to(device),
+        input_ids=on_device(ids, device),
+        attention_mask=on_device(real.astype(np.int64), device),
         use_cache=False,
     )
     tokens = np.concatenate([np.array(request.ids[request.start :], dtype=np.int64) for request in requests])
@@ -126,22 +132,32 @@ def _kept(
     hidden: bool,
     **inputs: Any,  # noqa: ANN401 - of a forward pass
 ) -> torch.Tensor:
-    """Run the model and return the rows of the read positions, row by row; its output layer runs on these alone."""
+    """Run the model and return the rows of the read positions, row by row; its output layer runs on these alone.
+
+    Places are found on the host: to look for them in a mask on a device would wait for it.
+    """
     device = inputs["input_ids"].device
     if hidden:
-        states: torch.Tensor = model.base_model(**inputs).last_hidden_state
-        return states[torch.from_numpy(is_read).to(states.device)]
+        return _flat_rows(model.base_model(**inputs).last_hidden_state, np.flatnonzero(is_read))
     parameters = inspect.signature(model.forward).parameters
     if "logits_to_keep" in parameters and len(is_read) == 1:
-        kept = torch.from_numpy(np.flatnonzero(is_read[0])).to(device)
+        kept = on_device(np.flatnonzero(is_read[0]), device)
         logits: torch.Tensor = model(**inputs, logits_to_keep=kept).logits[0]
         return logits
-    mask = torch.from_numpy(is_read).to(device)
-    if "logits_to_keep" in parameters and _keeps_by_mask():
-        kept_logits: torch.Tensor = model(**inputs, logits_to_keep=mask).logits
+    if "logits_to_keep" not in parameters or not _keeps_by_mask():
+        return _flat_rows(model(**inputs).logits, np.flatnonzero(is_read))
+    if device.type == "cpu":
+        kept_logits: torch.Tensor = model(**inputs, logits_to_keep=torch.from_numpy(is_read)).logits
         return kept_logits
-    whole: torch.Tensor = model(**inputs).logits
-    return whole[mask.to(whole.device)]
+    # as many places for each sequence, those that are read first
+    places = np.argsort(~is_read, axis=1, kind="stable")[:, : int(is_read.sum(axis=1).max())]
+    by_sequence = model(**inputs, logits_to_keep=on_device(places, device)).logits
+    return _flat_rows(by_sequence, np.flatnonzero(np.take_along_axis(is_read, places, axis=1)))
+
+
+def _flat_rows(values: torch.Tensor, places: IntArray) -> torch.Tensor:
+    """Return rows of the first two dimensions taken as one."""
+    return values.flatten(0, 1)[on_device(places, values.device)]
 
 
 def _keeps_by_mask() -> bool:

@@ -19,6 +19,7 @@ from transformers import DynamicCache
 
 from pairbank.arrays import IntArray
 from pairbank.scoring.api.requests import EncodedRequest
+from pairbank.scoring.engine.transfers import on_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -45,7 +46,7 @@ class SharedPrefix(DynamicCache):
 def computed_prefix(model: PreTrainedModel, tokens: IntArray, device: torch.device) -> SharedPrefix:
     """Return the keys and values of a prefix (n_trunk,), from one plain forward pass without the output layer."""
     cache: Any = DynamicCache()
-    model.base_model(input_ids=torch.from_numpy(tokens).to(device)[None], past_key_values=cache, use_cache=True)
+    model.base_model(input_ids=on_device(tokens, device)[None], past_key_values=cache, use_cache=True)
     return SharedPrefix([(layer.keys, layer.values) for layer in cache.layers])
 
 
