@@ -25,9 +25,8 @@ import torch
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.requests import WHOLE, Share
-from pairbank.scoring.engine.forward import input_device, is_split
+from pairbank.scoring.engine.forward import input_device, is_split, on_device
 from pairbank.scoring.engine.threads import side_by_side
-from pairbank.scoring.engine.transfers import on_device
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel

@@ -1,25 +1,26 @@
 """The two forward passes of causal models: packs under a tree mask, and padded plain sequences.
 
 In: packs or encoded requests. Out: of exactly the rows that are read, the logits, or the last hidden states where the
-output layer is applied apart (`logprobs`); and where each value is read.
+output layer is applied apart (`logprobs`); and where each value is read. What crosses between host and device goes
+through pinned memory on CUDA, so that the host goes on while the device works; a pass waits for nothing (`Reading` does).
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from transformers import DynamicCache
 
-from pairbank.arrays import IntArray
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix
-from pairbank.scoring.engine.transfers import on_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -37,6 +38,34 @@ class Reads:
     """Which of the pass's requests the value belongs to; a request's values stand together, in order."""
 
 
+Reading: TypeAlias = Callable[[], FloatArray]
+"""Waits for what a device computes, and returns it."""
+
+
+def on_device(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
+    """Return an array on a device; the host does not wait for the copy."""
+    tensor = torch.from_numpy(values)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
+class Download:
+    """Values on their way from a device to the host."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        self._values, self._copied = values, None
+        if values.device.type == "cuda":
+            self._values = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
+            self._values.copy_(values, non_blocking=True)
+            self._copied = torch.cuda.current_stream(values.device).record_event()
+
+    def wait(self) -> npt.NDArray[Any]:
+        """Return the values once they are there."""
+        if self._copied is not None:
+            self._copied.synchronize()
+        result: npt.NDArray[Any] = self._values.cpu().numpy()
+        return result
+
+
 def input_device(model: PreTrainedModel) -> torch.device:
     """Return the device that takes the input (with `device_map`, that of the embeddings)."""
     device: torch.device = next(model.get_input_embeddings().parameters()).device
@@ -46,6 +75,13 @@ def input_device(model: PreTrainedModel) -> torch.device:
 def is_split(model: PreTrainedModel) -> bool:
     """Return whether each layer is split over several processes, which must then make the same passes."""
     return (getattr(model, "_tp_size", None) or 1) > 1
+
+
+def computed_prefix(model: PreTrainedModel, tokens: IntArray, device: torch.device) -> SharedPrefix:
+    """Return the keys and values of a prefix (n_trunk,), from one plain forward pass without the output layer."""
+    cache: Any = DynamicCache()
+    model.base_model(input_ids=on_device(tokens, device)[None], past_key_values=cache, use_cache=True)
+    return SharedPrefix([(layer.keys, layer.values) for layer in cache.layers])
 
 
 def tree_rows(

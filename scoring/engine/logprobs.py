@@ -19,8 +19,7 @@ import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
-from pairbank.scoring.engine.forward import is_split
-from pairbank.scoring.engine.transfers import Download, Reading, on_device
+from pairbank.scoring.engine.forward import Download, Reading, is_split, on_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -37,11 +37,19 @@ from pairbank.scoring.api.model import (
 )
 from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import default_batch_tokens, halved, packing_window
-from pairbank.scoring.engine.forward import Reads, input_device, is_split, padded_rows, scoring_mode, tree_rows
+from pairbank.scoring.engine.forward import (
+    Reading,
+    Reads,
+    computed_prefix,
+    input_device,
+    is_split,
+    padded_rows,
+    scoring_mode,
+    tree_rows,
+)
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
-from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix, computed_prefix, plan, together
+from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix, plan, together
 from pairbank.scoring.engine.threads import PASSES_AHEAD, Once, UnderWay, n_lanes
-from pairbank.scoring.engine.transfers import Reading
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import Decoder, greedy

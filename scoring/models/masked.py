@@ -35,10 +35,9 @@ from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInp
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share, encoded
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
-from pairbank.scoring.engine.forward import scoring_mode
+from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.engine.threads import PASSES_AHEAD, encoder_lanes
-from pairbank.scoring.engine.transfers import Reading, on_device
 from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
 from pairbank.scoring.models.last_token import last_states, text_inputs
 from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends

@@ -38,10 +38,9 @@ from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
-from pairbank.scoring.engine.forward import scoring_mode
+from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.engine.threads import PASSES_AHEAD, encoder_lanes
-from pairbank.scoring.engine.transfers import Reading, on_device
 from pairbank.scoring.models.causal_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states, text_inputs

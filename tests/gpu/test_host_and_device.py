@@ -21,7 +21,7 @@ from naive_reference import token_logprobs
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import ended, one_begun_ahead
 from pairbank.scoring.api.requests import Request
-from pairbank.scoring.engine import transfers
+from pairbank.scoring.engine import forward
 from pairbank.scoring.engine.threads import PASSES_AHEAD, UnderWay
 from pairbank.scoring.models import causal
 from pairbank.scoring.models.causal import CausalScorer
@@ -50,18 +50,18 @@ def scorer(request: pytest.FixtureRequest, tmp_path: Path) -> CausalScorer:
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what happens on the host, in order."""
     result: list[str] = []
-    begin, wait = causal.tree_rows, transfers.Download.wait
+    begin, wait = causal.tree_rows, forward.Download.wait
 
     def begun(*args: Any, **more: Any) -> Any:  # noqa: ANN401
         result.append("begin")
         return begin(*args, **more)
 
-    def waited(self: transfers.Download) -> Any:  # noqa: ANN401
+    def waited(self: forward.Download) -> Any:  # noqa: ANN401
         result.append("wait")
         return wait(self)
 
     monkeypatch.setattr(causal, "tree_rows", begun)
-    monkeypatch.setattr(transfers.Download, "wait", waited)
+    monkeypatch.setattr(forward.Download, "wait", waited)
     return result
 
 
@@ -107,7 +107,7 @@ def test_inputs_go_through_pinned_memory_and_are_not_waited_for(monkeypatch: pyt
             return self
 
     monkeypatch.setattr(torch, "from_numpy", lambda _values: Tensor())
-    transfers.on_device(np.zeros(3), torch.device("cuda"))
+    forward.on_device(np.zeros(3), torch.device("cuda"))
     assert calls == ["pinned", ("cuda", {"non_blocking": True})]
 
 
@@ -233,7 +233,7 @@ def test_a_download_waits_for_the_devices_own_copy(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(torch, "empty", empty)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda _device: stream)
-    download = transfers.Download(OnCard())  # type: ignore[arg-type]
+    download = forward.Download(OnCard())  # type: ignore[arg-type]
     assert calls == ["copied True", "recorded"]
     assert download.wait().shape == (2,)
     assert calls[-1] == "waited"
