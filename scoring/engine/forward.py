@@ -2,7 +2,7 @@
 
 In: packs or encoded requests. Out: of exactly the rows that are read, the logits, or the last hidden states where the
 output layer is applied apart (`logprobs`); and where each value is read. What crosses between host and device goes
-through pinned memory on CUDA, so that the host goes on while the device works; a pass waits for nothing (`Reading` does).
+through pinned memory on CUDA, so that the host goes on while the device works; only a `Reading` waits.
 """
 
 from __future__ import annotations
