@@ -43,7 +43,8 @@ def without_a_device(model: Any) -> Any:  # noqa: ANN401 - a scorer
     model.model.base_model.forward = forward
     model.trunk_worth_tokens, model._n_lanes, model.batch_tokens = np.inf, 1, 16_384
     model._pass_tokens = lambda _n: model.batch_tokens
-    causal.head_logprobs_nats = lambda _head, _hidden, *, tokens, **_: lambda: np.zeros(len(tokens))  # type: ignore[assignment]
+    engine: Any = causal
+    engine.head_logprobs_nats = lambda _head, _hidden, *, tokens, **_: lambda: np.zeros(len(tokens))
     return model
 
 

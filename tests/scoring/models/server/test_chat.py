@@ -180,7 +180,7 @@ def test_another_model_behind_a_chat_gets_a_key_of_its_own(
     here: dict[str, CausalScorer],
 ) -> None:
     server = serve(name, chat_logprobs=tells)
-    first = pairbank.load_model(server.url, api="chat")
+    first: Any = pairbank.load_model(server.url, api="chat")
     assert first.info.answers_sha256 == pairbank.load_model(server.url, api="chat").info.answers_sha256 != ""
     server.model = with_other_weights(here[name].model)
     assert pairbank.load_model(server.url, api="chat").info.answers_sha256 != first.info.answers_sha256
