@@ -12,12 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cards.bank.probes import probes_in
+from pairbank.cards.bank.beside_tables import probes_in
 from pairbank.cli import app
-from pairbank.errors import BankError
+from pairbank.errors import BankError, StudyError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-from pairbank.study.errors import StudyError
 from study_runs import changes_of_earlier_rows, hashes
 from tiny_models import ARCHITECTURES, saved_model
 
