@@ -217,9 +217,12 @@ def test_log_probabilities_are_compared_with_each_prompt_on_the_same_items() -> 
     assert (row["method"], row["measure"], row["n"]) == ("direct", "LOGPROBS-CHOICE", len(frame))
     assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * gain.std() / np.sqrt(len(frame)), rel=0.05)
     assert set(rows) == {(minus, who) for minus in ("meta", "rate (expected)", "rate (argmax)") for who in WHO}
-    assert f"LOGPROBS minus CHOICE {gain.mean():+.2f} (median of 2 models; " in found.answer
+    assert f"- LOGPROBS minus CHOICE: {gain.mean():+.2f} (median of 2 models; " in found.answer
     alone = section([scored]).answer
-    assert f"LOGPROBS minus CHOICE {gain.mean():+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]; minus LIKERT " in alone
+    assert (
+        f"- LOGPROBS minus CHOICE: {gain.mean():+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]\n- LOGPROBS minus LIKERT"
+        in alone
+    )
 
 
 def test_without_ratings_by_people_only_the_design_is_compared() -> None:
