@@ -6,6 +6,7 @@ hash is found out too.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,13 +224,24 @@ def _id_problem(ids: pa.Array) -> str:
 
 
 def _ids(table: datasets.Dataset) -> pa.Array:
-    result: pa.Table = table.select_columns(["item_id"]).with_format("arrow")[:]
-    return result["item_id"].combine_chunks()
+    return _arrow(table)["item_id"].combine_chunks()
+
+
+@functools.lru_cache(maxsize=2)
+def _arrow(items: datasets.Dataset) -> pa.Table:
+    """Return a corpus's items as an Arrow table; all tables of the corpus are compared with them."""
+    return items.with_format("arrow")[:]
+
+
+@functools.lru_cache(maxsize=2)
+def _items_sha256(items: datasets.Dataset) -> str:
+    """Return the hash of a corpus's ids and texts, which every table of all its items has in its signature."""
+    return str(corpus_signature(items, {})["items_sha256"])
 
 
 def _empty_problems(items: datasets.Dataset) -> Iterator[str]:
     """Yield columns with nulls that no item may have, and numbers that are none."""
-    arrow: pa.Table = items.with_format("arrow")[:]
+    arrow = _arrow(items)
     for column in COLUMNS:
         if column.name not in arrow.column_names:
             continue
@@ -269,15 +281,22 @@ def _text_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, 
     if missing := [name for name in wanted if name not in scored.column_names]:
         yield f"lacks the column(s) {', '.join(missing)} of its items"
         return
-    places = pc.index_in(scored.arrow(["item_id"])["item_id"], _ids(items))
+    theirs, ids = _arrow(items), scored.arrow(["item_id"])["item_id"]
+    is_whole = ids.equals(theirs["item_id"])
+    places = None if is_whole else pc.index_in(ids, _ids(items))
     for name in wanted:
-        theirs: pa.Table = items.select_columns([name]).with_format("arrow")[:]
-        if not scored.arrow([name])[name].equals(theirs[name].take(places)):
+        column = theirs[name] if places is None else theirs[name].take(places)
+        if not scored.arrow([name])[name].equals(column):
             yield f"column {name} is not that of the items"
             return
     if is_left_out(facts):
         return
-    result = corpus_signature(scored.select_columns(["corpus", "item_id", *TEXTS]), {})["items_sha256"]
+    is_whole = is_whole and {"corpus", *TEXTS} <= {*wanted}
+    result = (
+        _items_sha256(items)
+        if is_whole
+        else corpus_signature(scored.select_columns(["corpus", "item_id", *TEXTS]), {})["items_sha256"]
+    )
     if result != scored.signature["corpus"]["items_sha256"]:
         yield "its ids and texts are not those that its signature says were scored"
 
