@@ -450,7 +450,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
             f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score ewok, or "
             "your own pairs of contexts with one target"
         )
-    return _section(*(long_table(rows, EXTRA) for rows in (against, between)), long_table(apart, APART))
+    return _section(long_table(against, EXTRA), long_table(between, EXTRA), long_table(apart, APART))
 
 
 def _section(accuracies: pd.DataFrame, consistency: pd.DataFrame, differences: pd.DataFrame) -> Section:

@@ -442,7 +442,7 @@ def test_a_table_is_proposed_to_every_eval_evers_datastore_in_its_schema_or_show
 def test_what_every_eval_ever_would_refuse_is_named_before_it_is_proposed(scored_by: Score, tmp_path: Path) -> None:
     file = scored_by("fake-2", limit=3).save(tmp_path / "fake-2.parquet")
     named = edited(file, tmp_path / "named.parquet", sign=lambda s: s["model"].update(model_id="acme/m"))
-    hub_id = {"organisation": "lab", "date": "2026-11-24", "dry_run": True}
+    hub_id: dict[str, Any] = {"organisation": "lab", "date": "2026-11-24", "dry_run": True}
     for table, options, reason in (
         (named, {**hub_id, "organisation": " "}, "who evaluated"),
         (named, {**hub_id, "date": ""}, "as 2026-11-24"),
