@@ -177,10 +177,11 @@ class _Whole:
     sha256: Callable[[], str]
     """Of all ids and texts, as a signature has it; computed once."""
 
-    @classmethod
-    def of(cls, items: datasets.Dataset) -> _Whole:
-        table: pa.Table = items.with_format("arrow")[:]
-        return cls(table=table, ids=_ids(items), sha256=functools.cache(lambda: _texts_sha256(items)))
+
+@functools.lru_cache(maxsize=2)
+def _whole(items: datasets.Dataset) -> _Whole:
+    table: pa.Table = items.with_format("arrow")[:]
+    return _Whole(table=table, ids=_ids(items), sha256=functools.cache(lambda: _texts_sha256(items)))
 
 
 def _texts_sha256(items: datasets.Dataset | Scored) -> str:
@@ -199,7 +200,7 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
             yield from problems
             continue
         first: _First | None = None
-        whole = _Whole.of(items)
+        whole = _whole(items)
         for slug, signature in sorted(manifest["scores"].get(corpus, {}).items()):
             path = scores_path(corpus, slug)
             try:
@@ -216,7 +217,7 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with one scored table, against the items of a bank and the manifest's facts of them."""
-    yield from _scored_problems(scored, _Whole.of(items), facts, _First(path="", features=scored.features))
+    yield from _scored_problems(scored, _whole(items), facts, _First(path="", features=scored.features))
 
 
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:

@@ -54,6 +54,11 @@ def licence_of(corpus: str, facts: Mapping[str, Any]) -> str:
     return f"{licence}. {note}" if note else licence
 
 
+def lacks_licence(corpus: str, facts: Mapping[str, Any]) -> bool:
+    """Return whether nobody has stated a licence of a corpus of the user's own."""
+    return corpus not in CORPORA and (facts.get("source") or {}).get("licence") in (None, "", "unknown")
+
+
 def with_licence(corpus: str, facts: Mapping[str, Any], licence: str) -> dict[str, Any]:
     """Return a corpus's facts with the licence that its owner states.
 

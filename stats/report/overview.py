@@ -74,6 +74,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         footnotes.append(f"Ratings ({', '.join(ratings)}) are compared by their expected value, not the likeliest one.")
     if wording := _draws(own_values):
         footnotes.append(wording)
+    footnotes += _raters(tables)
     of_single = _sentence_table(summary, tables, labels)
     by_method = _sentences_by_method(summary, of_single, labels)
     sentences = {"sentences": of_single} if len(of_single) else {}
@@ -204,8 +205,17 @@ def _draws(own: pd.DataFrame) -> str:
             "like these, where that is the wider interval; the summary has both kinds."
         )
     if len(few):
-        parts.append(f"Intervals of {_corpora(few)} are for other items of these paradigms: there are fewer than ten.")
+        parts.append(
+            f"Intervals of {_corpora(few)} are for new items of these paradigms: fewer than ten paradigms allow no "
+            "interval for new ones."
+        )
     return " ".join(parts)
+
+
+def _raters(tables: Sequence[ScoredFrame]) -> list[str]:
+    """Return how many people rated a user's own items, and how many raters were excluded and why, a line per corpus."""
+    facts = {table.corpus: (table.signature["corpus"].get("manifest") or {}).get("facts") or {} for table in tables}
+    return [f"Ratings of {corpus}: {text}." for corpus, fact in facts.items() if (text := fact.get("raters"))]
 
 
 def _corpora(rows: pd.DataFrame) -> str:
