@@ -190,6 +190,8 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
                 continue
             first = first or _First(path=path, features=scored.features)
             yield from (f"{path}: {problem}" for problem in _scored_problems(scored, items, facts, first))
+        for kept in (_arrow, _items_sha256):  # a million items would stay in memory beside the next corpus
+            kept.cache_clear()
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
