@@ -20,7 +20,7 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import either, read_table
 from pairbank.stats.wording import n_items, number, span, with_interval
 
 if TYPE_CHECKING:
@@ -228,7 +228,8 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
 def _answer(cells: pd.DataFrame) -> str:
     """Return the mean and range of r and kappa over models, methods and corpora."""
     texts = []
-    for metric, name in (("pearson", "Pearson's r with `direct`"), ("kappa", "Cohen's kappa with `direct`")):
+    named = either(cells["versus"])
+    for metric, name in (("pearson", f"Pearson's r with {named}"), ("kappa", f"Cohen's kappa with {named}")):
         known = cells[(cells["metric"] == metric) & cells["value"].notna()]
         if known.empty:
             continue

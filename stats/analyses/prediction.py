@@ -18,7 +18,7 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import SummaryRow, long_table, read_table
+from pairbank.stats.scored_table.scored_table import SummaryRow, either, long_table, read_table
 from pairbank.stats.wording import number
 
 TASK = "word_prediction"
@@ -77,7 +77,10 @@ def _text(found: pd.DataFrame) -> str:
         for method, selected in part.groupby("method", sort=False):
             mean = _ends(selected.loc[selected["metric"] == "mean_logprob", "value"])
             r = _ends(selected.loc[selected["metric"] == "pearson", "value"].dropna())
-            texts.append(f"`{method}` {mean} nats" + (f" (r with `direct` = {r})" if r else ""))
+            texts.append(
+                f"`{method}` {mean} nats"
+                + (f" (r with {either(part['versus'][part['versus'] != ''])} = {r})" if r else "")
+            )
         parts.append(
             f"**{corpus}** ({part['n'].max():,} items{over}), mean log P of the true word: {'; '.join(texts)}."
         )
