@@ -250,12 +250,17 @@ def _closer_text(differences: pd.DataFrame, corpus: str) -> Iterator[str]:
     for kind in (CHOICE, LIKERT):
         rows = differences["measure"] == f"{LOGPROBS}-{kind}"
         part = wider(differences[rows & (differences["corpus"] == corpus)])
-        if len(part) == 1:
-            texts.append(f"- {LOGPROBS} minus {kind}: {with_interval(part.iloc[0], sign=True)}")
+        n_models, part = len(part), part[part["n_ties"] < part["n"]]
+        left_out = f" ({n_models - len(part)} of {n_models} models left out, all ties)" if n_models > len(part) else ""
+        if n_models and part.empty:
+            texts.append(f"- {LOGPROBS} minus {kind}: not compared, because every {kind} comparison is a tie")
+        elif len(part) == 1:
+            texts.append(f"- {LOGPROBS} minus {kind}: {with_interval(part.iloc[0], sign=True)}{left_out}")
         elif len(part):
             n_above, n_below = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
             middle = median_and_span(part["value"], noun="models", sign=True)
-            texts.append(f"- {LOGPROBS} minus {kind}: {middle}, interval above 0 in {n_above}, below 0 in {n_below}")
+            ends = f"interval above 0 in {n_above}, below 0 in {n_below}"
+            texts.append(f"- {LOGPROBS} minus {kind}: {middle}, {ends}{left_out}")
     if texts:
         yield "\n".join(["Log-probabilities beside each prompt, on the same items:", *texts])
 
@@ -414,7 +419,7 @@ method of its kind that figures and first tables show, ties, and the confusion c
 
 
 APART = {name: EXTRA[name] for name in ("measure", "reading", "told_by", "in_paper", "n_ties")} | {"minus": "string"}
-"""The same of differences: `method` minus `minus`."""
+"""The same of differences: `method` minus `minus`, whose ties are counted."""
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
@@ -512,7 +517,7 @@ def _apart(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> Ite
         x, y = (takes_second(member.good_minus_bad[kept] * side[kept]) == second for member in (a, b))
         clusters = pairs.choices.paradigms[kept]
         gain = paired_difference(x.astype(np.float64) - y.astype(np.float64), clusters=clusters)
-        n_ties = int(np.sum(is_tie(a.good_minus_bad[kept]) | is_tie(b.good_minus_bad[kept])))
+        n_ties = int(np.sum(is_tie(b.good_minus_bad[kept])))
         more = {"measure": f"{a.measure}-{b.measure}", "reading": b.reading, "told_by": reference.told_by}
         current = replace(place, method=a.name, versus=reference.versus, metric=DIFFERENCE)
         yield current.row(gain, n_rows=kept.size + pairs.n_identical) | more | {"n_ties": n_ties, "minus": b.name}

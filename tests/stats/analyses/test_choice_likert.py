@@ -225,6 +225,17 @@ def test_log_probabilities_are_compared_with_each_prompt_on_the_same_items() -> 
     )
 
 
+def test_a_prompt_of_which_every_comparison_is_a_tie_is_not_compared_with_log_probabilities() -> None:
+    scored = context_pairs()
+    tied = scored.frame.assign(rate_argmax_good=3, rate_argmax_bad=3, rate_delta=0.0)
+    silent = replace(scored, frame=tied, model="silent")
+    assert "- LOGPROBS minus LIKERT: not compared, because every LIKERT comparison is a tie" in section([silent]).answer
+    both = section([scored, silent]).answer
+    assert "- LOGPROBS minus CHOICE: +0" in both or "- LOGPROBS minus CHOICE: -0" in both
+    (line,) = (line for line in both.splitlines() if line.startswith("- LOGPROBS minus LIKERT"))
+    assert line.endswith("] (1 of 2 models left out, all ties)")
+
+
 def test_without_ratings_by_people_only_the_design_is_compared() -> None:
     scored = context_pairs()
     bare = replace(scored, frame=scored.frame.assign(human_good=None, human_bad=None).drop(columns="target_number"))
