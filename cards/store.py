@@ -77,7 +77,7 @@ def build_store(root: str | Path) -> list[State]:
     """
     folder = Path(root)
     result = (folder / SUBMISSIONS).rglob("*.parquet")
-    files = sorted(result, key=lambda member: (_place(member)[0], text_beside(member, "date") or "~", str(member)))
+    files = sorted(result, key=lambda member: (text_beside(member, "date") or "~", str(member)))
     gone = {file for file in files if Path(tombstone(str(file))).is_file()}
     states = [_withdrawn(file, folder) for file in files if file in gone]
     if shown_still := sorted({key for file in gone if (key := _shown_as(file, folder))}):

@@ -235,7 +235,7 @@ def _arrow(items: datasets.Dataset) -> pa.Table:
     return items.with_format("arrow")[:]
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=4)
 def _items_sha256(items: datasets.Dataset) -> str:
     """Return the hash of a corpus's ids and texts, which every table of all its items has in its signature."""
     return str(corpus_signature(items, {})["items_sha256"])
