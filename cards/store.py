@@ -32,6 +32,7 @@ from pairbank.errors import BankError, PairbankError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import Scored, open_scored
+from pairbank.scoring.signature import shared
 from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def build_store(root: str | Path) -> list[State]:
     known = _accepted_before(folder)
     new: dict[tuple[str, str], Scored] = {}
     forms: dict[str, datasets.Features] = {}
+    parts: dict[str, Any] = {}
     for file in (entry for entry in files if entry not in gone):
         path = file.relative_to(folder).as_posix()
         if (before := known.get(path)) and before.seen == _seen(file, manifest):
@@ -102,7 +104,7 @@ def build_store(root: str | Path) -> list[State]:
         models = manifest["scores"].setdefault(table.corpus, {})
         if key not in new and table.model_slug not in models:
             new[key] = table
-            models[table.model_slug] = table.signature
+            models[table.model_slug] = shared(table.signature, parts)
         shown = new.get(key) or open_scored(folder / scores_path(*key))
         states.append(_state_of(state.path, state.submitter, table, shown))
     if new:
