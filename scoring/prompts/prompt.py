@@ -108,9 +108,9 @@ class Presentation:
     """The start of the answer; it opens the assistant's turn, or follows the question for plain text."""
     correct: str = ""
     """The option that picks the better side (forced choice, judgment)."""
-    good: tuple[float, ...] = ()
+    good: tuple[int | float, ...] = ()
     """Weight of each option's log-probability in the score of the better side."""
-    bad: tuple[float, ...] = ()
+    bad: tuple[int | float, ...] = ()
     """The same for the worse side."""
     side: Literal["", "good", "bad"] = ""
     """The side shown (rating, prediction)."""
