@@ -32,6 +32,7 @@ from pairbank.errors import BankError, PairbankError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import Scored, open_scored
+from pairbank.scoring.signature import shared
 from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def build_store(root: str | Path) -> list[State]:
     """
     folder = Path(root)
     result = (folder / SUBMISSIONS).rglob("*.parquet")
-    files = sorted(result, key=lambda member: (_place(member)[0], text_beside(member, "date") or "~", str(member)))
+    files = sorted(result, key=lambda member: (text_beside(member, "date") or "~", str(member)))
     gone = {file for file in files if Path(tombstone(str(file))).is_file()}
     states = [_withdrawn(file, folder) for file in files if file in gone]
     if shown_still := sorted({key for file in gone if (key := _shown_as(file, folder))}):
@@ -86,6 +87,7 @@ def build_store(root: str | Path) -> list[State]:
     known = _accepted_before(folder)
     new: dict[tuple[str, str], Scored] = {}
     forms: dict[str, datasets.Features] = {}
+    parts: dict[str, Any] = {}
     for file in (entry for entry in files if entry not in gone):
         path = file.relative_to(folder).as_posix()
         if (before := known.get(path)) and before.seen == _seen(file, manifest):
@@ -102,7 +104,7 @@ def build_store(root: str | Path) -> list[State]:
         models = manifest["scores"].setdefault(table.corpus, {})
         if key not in new and table.model_slug not in models:
             new[key] = table
-            models[table.model_slug] = table.signature
+            models[table.model_slug] = shared(table.signature, parts)
         shown = new.get(key) or open_scored(folder / scores_path(*key))
         states.append(_state_of(state.path, state.submitter, table, shown))
     if new:

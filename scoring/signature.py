@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -29,19 +29,20 @@ SHARED = ("methods", "corpus")
 """Parts of a signature that all models of a corpus have."""
 
 
-def shared(signature: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
+def shared(signature: Mapping[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
     """Return a signature whose methods and corpus are the objects of the signatures before it, where they are equal.
 
     A bank has thousands of signatures; of one corpus and its methods each would hold a copy.
 
     Args:
-        signature: which is changed in place.
+        signature: as JSON gave it; it is changed in place, for its own copies are to go.
         parts: JSON of a part -> the part; new ones are added.
     """
+    held = cast("dict[str, Any]", signature)
     for name in SHARED:
-        if name in signature:
-            signature[name] = parts.setdefault(json.dumps(signature[name]), signature[name])
-    return signature
+        if name in held:
+            held[name] = parts.setdefault(json.dumps(held[name]), held[name])
+    return held
 
 
 def signature_line(signature: Mapping[str, Any]) -> str:

@@ -53,7 +53,7 @@ def read_items(root: Path, corpus: str) -> datasets.Dataset:
 _KEPT_BYTES = 2**24
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=4)
 def _kept_items(path: Path, _written_ns: int) -> datasets.Dataset:
     return read_table(path)
 

@@ -481,7 +481,7 @@ def test_a_table_of_another_form_or_another_model_of_a_name_is_refused_and_the_o
         place = store / submission_path(table.signature, who, sha256_of_file(file))
         place.parent.mkdir(parents=True, exist_ok=True)
         record = {"submitter": who, "sha256": sha256_of_file(file), "signature": table.signature}
-        place.with_suffix(".json").write_text(json.dumps(record))
+        place.with_suffix(".json").write_text(json.dumps({**record, "date": f"2026-11-2{'abcd'.index(who)}"}))
         shutil.move(file, place)
     states = {one.submitter: one for one in pairbank.build_store(store)}
     assert [states[who].state for who in "abcd"] == ["shown", "refused", "refused", "refused"]
