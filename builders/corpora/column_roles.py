@@ -17,6 +17,7 @@ from typing import Any
 
 from pairbank.builders.corpora.cells import mark_before
 from pairbank.builders.corpora.column_use import (
+    further_options,
     labels,
     likely_sides,
     not_sentences,
@@ -161,10 +162,12 @@ def _untold(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]
             f"a pair; a table of any other layout is read by a map: type {_new_map(path)}, which writes one to check"
         )
     good, bad = sides[::-1] if "target_bad" in mapping else sides
+    further = further_options(header, rows, {**mapping, "target_good": good, "target_bad": bad})
+    also = f", and for what else it seems to have: {further}" if further else ""
     return (
         f"cannot tell which column is {missing}; found {names}{others}; name them 'good' and 'bad', or, if these are "
         f"the pair, the better sentence first, type: {line_to_type(good, bad)} "
-        f"(columns={{'target_good': {good!r}, 'target_bad': {bad!r}}})"
+        f"(columns={{'target_good': {good!r}, 'target_bad': {bad!r}}}){also}"
     )
 
 

@@ -57,7 +57,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’»」)]*\s*$")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _RATING = re.compile(
     r"mittel|mean|average|rating|score|judge?ment|bewertung|urteil|akzept|accept|human|likert|moyenne|jugement|media|"
-    r"juicio|punteggio|оценк|评分|評価|z wert"
+    r"juicio|punteggio|оценк|评分|評価|z wert|\bmw\b|\bmos\b"
 )
 _CLASS = re.compile(r"ph[äae]?nom|fenom|fenóm|phénom|construction|konstruktion|category|kategorie|现象|現象")
 _MOST_LABELS = 10
@@ -145,6 +145,19 @@ def not_used(header: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Map
     hints = (_ratings_hint(unused, rows, used), _class_hint(unused, rows, used))
     requested = "".join(f"; {hint}" for hint in hints if hint)
     return f"not used, only kept: {', '.join(map(repr, unused[:_MOST_NAMED]))}{more}{requested}"
+
+
+def further_options(header: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
+    """Return the options for mean ratings and classes that a table seems to have, "" if it seems to have none.
+
+    Args:
+        header: all columns.
+        rows: the first rows.
+        used: schema column -> the table's column, of those that are known.
+    """
+    unused = [name for name in header if name not in used.values()]
+    hints = (_class_hint(unused, rows, used), _ratings_hint(unused, rows, used))
+    return " ".join(hint.partition("type ")[2] for hint in hints if hint)
 
 
 def _ratings_hint(unused: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
