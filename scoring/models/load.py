@@ -30,7 +30,7 @@ from pairbank.scoring.models.batch_check import (
     structural_batch_problem,
     tell_of_one_at_a_time,
 )
-from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
+from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, commit_on_hub, located
 from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,
@@ -266,7 +266,9 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
     return ModelInfo(
         name=chosen["name"] or name_of_weights(_name(checkpoint, chosen["revision"]), chosen["weights"]),
         model_id=checkpoint.model_id,
-        revision=checkpoint.revision or str(getattr(model.config, "_commit_hash", None) or "unknown"),
+        revision=checkpoint.revision
+        or commit_on_hub(checkpoint.path, checkpoint.gguf_file or "config.json", chosen["revision"])
+        or "unknown",
         architecture=type(model).__name__,
         dtype=str(model.dtype).removeprefix("torch."),
         quantisation=checkpoint.quantisation

@@ -131,7 +131,6 @@ def least_squares(outcome: ArrayLike, terms: Mapping[str, ArrayLike], *, formula
     >>> round(fit["x"].estimate, 6), round(fit["x"].standard_error, 6), fit.df_residual
     (1.1, 0.519615, 2)
     """
-    from scipy import stats
     from statsmodels.regression.linear_model import OLS
 
     y, design, n_left_out = _design(np.asarray(outcome, dtype=np.float64), terms)
@@ -146,9 +145,7 @@ def least_squares(outcome: ArrayLike, terms: Mapping[str, ArrayLike], *, formula
         nothing = np.full(len(names), np.nan)
         coefficients = _coefficients(names, estimate, nothing, nothing, nothing)
         return Regression(coefficients=coefficients, reason=reason, **shared, **_NOTHING_KNOWN)
-    error = np.asarray(fit.bse)
-    p_values = 2 * stats.t.sf(np.abs(estimate / error), df)
-    coefficients = _coefficients(names, estimate, error, estimate / error, p_values)
+    coefficients = _coefficients(names, estimate, fit.bse, fit.tvalues, fit.pvalues)
     known = _information(float(fit.llf), n_parameters=len(names) + 1, n=len(y))
     return Regression(coefficients=coefficients, r_squared=float(fit.rsquared), **shared, **known)
 
@@ -171,7 +168,6 @@ def binomial(successes: ArrayLike, trials: ArrayLike, terms: Mapping[str, ArrayL
     >>> round(fit["x"].estimate, 6) == round(2 * math.log(3), 6), fit.n  # log odds 3 against 1/3
     (True, 80)
     """
-    from scipy import stats
     from statsmodels.genmod import families
     from statsmodels.genmod.generalized_linear_model import GLM
 
@@ -189,13 +185,11 @@ def binomial(successes: ArrayLike, trials: ArrayLike, terms: Mapping[str, ArrayL
         return _undetermined(
             formula, names, "some group is always or never right: no finite estimate", n=n, n_left_out=n_left_out
         )
-    estimate, error = np.asarray(fit.params), np.asarray(fit.bse)
-    z = estimate / error
     likelihood = _log_likelihood(y, of, np.asarray(fit.fittedvalues))
     without_terms = _log_likelihood(y, of, np.full_like(y, y.sum() / of.sum()))
     return Regression(
         formula=formula,
-        coefficients=_coefficients(names, estimate, error, z, 2 * stats.norm.sf(np.abs(z))),
+        coefficients=_coefficients(names, fit.params, fit.bse, fit.tvalues, fit.pvalues),
         n=n,
         n_left_out=n_left_out,
         df_residual=n - len(names),
