@@ -191,10 +191,14 @@ class CausalScorer:
         """Go on with `_results` step by step; its modes hold for the steps alone, and not for what is done between."""
         results: list[FloatArray | None] = [None] * len(requests)
         steps = self._results(requests, results, share, progress)
+        # between two steps a model is as its user left it: one in training would not be scored in passes still running
+        waits = any(module.training for module in self.model.modules())
         while True:
             began = time.perf_counter()
             with scoring_mode(self.model):
                 goes_on = next(steps, False)
+                while goes_on and waits:
+                    goes_on = next(steps, False)
             self.stats.seconds += time.perf_counter() - began
             if not goes_on:
                 return results

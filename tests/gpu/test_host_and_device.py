@@ -145,6 +145,19 @@ def test_the_next_unit_is_encoded_and_begun_while_the_last_passes_of_one_run(
         np.testing.assert_allclose(found.dataset[name][:], whole.dataset[name][:], atol=1e-3)
 
 
+def test_a_model_in_training_is_scored_in_one_step_and_stays_in_training(scorer: CausalScorer) -> None:
+    requests = scorer.encode([Request(context="", target=text) for text in TEXTS])
+    expected = scorer.token_logprobs(requests, progress=lambda _n: None)
+    assert next(scorer.logprob_steps(requests, progress=lambda _n: None), "ended") is None
+    scorer.model.train()
+    scorer._n_lanes = 2
+    steps = scorer.logprob_steps(requests, progress=lambda _n: None)
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert scorer.model.training
+    np.testing.assert_allclose(np.concatenate(end.value.value), np.concatenate(expected), atol=1e-3)
+
+
 def test_what_is_computed_is_stored_when_the_next_unit_cannot_begin() -> None:
     stored: list[str] = []
 
