@@ -25,6 +25,25 @@ def signature_json(signature: Mapping[str, Any]) -> bytes:
     return json.dumps(signature, ensure_ascii=False).encode()
 
 
+SHARED = ("methods", "corpus")
+"""Parts of a signature that all models of a corpus have."""
+
+
+def shared(signature: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
+    """Return a signature whose methods and corpus are the objects of the signatures before it, where they are equal.
+
+    A bank has thousands of signatures; of one corpus and its methods each would hold a copy.
+
+    Args:
+        signature: which is changed in place.
+        parts: JSON of a part -> the part; new ones are added.
+    """
+    for name in SHARED:
+        if name in signature:
+            signature[name] = parts.setdefault(json.dumps(signature[name]), signature[name])
+    return signature
+
+
 def signature_line(signature: Mapping[str, Any]) -> str:
     """Return a signature in one line, in the manner of sacreBLEU."""
     model, corpus = signature["model"], signature["corpus"]

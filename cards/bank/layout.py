@@ -22,6 +22,7 @@ are of other versions of pairbank, and are not read.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -34,7 +35,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt
 from pairbank.declarations import StoredRecord, problems_of
 from pairbank.errors import BankError
 from pairbank.files import read_json, sha256_of_text
-from pairbank.scoring.signature import Signature
+from pairbank.scoring.signature import SHARED, Signature, shared
 from pairbank.stats.analyses.introspection.model_features import features_from_entries
 
 CARD = "README.md"
@@ -191,10 +192,55 @@ def read_manifest(root: Path) -> dict[str, Any]:
     manifest = read_json(path)
     if not isinstance(manifest, dict) or not {"corpora", "scores"} <= manifest.keys():
         raise BankError(f"{path}: lacks corpora or scores; expected what pairbank.write_bank wrote")
+    expand(manifest)
     if problems := manifest_problems(manifest):
         more = f" … and {len(problems) - 5} more" if len(problems) > 5 else ""
         raise BankError(f"{path}: no manifest of pairbank's: {'; '.join(problems[:5])}{more}. Write the bank again")
     return manifest
+
+
+PARTS = "parts"
+"""Key of a large manifest: the methods and corpora of its signatures, each once."""
+_PART = "part:"
+MANY_TABLES = 100
+"""Manifests of more scored tables have parts; those of fewer are read as they are."""
+
+
+def compact(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a manifest as its file has it: what thousands of signatures repeat stands there once.
+
+    A bank of 8,000 tables would else have a manifest of 50 MB, and whoever reads one table of it downloads that first.
+    """
+    if sum(map(len, manifest["scores"].values())) <= MANY_TABLES:
+        return manifest
+    parts: dict[str, Any] = {}
+    names: dict[int, str] = {}
+    scores: dict[str, dict[str, Any]] = {}
+    for corpus, models in manifest["scores"].items():
+        scores[corpus] = {}
+        for slug, signature in models.items():
+            short = scores[corpus][slug] = dict(signature)
+            for name in SHARED:
+                part = signature[name]
+                if id(part) not in names:
+                    digest = sha256_of_text(json.dumps(part, sort_keys=True))[:16]
+                    names[id(part)], parts[digest] = f"{_PART}{digest}", part
+                short[name] = names[id(part)]
+    return {**manifest, "scores": scores, PARTS: parts}
+
+
+def expand(manifest: dict[str, Any]) -> None:
+    """Put the parts of a manifest where its signatures name them; equal ones become one object."""
+    parts = manifest.pop(PARTS, {})
+    known = {f"{_PART}{digest}": part for digest, part in parts.items()} if isinstance(parts, dict) else {}
+    seen: dict[str, Any] = {}
+    for models in manifest["scores"].values() if isinstance(manifest["scores"], dict) else ():
+        for signature in models.values() if isinstance(models, dict) else ():
+            if isinstance(signature, dict):
+                named = {name: signature[name] for name in SHARED if isinstance(signature.get(name), str)}
+                signature |= {name: known.get(part, part) for name, part in named.items()}
+                if not named:
+                    shared(signature, seen)
 
 
 def _sha256(value: Any) -> Any:  # noqa: ANN401 - JSON is any

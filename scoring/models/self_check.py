@@ -24,7 +24,7 @@ from pairbank.scoring.engine.batching import sparse_window, structural_problem
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import linear_head
 from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
-from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
+from pairbank.scoring.models.batch_check import REFUSALS, RMS_SHARE, allowed_nats, is_exact
 from pairbank.scoring.models.template_trial import limits_problem
 
 if TYPE_CHECKING:
@@ -62,7 +62,15 @@ def packing_problem(scorer: CausalScorer) -> str | None:
     except REFUSALS as error:
         return f"its forward pass refuses a tree attention mask ({type(error).__name__}: {error})"
     worst, allowed = _worst_nats(packed, plain), _allowed_nats(scorer)
-    return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
+    if worst > allowed:
+        return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})"
+    if is_exact(str(scorer.model.dtype).removeprefix("torch.")):
+        return None
+    differences = np.concatenate([a - b for a, b in zip(packed, plain, strict=True)])
+    rms = float(np.sqrt(np.mean(differences**2)))
+    if rms > RMS_SHARE * allowed:
+        return f"packed and plain scores differ by {rms:.2g} nats (root mean square; allowed {RMS_SHARE * allowed:g})"
+    return None
 
 
 def causal_length(scorer: CausalScorer) -> int | None:
