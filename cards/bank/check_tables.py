@@ -213,6 +213,7 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
                 continue
             first = first or _First(path=path, features=scored.features)
             yield from (f"{path}: {problem}" for problem in _scored_problems(scored, whole, facts, first))
+        _whole.cache_clear()  # a million items would stay in memory beside the next corpus
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:

@@ -44,9 +44,13 @@ def read_table(path: Path) -> datasets.Dataset:
 
 
 def read_items(root: Path, corpus: str) -> datasets.Dataset:
-    """Return a corpus's items; those read last are kept, for many tables of a corpus are held to them one by one."""
+    """Return a corpus's items; small ones read last are kept, for many tables of a corpus are held to them."""
     path = root / items_path(corpus)
-    return _kept_items(path, path.stat().st_mtime_ns) if path.is_file() else read_table(path)
+    is_kept = path.is_file() and path.stat().st_size <= _KEPT_BYTES
+    return _kept_items(path, path.stat().st_mtime_ns) if is_kept else read_table(path)
+
+
+_KEPT_BYTES = 2**24
 
 
 @functools.lru_cache(maxsize=2)

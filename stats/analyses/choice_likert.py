@@ -35,7 +35,7 @@ from pairbank.stats.measures.confusion import Confusion, agreement_share, confus
 from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
-from pairbank.stats.wording import number, shared_value, span, with_interval
+from pairbank.stats.wording import median_and_span, number, shared_value, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -254,9 +254,8 @@ def _closer_text(differences: pd.DataFrame, corpus: str) -> Iterator[str]:
             texts.append(f"- {LOGPROBS} minus {kind}: {with_interval(part.iloc[0], sign=True)}")
         elif len(part):
             n_above, n_below = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
-            middle, of = number(float(part["value"].median()), sign=True), f"median of {len(part)} models"
-            shown = f"{middle} ({of}; {span(part['value'])}), interval above 0 in {n_above}, below 0 in {n_below}"
-            texts.append(f"- {LOGPROBS} minus {kind}: {shown}")
+            middle = median_and_span(part["value"], noun="models", sign=True)
+            texts.append(f"- {LOGPROBS} minus {kind}: {middle}, interval above 0 in {n_above}, below 0 in {n_below}")
     if texts:
         yield "\n".join(["Log-probabilities beside each prompt, on the same items:", *texts])
 
@@ -450,7 +449,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
             f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score ewok, or "
             "your own pairs of contexts with one target"
         )
-    return _section(*(long_table(rows, EXTRA) for rows in (against, between)), long_table(apart, APART))
+    return _section(long_table(against, EXTRA), long_table(between, EXTRA), long_table(apart, APART))
 
 
 def _section(accuracies: pd.DataFrame, consistency: pd.DataFrame, differences: pd.DataFrame) -> Section:

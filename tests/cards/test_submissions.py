@@ -442,14 +442,14 @@ def test_a_table_is_proposed_to_every_eval_evers_datastore_in_its_schema_or_show
 def test_what_every_eval_ever_would_refuse_is_named_before_it_is_proposed(scored_by: Score, tmp_path: Path) -> None:
     file = scored_by("fake-2", limit=3).save(tmp_path / "fake-2.parquet")
     named = edited(file, tmp_path / "named.parquet", sign=lambda s: s["model"].update(model_id="acme/m"))
-    hub_id = {"organisation": "lab", "date": "2026-11-24", "dry_run": True}
-    for table, options, reason in (
-        (named, {**hub_id, "organisation": " "}, "who evaluated"),
-        (named, {**hub_id, "date": ""}, "as 2026-11-24"),
-        (edited(file, tmp_path / "flat.parquet", sign=lambda s: s["model"].update(model_id="m")), hub_id, "developer"),
+    flat = edited(file, tmp_path / "flat.parquet", sign=lambda s: s["model"].update(model_id="m"))
+    for table, organisation, date, reason in (
+        (named, " ", "2026-11-24", "who evaluated"),
+        (named, "lab", "", "as 2026-11-24"),
+        (flat, "lab", "2026-11-24", "developer"),
     ):
         with pytest.raises(BankError, match=reason):
-            pairbank.submit_results(table, **options)
+            pairbank.submit_results(table, organisation=organisation, date=date, dry_run=True)
     [whole] = pairbank.export_results([pairbank.read_scored(named)], tmp_path / "eee")
     value = json.loads(whole.read_bytes())
     del value["source_metadata"]["source_type"]

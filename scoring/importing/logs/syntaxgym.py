@@ -20,8 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans, phenomenon_of
-
+from pairbank.builders.corpora.syntaxgym import joined_with_spans, phenomenon_of
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
@@ -70,7 +69,7 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
     Raises:
         ScoreImportError: no results or no suites, a row of another form, or an item that its suite does not have.
     """
-    rows = {}
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for file in files_in(paths, SUITES, expected="the suites, json/SUITE.json"):
         if file.stem not in LEFT_OUT:
             rows |= _items(file)

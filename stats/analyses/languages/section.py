@@ -43,7 +43,7 @@ from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import SummaryRow, long_table, read_table
-from pairbank.stats.wording import number, p_value, span, with_interval
+from pairbank.stats.wording import median_and_span, number, p_value, span, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray
@@ -174,7 +174,7 @@ def _english_text(cells: pd.DataFrame) -> Iterator[str]:
         )
         if ENGLISH in own_values.columns and own_values.shape[1] > 1:
             ahead = (own_values[ENGLISH] - own_values.drop(columns=ENGLISH).mean(axis=1)).dropna()
-            texts += [f"`{method}` {_signed_median(ahead)}"] if len(ahead) else []
+            texts += [f"`{method}` {median_and_span(ahead, noun='models', sign=True)}"] if len(ahead) else []
     if texts:
         yield f"English minus the mean of the other languages: {'; '.join(texts)}."
 
@@ -190,18 +190,12 @@ def _kinds_text(contrasts: pd.DataFrame) -> Iterator[str]:
         if len(known) == 1:
             shown = with_interval(first, sign=True)
         else:
-            shown = _signed_median(known["value"])
+            shown = median_and_span(known["value"], noun="models", sign=True)
             tested = known[known["low"].notna()]
             shown += f", interval above 0 in {(tested['low'] > 0).sum()} of {len(tested)}" if len(tested) else ""
         texts.append(f"`{method}` {shown}")
     if texts:
         yield f"Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): {'. '.join(texts)}."
-
-
-def _signed_median(values: pd.Series[float]) -> str:
-    """Return one value, or the median of several with the smallest and the largest."""
-    middle = number(float(values.median()), sign=True)
-    return middle if len(values) == 1 else f"{middle} (median of {len(values)} models; {span(values)})"
 
 
 def kind_contrasts(tables: Sequence[ScoredFrame], cells: pd.DataFrame) -> pd.DataFrame:
