@@ -2,8 +2,7 @@
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
-from pairbank.builders.load import load_corpus
-from pairbank.builders.load_ratings import load_ratings
+from pairbank.builders.load import load_corpus, load_ratings
 from pairbank.builders.schema.columns import COLUMNS, Column, Item
 from pairbank.builders.sources.source import Source, SourceFile
 

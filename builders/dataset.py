@@ -2,6 +2,8 @@
 
 In: a `Corpus` and its located files. Out: a prepared `datasets.Dataset` in the shared schema that carries its manifest
 (what the corpus declares, counts, flags, file hashes). Rows and counts are kept in the cache, the counts written last.
+
+The types of the columns as `datasets` has them: in, columns of the schema; out, explicit `Features`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import json
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,11 +23,10 @@ from typing import Any, ClassVar
 import datasets
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
-from pairbank.builders.schema.columns import IDENTICAL_SIDES
-from pairbank.builders.schema.features import features
+from pairbank.builders.schema.columns import COLUMNS, IDENTICAL_SIDES, Column
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.source import LocatedFile
-from pairbank.errors import PairbankError
+from pairbank.errors import CorpusError, PairbankError
 from pairbank.files import cache_dir, sha256_of_file, sha256_of_text, write_json, writing
 
 logger = logging.getLogger(__name__)
@@ -254,3 +255,21 @@ def _counted(corpus: Corpus, files: Mapping[str, LocatedFile], dataset: datasets
         "n_by_flag": dict(Counter(flag for flags in dataset["flags"][:] for flag in flags)),
         "facts": dict(corpus.metadata(files)),
     }
+
+
+def features(extra: Sequence[Column] = ()) -> datasets.Features:
+    """Return the explicit Features of a corpus: shared columns, `flags`, and its extension columns.
+
+    Explicit types matter: a column that is null throughout a first shard would otherwise get the null
+    type and break every later shard.
+
+    Raises:
+        CorpusError: an extension column repeats a shared name.
+    """
+    shared = {column.name for column in COLUMNS} | {"flags"}
+    if repeated := [column.name for column in extra if column.name in shared]:
+        raise CorpusError(f"extension columns {repeated} repeat shared columns; rename them")
+    types = {column.name: datasets.Value(column.type) for column in COLUMNS}
+    types["flags"] = datasets.List(datasets.Value("string"))
+    types |= {column.name: datasets.Value(column.type) for column in extra}
+    return datasets.Features(types)

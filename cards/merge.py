@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.declared import contradictions, declare, declared_in, united
+from pairbank.cards.bank.beside_tables import contradictions, declare, declared_in, united
 from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pairbank.cards.bank.layout import INDEX, SUBMISSIONS, read_manifest, scores_path
 from pairbank.cards.bank.tables import same_cells
 from pairbank.cards.hub.repository import with_retries
-from pairbank.cards.submission_check import (
+from pairbank.cards.submissions import (
     Verdict,
     check_submission,
     download,

@@ -1,35 +1,52 @@
 """Submissions to a shared bank: in, a scored table of one group; out, a pull request, or one cell of the bank.
 
 The files of a submission have names of their own and touch no others, so that two submissions never conflict
-(`pairbank.cards.submission_check`). `pairbank.cards.store` makes what is shared from the accepted ones.
+(`pairbank.cards.submissions`). `pairbank.cards.store` makes what is shared from the accepted ones.
+
+Is a scored table fit for a shared bank? In, the table and the bank; out, a verdict with problems and notes.
+
+A store is a bank with a folder `submissions/`, here or on the Hub. A submission is one scored table and a JSON record:
+
+    submissions/CORPUS@ITEMS/MODEL@REVISION/SUBMITTER-HASH.parquet   (.json: who, when, command, environment, signature)
+
+A table keeps all its methods in one file: its signature holds each method's definition and hash. Of a store on the Hub
+only the manifest and the items of one corpus are downloaded.
 """
 
 from __future__ import annotations
 
 import json
+import random
+import re
+import secrets
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pairbank.cards.bank.layout import SUBMISSIONS, read_manifest, scores_path
+import numpy as np
+
+from pairbank.cards.bank.check_tables import submission_problems
+from pairbank.cards.bank.layout import MANIFEST, SUBMISSIONS, config_name, items_path, read_manifest, scores_path
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, may_publish
+from pairbank.cards.bank.tables import definition_problems, read_table, without_people
+from pairbank.cards.bank.writing import items_of_scored
+from pairbank.cards.hub.benchmark import is_on_hub
 from pairbank.cards.hub.repository import Repository, with_retries
-from pairbank.cards.submission_check import (
-    Verdict,
-    download,
-    hub_store,
-    record_path,
-    record_problems,
-    refuse,
-    submission_path,
-    table_problems,
-    tombstone,
-)
 from pairbank.cards.write import package_versions, split_of
 from pairbank.errors import BankError, unknown_name
-from pairbank.files import sha256_of_file
+from pairbank.files import read_json, sha256_of_file
+from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.model import OverLength
+from pairbank.scoring.api.names import MethodName
+from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
+from pairbank.scoring.methods.registry import FAMILIES
+from pairbank.scoring.models.batch_check import allowed_nats
+from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.scored import Scored, read_scored
+from pairbank.scoring.signature import method_hashes
+from pairbank.stats.wording import magnitude
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,3 +191,263 @@ def fetch(repo_id: str | Path, *, model: str, corpus: str) -> Scored:
 
 def _json(value: Any) -> bytes:  # noqa: ANN401 - JSON is any
     return f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode()
+
+
+SUBMITTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_TIMES_ROUNDING = 10
+"""A score that is computed again may differ by this many times what rounding does to a text."""
+_MOST_NOTES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is to be said of a submission."""
+
+    problems: tuple[str, ...]
+    """Why the store does not accept it; none = it does."""
+    notes: tuple[str, ...] = ()
+    """What its readers should know: artefacts that the audit finds, and what was computed again."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+def submission_path(signature: Mapping[str, Any], submitter: str, sha256: str) -> str:
+    """Return where a submission's table is in its store.
+
+    Raises:
+        BankError: the submitter cannot name a file.
+    """
+    if not SUBMITTER.fullmatch(submitter):
+        raise BankError(f"submitter {submitter[:80]!r} cannot name a file; use letters, digits, '_' and '-'")
+    model, corpus = signature["model"], signature["corpus"]
+    slug = scores_path(corpus["name"], model["slug"]).rpartition("/")[2].removesuffix(".parquet")
+    revision = re.sub(r"[^\w.-]+", "_", model["revision"], flags=re.ASCII)[:12] or "none"
+    place = f"{config_name(corpus['name'])}@{corpus['items_sha256'][:12]}/{slug}@{revision}"
+    return f"{SUBMISSIONS}/{place}/{submitter}-{sha256[:12]}.parquet"
+
+
+def check_submission(
+    file: str | Path, against: str | Path, *, rescore: int = 0, model: str | Path | None = None, seed: int | None = None
+) -> Verdict:
+    """Return whether a scored table may join a store, why not, and what to know of it.
+
+    Args:
+        file: the table; the record beside it (same name, .json) is checked where there is one.
+        against: folder of the store, or `org/name` on the Hub.
+        rescore: how many items, drawn at random, are scored again with the model that the table names.
+        model: where its weights are; None = the commit on the Hub that the signature names.
+        seed: of the draw; None = a new one each time, so that nobody knows which items will be drawn.
+
+    Raises:
+        BankError: the file is no scored table, or `against` is no bank.
+        PublishError: the Hub could not be reached.
+        ModelLoadError: `model` cannot be loaded.
+    """
+    table = read_scored(file)
+    place = Path(against)
+    if place.is_dir():
+        root, manifest = place, read_manifest(place)
+    else:
+        root, manifest = hub_store(str(against), table.corpus)
+    problems = [*table_problems(table, root, manifest), *record_problems(Path(file), table)]
+    notes = list(_findings(table))
+    if rescore and not problems:
+        drawn = secrets.randbits(32) if seed is None else seed
+        wrong, reported = _rescored(table, manifest["corpora"][table.corpus], n=rescore, model=model, seed=drawn)
+        problems += wrong
+        notes += reported
+    return Verdict(problems=tuple(problems), notes=tuple(notes))
+
+
+def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a table that is to stand in a store."""
+    facts = manifest["corpora"].get(table.corpus)
+    if facts is None:
+        yield f"the store has no corpus {table.corpus!r}; it has {', '.join(manifest['corpora'])}"
+        return
+    yield from submission_problems(table, read_table(root / items_path(table.corpus)), facts)
+    yield from definition_problems(table.signature)
+    others = manifest["scores"].get(table.corpus, {})
+    for slug, other in sorted(others.items())[:1]:
+        if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
+            yield f"scored on other items than {slug}, the first model of this corpus in the store"
+        hashes = [method_hashes(signature) for signature in (other, table.signature)]
+        if differ := sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m)):
+            yield (
+                f"method(s) {', '.join(differ)}: missing, not in the store, or defined differently; score with "
+                f"{','.join(hashes[0])}"
+            )
+
+
+def _findings(table: Scored) -> Iterator[str]:
+    """Yield the artefacts that the audit finds in a table."""
+    from pairbank.stats.analyses.audit.section import CHECKS, after_correction, run_checks
+    from pairbank.stats.report.frames import scored_frame
+
+    frame = scored_frame(without_people(table), for_analyses=True)
+    try:
+        results = [member for member in after_correction(list(run_checks([frame]))) if member.outcome == "found"]
+    except BankError:
+        return  # no item has two sides that a method compares
+    for entry in results[:_MOST_NOTES]:
+        of = f" ({entry.method})" if entry.method else ""
+        yield f"audit: {CHECKS[entry.check].title}{of}: {entry.said}"
+
+
+def _rescored(
+    table: Scored, facts: Mapping[str, Any], *, n: int, model: str | Path | None, seed: int
+) -> tuple[list[str], list[str]]:
+    """Return what is wrong with the scores of a random sample of items, and what was done, or why nothing could be."""
+    from pairbank.scoring.models.load import load_model
+    from pairbank.scoring.score import score
+
+    signature = table.signature
+    stated, methods = signature["model"], _scored_again(signature)
+    why = (
+        "it was imported, not scored by pairbank"
+        if "imported" in signature
+        else "the store leaves out its texts"
+        if is_left_out(facts)
+        else f"{stated['model_id']} at {stated['revision']} is no commit on the Hub; give its weights (--model)"
+        if model is None and not is_on_hub(signature)
+        else "no method can be scored for some items alone"
+        if not methods
+        else ""
+    )
+    if why:
+        return [], [f"not re-scored: {why}"]
+    loaded = load_model(f"{stated['model_id']}@{stated['revision']}" if model is None else model, **_options(stated))
+    info = loaded.info.to_dict()
+    differ = [key for key in ("revision", "dtype", "prompt_format", "backend") if info.get(key) != stated.get(key)]
+    if differ:
+        text = ", ".join(f"{key} is {info.get(key)!r}, the signature says {stated.get(key)!r}" for key in differ)
+        return [f"not the model that the signature names: {text}"], []
+    rows = sorted(random.Random(seed).sample(range(len(table)), min(n, len(table))))
+    sample = items_of_scored(table).select(rows)
+    over_length: OverLength = "nan" if signature.get("over_length") == "nan" else "error"
+    again = score(sample, loaded, methods=methods, over_length=over_length, seed=_seed(signature))
+    problems = [p for m in methods for p in _moved(m, table, again, rows, str(stated["dtype"]))]
+    reported = f"{len(rows)} items re-scored with {', '.join(methods)}, seed {seed}"
+    left = sorted(set(signature["methods"]) - set(methods))
+    return problems, [f"{reported}; not {', '.join(left)}" if left else reported]
+
+
+def _scored_again(signature: Mapping[str, Any]) -> list[str]:
+    """Return the methods whose scores of an item need no other item and no file: no examples, no unigram counts."""
+    results = []
+    for name in signature["methods"]:
+        parts = MethodName.parsed(name)
+        needs = LINKING_FUNCTIONS[name].needs if name in LINKING_FUNCTIONS else ""
+        if not parts.n_shots and needs != "unigrams" and (name in FAMILIES or parts.id in prompts()):
+            results.append(name)
+    return results
+
+
+def _options(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with which a model is loaded as its signature says it was."""
+    names = ("dtype", "prompt_format", "quantisation", "pll", "seq2seq_mode")
+    is_fake = stated.get("backend") == "fake"
+    return {} if is_fake else {name: stated[name] for name in names if stated.get(name)}
+
+
+def _seed(signature: Mapping[str, Any]) -> int:
+    return signature["seed"] if isinstance(signature["seed"], int) else 0
+
+
+def _moved(method: str, table: Scored, again: Scored, rows: list[int], dtype: str) -> Iterator[str]:
+    """Yield where a method's scores of some items are not those of the table, beyond rounding."""
+    c = ScoreColumns(method)
+    names = [n for n in (c.good, c.bad, c.delta) if n in table.column_names and n in again.column_names]
+    allowed = _TIMES_ROUNDING * allowed_nats(dtype)
+    ids = again.arrow(["item_id"])["item_id"].to_pylist()
+    for name in names:
+        stated = table.arrow([name])[name].take(rows).to_pandas().to_numpy(float)
+        computed = again.arrow([name])[name].to_pandas().to_numpy(float)
+        far = ~np.isclose(stated, computed, rtol=0, atol=allowed, equal_nan=True)
+        if n := int(far.sum()):
+            first = int(np.flatnonzero(far)[0])
+            yield (
+                f"column {name} is not what the model gives in {n} of {len(rows)} re-scored item(s): of "
+                f"{ids[first]} the table says {magnitude(stated[first])}, the model gives {magnitude(computed[first])}"
+            )
+            return
+
+
+def record_problems(file: Path, table: Scored) -> Iterator[str]:
+    """Yield where a submission's record or path is not that of its table; a table outside a store needs no record."""
+    path = Path(record_path(str(file)))
+    inside = SUBMISSIONS in file.parts
+    if not path.is_file():
+        if inside:
+            yield f"{path.name} is missing; a submission has its record beside it"
+        return
+    record = read_json(path)
+    if not isinstance(record, dict) or not isinstance(record.get("submitter"), str):
+        yield f"{path.name} names no submitter"
+        return
+    if record.get("sha256") != sha256_of_file(file):
+        yield f"{path.name}: its sha256 is not that of the table"
+    if record.get("signature") != table.signature:
+        yield f"{path.name}: its signature is not that of the table"
+    if not SUBMITTER.fullmatch(record["submitter"]):
+        yield f"{path.name}: submitter {record['submitter'][:80]!r} cannot name a file"
+    elif inside:
+        wanted = submission_path(table.signature, record["submitter"], sha256_of_file(file))
+        result = "/".join(file.parts[-4:])
+        if result != wanted:
+            yield f"the path is {result}, expected {wanted}"
+
+
+def hub_store(repo_id: str, corpus: str) -> tuple[Path, dict[str, Any]]:
+    """Return where a store's manifest and the items of one corpus are in the Hub's cache, and the manifest."""
+    manifest_file = download(repo_id, MANIFEST, None)
+    root = manifest_file.parent
+    manifest = read_manifest(root)
+    if corpus in manifest["corpora"]:
+        download(repo_id, items_path(corpus), root.name)
+    return root, manifest
+
+
+def download(repo_id: str, path: str, revision: str | None) -> Path:
+    """Return where a file of a dataset on the Hub is in the cache: snapshots/REVISION/PATH."""
+    from huggingface_hub import HfApi
+
+    def asked() -> str:
+        return str(HfApi().hf_hub_download(repo_id, path, repo_type="dataset", revision=revision))
+
+    return Path(with_retries(f"download {path} of {repo_id}", asked))
+
+
+def record_path(path: str) -> str:
+    """Return where a submission's record is."""
+    return f"{path.removesuffix('.parquet')}.json"
+
+
+def tombstone(path: str) -> str:
+    """Return where a submission's withdrawal is."""
+    return f"{path.removesuffix('.parquet')}.withdrawn.json"
+
+
+def text_beside(file: Path, key: str, *, beside: Callable[[str], str] = record_path) -> str:
+    """Return a text of the record beside a submission, or of its withdrawal; "" where there is none."""
+    path = Path(beside(str(file)))
+    try:
+        value = json.loads(path.read_bytes()).get(key, "")
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+def refuse(file: str | Path, verdict: Verdict) -> None:
+    """Raise an error that names everything that is wrong with a submission, if anything is.
+
+    Raises:
+        BankError: there are problems.
+    """
+    if verdict.problems:
+        raise BankError(
+            f"{file}: the store does not accept it:\n" + "\n".join(f"  {problem}" for problem in verdict.problems)
+        )

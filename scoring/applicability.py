@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, SENTENCE, MethodName
-from pairbank.scoring.methods.in_template import IN_TEMPLATE
-from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
+from pairbank.scoring.methods.linking_functions import IN_TEMPLATE, LINKING_FUNCTIONS
 from pairbank.scoring.methods.registry import FAMILIES, in_order, method_named
 from pairbank.scoring.prompts.prompt import primary
 from pairbank.scoring.prompts.registry import prompts_of

@@ -21,15 +21,15 @@ from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress
 from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.prefix_trees import plan
-from pairbank.scoring.methods.fewshot import Pool
+from pairbank.scoring.methods.prompted import Pool
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
 from pairbank.scoring.models.causal import PACK_TOKENS
+from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.checkpoints import located
 from pairbank.scoring.models.load import AUTO_CLASSES, Kind, kind_of
 from pairbank.scoring.models.options import name_at, reference_of
-from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
-from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
-from pairbank.scoring.models.tokens.vocabulary import tokenizer_named
+from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for
+from pairbank.scoring.models.vocabulary import tokenizer_named
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.units import Unit, units_of
 

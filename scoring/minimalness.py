@@ -25,7 +25,7 @@ from rapidfuzz.distance import Levenshtein
 from pairbank.builders.languages import joined
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_file, sha256_of_text, write_text
-from pairbank.scoring.models.weights.fingerprint import fingerprint
+from pairbank.scoring.models.weights import fingerprint
 from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:

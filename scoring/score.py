@@ -23,14 +23,13 @@ from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method, WritingMethod
 from pairbank.scoring.api.model import ScoringStats
 from pairbank.scoring.api.names import NO_UNIGRAMS, MethodName
-from pairbank.scoring.methods.fewshot import Pool
+from pairbank.scoring.methods.prompted import Pool
 from pairbank.scoring.methods.registry import FAMILIES, in_order
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.registry import prompts_of
-from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.shard import Run
 from pairbank.scoring.run.units import Part, Unit, efforts, units_of
-from pairbank.scoring.run.workers import Job, Workers
+from pairbank.scoring.run.workers import Job, Recipe, Workers
 from pairbank.scoring.scored import Scored, with_columns
 from pairbank.scoring.signature import corpus_signature
 
@@ -64,7 +63,7 @@ def score(
     Args:
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
         model: what `load_model` gives.
-        methods: `direct`, `direct_wb` (`pairbank.scoring.methods.word_probability`), linking functions
+        methods: `direct`, `direct_wb` (`pairbank.scoring.methods.direct`), linking functions
             (`pairbank.scoring.methods.linking_functions`) and ids of prompts (`pairbank methods` lists them), perhaps
             asked after examples drawn from these items ("meta_question_simple@4shot") or in a chat
             ("hl23_sent_comp_meta_instruct@chat").

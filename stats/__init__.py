@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy, position_bias
     from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
     from pairbank.stats.measures.distance_bins import correlation_by_bin
+    from pairbank.stats.measures.human_agreement import human_agreement
     from pairbank.stats.measures.paired_tests import compare, corrected
-    from pairbank.stats.measures.people.human_agreement import human_agreement
     from pairbank.stats.measures.roc import auc
     from pairbank.stats.report.summary import summarise
     from pairbank.stats.report.wide_tables import accuracy_table, agreement_table
@@ -39,7 +39,7 @@ _HOMES = {
     "correlation_by_bin": "pairbank.stats.measures.distance_bins",
     "compare": "pairbank.stats.measures.paired_tests",
     "corrected": "pairbank.stats.measures.paired_tests",
-    "human_agreement": "pairbank.stats.measures.people.human_agreement",
+    "human_agreement": "pairbank.stats.measures.human_agreement",
     "auc": "pairbank.stats.measures.roc",
     "summarise": "pairbank.stats.report.summary",
     "accuracy_table": "pairbank.stats.report.wide_tables",

@@ -21,7 +21,7 @@ from pairbank.probing import probe
 from pairbank.scoring.models.hidden_states import HiddenStates
 from pairbank.scoring.models.load import load_model
 from pairbank.stats.analyses.neuro import LAYER_DTYPES, Probed
-from pairbank.stats.scored_table.summary_row import DTYPES
+from pairbank.stats.scored_table.scored_table import DTYPES
 from tiny_models import ARCHITECTURES, saved_model
 
 if TYPE_CHECKING:

@@ -1,8 +1,4 @@
-"""BLiMP: 67 English paradigms of 1,000 minimal pairs. Warstadt et al. 2020, TACL 8:377-392.
-
-In: `BLiMP.zip`, or a folder with its 67 `*.jsonl` files. Out: one item a pair, every source field kept; the
-human forced-choice agreement of each paradigm goes into the manifest.
-"""
+"""BLiMP, and the parts of it that two papers use. Files in, one item a pair out."""
 
 from __future__ import annotations
 
@@ -12,13 +8,14 @@ from typing import Any
 
 from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.declared import declared
+from pairbank.builders.corpora.li import sides_of
 from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.archives import read_zip_member, zip_members
-from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines
+from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines, read_rating
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
-ARCHIVE = "BLiMP.zip"
+BLIMP_ARCHIVE = "BLiMP.zip"
 HUMAN_SUMMARY = "human_validation_summary.csv"
 REQUIRED = (
     "sentence_good",
@@ -46,9 +43,15 @@ REPAIRED_FIELD = "repaired:field_spelling"
 MISSPELT_FIELD, FIELD = "syntax/semantics", "syntax_semantics"
 
 
-def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the items of all paradigms asked for, paradigms in alphabetical order."""
-    path = files[ARCHIVE].path
+def blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the items of all paradigms asked for, paradigms in alphabetical order.
+
+    BLiMP: 67 English paradigms of 1,000 minimal pairs. Warstadt et al. 2020, TACL 8:377-392.
+
+    In: `BLiMP.zip`, or a folder with its 67 `*.jsonl` files. Out: one item a pair, every source field kept; the human
+    forced-choice agreement of each paradigm goes into the manifest.
+    """
+    path = files[BLIMP_ARCHIVE].path
     in_folder = path.is_dir()
     members = sorted(p.name for p in path.glob("*.jsonl")) if in_folder else zip_members(path, ".jsonl")
     if not members:
@@ -178,4 +181,124 @@ PARADIGMS = (
 )
 
 
-BLIMP = declared("blimp", rows, metadata=metadata)
+BLIMP = declared("blimp", blimp_rows, metadata=metadata)
+
+
+BLIMP_LI_FILE = "BLIMPLI.csv"
+BLIMP_LI_REQUIRED = (
+    "sentence_grammatical",
+    "sentence_ungrammatical",
+    "source",
+    "paradigm",
+    "phenomenon",
+    "LS_grammatical",
+    "LS_ungrammatical",
+    "pair_ID",
+)
+
+
+def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the 1,048 pairs in file order.
+
+    BLIMPLI: 1,048 English pairs that differ in one word. Song, Hu & Mahowald 2025, section 4.1.
+
+    In: `BLIMPLI.csv` of their repository. Out: one item a pair: 670 of BLiMP (10 a paradigm), without ratings, and 378
+    of the corpus `li`, with its mean z-scored Likert judgments: the rated pairs there whose sentences have as many
+    words and differ in exactly one, each pair once. Untrimmed text is mended as in `li`, unless `repair=False`.
+    """
+    path = files[BLIMP_LI_FILE].path
+    for line, row in read_delimited(path, BLIMP_LI_REQUIRED):
+        where = f"{path}, row {line}"
+        if row["source"] not in BLIMP_LI.subsets:
+            raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(BLIMP_LI.subsets)}")
+        if wanted(row["source"], options):
+            yield _blimp_li_item(row, where, options)
+
+
+def _blimp_li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
+    sides = sides_of(row["sentence_grammatical"], row["sentence_ungrammatical"], options)
+    human_good = read_rating(row["LS_grammatical"], where)
+    human_bad = read_rating(row["LS_ungrammatical"], where)
+    rated = row["source"] == "li"
+    if rated and (human_good is None or human_bad is None):
+        raise CorpusError(f"{where}: a pair of li without both ratings; expected two mean z-scores: get the file again")
+    return Item(
+        item_id=f"blimp-li/{row['source']}/{row['pair_ID']}",
+        corpus="blimp-li",
+        subset=row["source"],
+        language="en",
+        task="sentence_pair",
+        phenomenon=row["phenomenon"],
+        paradigm=row["paradigm"],
+        target_good=sides.good,
+        context_bad="",
+        target_bad=sides.bad,
+        human_good=human_good,
+        human_bad=human_bad,
+        human_scale="likert7-z" if rated else None,
+        pair_id=row["pair_ID"],
+        flags=sides.flags,
+        extra={"source_good": sides.source_good, "source_bad": sides.source_bad},
+    )
+
+
+BLIMP_LI = declared("blimp-li", blimp_li_rows)
+
+
+HU_LEVY_BLIMP_FILE = "corpus.csv"
+HU_LEVY_BLIMP_REQUIRED = (
+    "good_sentence",
+    "bad_sentence",
+    "category",
+    "category_fine",
+    "blimp_UID",
+    "blimp_pairID",
+    "item_id",
+)
+
+
+def hu_levy_blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the 390 pairs in file order.
+
+    The BLiMP sample of Hu & Levy 2023: 390 English minimal pairs, 30 a phenomenon. EMNLP 2023, section 5.1.
+
+    In: `corpus.csv` of their repository. Out: one item a pair; `blimp_item_id` is the same pair in the corpus `blimp`.
+    The field "syntax/semantics" is mended to "syntax_semantics" as there, unless `repair=False`.
+    """
+    path = files[HU_LEVY_BLIMP_FILE].path
+    for line, row in read_delimited(path, HU_LEVY_BLIMP_REQUIRED):
+        phenomenon = row["category_fine"]
+        if phenomenon not in (known := HU_LEVY_BLIMP.subsets):
+            raise CorpusError(
+                f"{path}, row {line}: category_fine is {phenomenon!r}, expected one of {', '.join(known)}; "
+                "is it another corpus.csv?"
+            )
+        if wanted(phenomenon, options):
+            yield _hu_levy_blimp_item(row, options)
+
+
+def _hu_levy_blimp_item(row: Mapping[str, str], options: BuildOptions) -> Item:
+    mend = options.repair and row["category"] == MISSPELT_FIELD
+    phenomenon = row["category_fine"]
+    return Item(
+        item_id=f"hu-levy-blimp/{phenomenon}/{row['item_id']}",
+        corpus="hu-levy-blimp",
+        subset=phenomenon,
+        language="en",
+        task="sentence_pair",
+        phenomenon=phenomenon,
+        paradigm=row["blimp_UID"],
+        target_good=row["good_sentence"],
+        context_bad="",
+        target_bad=row["bad_sentence"],
+        pair_id=row["item_id"],
+        flags=(REPAIRED_FIELD,) if mend else (),
+        extra={
+            "field": FIELD if mend else row["category"],
+            "field_source": row["category"] if mend else None,
+            "blimp_item_id": f"blimp/{row['blimp_UID']}/{row['blimp_pairID']}",
+        },
+    )
+
+
+HU_LEVY_BLIMP = declared("hu-levy-blimp", hu_levy_blimp_rows)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pairbank.builders.sources.readers import RepeatedKeyError, without_repeats
-from pairbank.builders.sources.table_format import MENDED, NOTHING_SAID, TableFormat
+from pairbank.builders.sources.tables import MENDED, NOTHING_SAID, TableFormat
 from pairbank.errors import CorpusError
 
 Layout = Literal["pairs", "long", "sentences"]

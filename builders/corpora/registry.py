@@ -4,36 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.blimp import BLIMP
-from pairbank.builders.corpora.blimp_li import BLIMP_LI
-from pairbank.builders.corpora.cola import COLA
-from pairbank.builders.corpora.comps import COMPS
-from pairbank.builders.corpora.continuations import NEWS_2024, NONSENSE, RANDOMSEQ, WIKIPEDIA
+from pairbank.builders.corpora.blimp import BLIMP, BLIMP_LI, HU_LEVY_BLIMP
+from pairbank.builders.corpora.concepts import COMPS, XCOMPS
 from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.corpus_map import corpus_map
-from pairbank.builders.corpora.dgl import DGL
-from pairbank.builders.corpora.dtfit import DTFIT
-from pairbank.builders.corpora.ewok import EWOK
+from pairbank.builders.corpora.events import DTFIT, EWOK, KAUF_2024, SOCIAL_RELATIONS
 from pairbank.builders.corpora.hll import HLL
-from pairbank.builders.corpora.hu_levy_blimp import HU_LEVY_BLIMP
-from pairbank.builders.corpora.itacola import ITACOLA
-from pairbank.builders.corpora.kauf_2024 import KAUF_2024
-from pairbank.builders.corpora.li import LI
-from pairbank.builders.corpora.li_adger import LI_ADGER
-from pairbank.builders.corpora.mega_acceptability import MEGA_ACCEPTABILITY
-from pairbank.builders.corpora.news_2023 import NEWS_2023
-from pairbank.builders.corpora.nocola import NOCOLA, NOCOLA_ZERO
-from pairbank.builders.corpora.p18 import P18
-from pairbank.builders.corpora.scamp import SCAMP
-from pairbank.builders.corpora.sling import SLING
-from pairbank.builders.corpora.social_relations import SOCIAL_RELATIONS
+from pairbank.builders.corpora.li import LI, LI_ADGER
+from pairbank.builders.corpora.like_blimp import SCAMP, SLING, TURBLIMP, ZHOBLIMP
+from pairbank.builders.corpora.next_words import NEWS_2023, NEWS_2024, NONSENSE, P18, RANDOMSEQ, WIKIPEDIA
+from pairbank.builders.corpora.sentences import COLA, DGL, ITACOLA, MEGA_ACCEPTABILITY, NOCOLA, NOCOLA_ZERO
 from pairbank.builders.corpora.starter import STARTER
-from pairbank.builders.corpora.syntaxgym import SYNTAXGYM
-from pairbank.builders.corpora.syntaxgym_mandarin import SYNTAXGYM_MANDARIN
-from pairbank.builders.corpora.syntaxgym_suites import SYNTAXGYM_SUITES
-from pairbank.builders.corpora.turblimp import TURBLIMP
-from pairbank.builders.corpora.xcomps import XCOMPS
-from pairbank.builders.corpora.zhoblimp import ZHOBLIMP
+from pairbank.builders.corpora.syntaxgym import SYNTAXGYM, SYNTAXGYM_MANDARIN, SYNTAXGYM_SUITES
 from pairbank.errors import unknown_name
 from pairbank.plugins import package_names, plugins
 

@@ -1,24 +1,24 @@
-"""SyntaxGym: 1,018 English sentence pairs derived from the test suites. Hu, Gauthier et al. 2020; Hu & Levy 2023.
-
-In: the 34 suites as CSV (`test_suites/csv/*.csv`, a region a row), as an archive or a folder. Out: the pairs that
-Hu & Levy (2023, section 5.1) made of 23 suites: an item's regions under a better and a worse condition, joined to
-two whole sentences. `in_hu_levy_sample` marks the 345 that they scored: 15 a suite, drawn with their seed.
-"""
+"""SyntaxGym's suites as pairs, as regions, and those in Mandarin. Files in, items out."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
-from pairbank.builders.sources.readers import delimited
+from pairbank.builders.sources.readers import decode, delimited
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
+from pairbank.files import reading
 
-ARCHIVE = "test_suites.tar.gz"
+SYNTAXGYM_ARCHIVE = "test_suites.tar.gz"
 PATTERN = "test_suites/csv/*.csv"
 REQUIRED = ("item_number", "condition_name", "region_number", "region_name", "content")
 SAMPLE_SEED, SAMPLE_SIZE = 1111, 15
@@ -62,9 +62,16 @@ SUITES: dict[str, tuple[str, tuple[Contrast, ...]]] = {
 """Suite -> its circuit in Hu et al. 2020, section 3, and its contrasts, in the order in which pairs are numbered."""
 
 
-def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the pairs suite by suite, an item's contrasts side by side, as the published recipe numbers them."""
-    path = files[ARCHIVE].path
+def syntaxgym_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the pairs suite by suite, an item's contrasts side by side, as the published recipe numbers them.
+
+    SyntaxGym: 1,018 English sentence pairs derived from the test suites. Hu, Gauthier et al. 2020; Hu & Levy 2023.
+
+    In: the 34 suites as CSV (`test_suites/csv/*.csv`, a region a row), as an archive or a folder. Out: the pairs that
+    Hu & Levy (2023, section 5.1) made of 23 suites: an item's regions under a better and a worse condition, joined to
+    two whole sentences. `in_hu_levy_sample` marks the 345 that they scored: 15 a suite, drawn with their seed.
+    """
+    path = files[SYNTAXGYM_ARCHIVE].path
     texts = {name.rsplit("/", 1)[-1].removesuffix(".csv"): (name, text) for name, text in member_texts(path, PATTERN)}
     if missing := [suite for suite in SUITES if suite not in texts]:
         raise CorpusError(f"{path}: lacks the suites {', '.join(missing)}; get all of {PATTERN} again")
@@ -146,4 +153,204 @@ def _sample(n_pairs: int) -> frozenset[int]:
     return frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
 
 
-SYNTAXGYM = declared("syntaxgym", rows)
+SYNTAXGYM = declared("syntaxgym", syntaxgym_rows)
+
+
+REGIONS = ("before", "critical", "after")
+_CRITICAL = REGIONS.index("critical") + 1
+_DE = "的"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What the suites of one folder have in common."""
+
+    phenomenon: str
+    conditions: tuple[str, ...]
+    """In the order of an item's lines."""
+    higher: tuple[tuple[str, str], ...]
+    """(condition whose critical words are more surprising, condition that it is compared with)."""
+    first: int | None
+    """Place of the first critical word, from the end; None = the last 的."""
+    n_words: int = 1
+
+    def regions(self, words: Sequence[str], where: str) -> tuple[str, str, str]:
+        """Return the texts before, in and after the critical words."""
+        if self.first is None:
+            if _DE not in words:
+                raise CorpusError(f"{where}: no {_DE} in {' '.join(words)[:60]!r}; get the file again")
+            start = len(words) - 1 - list(reversed(words)).index(_DE)
+        else:
+            start = len(words) + self.first
+        if start < 1:
+            raise CorpusError(f"{where}: {' '.join(words)[:60]!r} is too short for its suite; get the file again")
+        end = start + self.n_words
+        before, critical, after = ("".join(part) for part in (words[:start], words[start:end], words[end:]))
+        return before, critical, after
+
+
+_GRAMMATICAL = ("grammatical", "ungrammatical")
+_PAIR = (("ungrammatical", "grammatical"),)
+_GARDEN = (("general_classifier", "specific_classifier"),)
+KINDS = {
+    "Classifier": _Kind(
+        "classifiers",
+        ("grammatical_1", "ungrammatical_1", "grammatical_2", "ungrammatical_2"),
+        tuple((f"ungrammatical_{bad}", f"grammatical_{good}") for bad, good in ((1, 1), (2, 2), (2, 1), (1, 2))),
+        first=-2,
+        n_words=2,
+    ),
+    "GP_obj": _Kind("garden_path_object", ("specific_classifier", "general_classifier"), _GARDEN, first=-4),
+    "GP_sub": _Kind("garden_path_subject", ("specific_classifier", "general_classifier"), _GARDEN, first=None),
+    "Missing_Object": _Kind("missing_object", ("ungrammatical", "grammatical"), _PAIR, first=-1),
+    "Subordination": _Kind("subordination", _GRAMMATICAL, _PAIR, first=-1),
+    "Verb_Noun": _Kind("verb_noun", _GRAMMATICAL, _PAIR, first=-2, n_words=2),
+}
+
+
+def mandarin_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the sentences suite by suite, an item's conditions side by side.
+
+    Mandarin SyntaxGym: 28 test suites, 1,824 sentences. Wang, Hu, Levy & Qian 2021, EMNLP.
+
+    In: one text file per suite, sentences in words, the conditions of an item on lines that follow one another. Out:
+    one item per condition, written without spaces, with three regions: what precedes the critical words, these, and the
+    rest. Which words are critical, and whose surprisal must be higher, is what the authors' notebook computes.
+    """
+    for suite, name in SYNTAXGYM_MANDARIN.subset_files.items():
+        if wanted(suite, options):
+            yield from _mandarin_sentences(files[str(name)], suite, KINDS[str(name).split("/", 1)[0]])
+
+
+def _mandarin_sentences(file: LocatedFile, suite: str, kind: _Kind) -> Iterator[Item]:
+    lines = decode(file.path.read_bytes(), str(file.path)).splitlines()
+    if len(lines) % len(kind.conditions):
+        raise CorpusError(
+            f"{file.path}: {len(lines)} lines, expected {len(kind.conditions)} per item; get the file again"
+        )
+    shared = {
+        "region_names": json.dumps(REGIONS),
+        "formulas": json.dumps([f"({_CRITICAL};%{high}%) > ({_CRITICAL};%{low}%)" for high, low in kind.higher]),
+    }
+    for place, line in enumerate(lines):
+        number, condition = place // len(kind.conditions) + 1, kind.conditions[place % len(kind.conditions)]
+        contents = kind.regions(line.split(), f"{file.path}, row {place + 1}")
+        ends = (0, *(len("".join(contents[:n])) for n in range(1, len(contents) + 1)))
+        yield Item(
+            item_id=f"syntaxgym-mandarin/{suite}/{number}-{condition}",
+            corpus="syntaxgym-mandarin",
+            subset=suite,
+            language="zh",
+            task="sentence",
+            phenomenon=kind.phenomenon,
+            paradigm=suite,
+            target_good="".join(contents),
+            pair_id=str(number),
+            extra={
+                "item_number": number,
+                "condition": condition,
+                "words": line,
+                "regions": json.dumps(contents, ensure_ascii=False),
+                "region_spans": json.dumps(list(pairwise(ends))),
+                **shared,
+            },
+        )
+
+
+SYNTAXGYM_MANDARIN = declared("syntaxgym-mandarin", mandarin_rows)
+
+
+SUITES_PATTERN = "test_suites/json/*.json"
+CLOSED_UP = (",", ".", "?", "!", ";", ":", "'s", "n't")
+"""A region that begins with one of these follows without a space."""
+_GARDEN_PATH, _LICENSING = "garden_path_effects", "licensing"
+
+
+def suite_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the sentences suite by suite, an item's conditions side by side.
+
+    SyntaxGym whole: 34 English test suites, 842 items in two to six conditions. Hu, Gauthier et al. 2020; Gauthier
+    2020.
+
+    In: the suites as JSON, as an archive or a folder. Out: one item a condition of an item, its sentence as one side,
+    with what the suite's predictions need: its regions, where each stands in the sentence, and the formulas, which
+    compare sums of surprisals over regions of conditions, `(6;%np_match%)`: differences of differences among them.
+    """
+    path = files[SYNTAXGYM_ARCHIVE].path
+
+    def asked(name: str) -> bool:
+        return wanted(_suite(name), options)
+
+    for name, text in member_texts(path, SUITES_PATTERN, asked):
+        where = f"{path}:{name}"
+        if _suite(name) not in SYNTAXGYM_SUITES.subsets:
+            raise CorpusError(f"{where}: no suite of the release; take away other files")
+        with reading(where, CorpusError, saying="not JSON"):
+            suite = json.loads(text)
+        yield from _suite_sentences(suite, _suite(name), where)
+
+
+def _suite(name: str) -> str:
+    return name.rsplit("/", 1)[-1].removesuffix(".json")
+
+
+def phenomenon_of(suite: str) -> str:
+    """Return the circuit of Hu et al. 2020 that a suite belongs to.
+
+    >>> phenomenon_of("npz_obj"), phenomenon_of("cleft"), phenomenon_of("npi_orc_any")
+    ('garden_path_effects', 'long_distance_dependencies', 'licensing')
+    """
+    if suite in SUITES:
+        return SUITES[suite][0]
+    return _LICENSING if suite.startswith("npi") else _GARDEN_PATH
+
+
+def _suite_sentences(suite: Mapping[str, Any], name: str, where: str) -> Iterator[Item]:
+    names = json.dumps([label for _, label in sorted(suite["region_meta"].items(), key=lambda pair: int(pair[0]))])
+    formulas = json.dumps([prediction["formula"] for prediction in suite["predictions"]])
+    for item in suite["items"]:
+        for condition in item["conditions"]:
+            regions = condition["regions"]
+            if [region["region_number"] for region in regions] != list(range(1, len(suite["region_meta"]) + 1)):
+                raise CorpusError(
+                    f"{where}: item {item['item_number']}, {condition['condition_name']}: regions not in order"
+                )
+            contents = [region["content"] for region in regions]
+            sentence, spans = joined_with_spans(contents)
+            yield Item(
+                item_id=f"syntaxgym-suites/{name}/{item['item_number']}-{condition['condition_name']}",
+                corpus="syntaxgym-suites",
+                subset=name,
+                language="en",
+                task="sentence",
+                phenomenon=phenomenon_of(name),
+                paradigm=name,
+                target_good=sentence,
+                pair_id=str(item["item_number"]),
+                extra={
+                    "item_number": item["item_number"],
+                    "condition": condition["condition_name"],
+                    "regions": json.dumps(contents, ensure_ascii=False),
+                    "region_spans": json.dumps(spans),
+                    "region_names": names,
+                    "formulas": formulas,
+                },
+            )
+
+
+def joined_with_spans(contents: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
+    """Return the sentence of some regions, and where each stands in it.
+
+    >>> joined_with_spans(["The cook", "", ", he said ,", "slept", "."])
+    ('The cook, he said , slept.', [(0, 8), (8, 8), (8, 19), (20, 25), (25, 26)])
+    """
+    sentence, spans = "", []
+    for content in contents:
+        if content and sentence and not content.startswith(CLOSED_UP):
+            sentence += " "
+        spans.append((len(sentence), len(sentence) + len(content)))
+        sentence += content
+    return sentence, spans
+
+
+SYNTAXGYM_SUITES = declared("syntaxgym-suites", suite_rows)

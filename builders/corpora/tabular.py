@@ -48,8 +48,7 @@ from pairbank.builders.ratings import Rated, Raters, judged
 from pairbank.builders.schema.columns import COLUMNS, Column, Item
 from pairbank.builders.schema.language_tags import language_name, language_tag
 from pairbank.builders.sources.source import LocatedFile
-from pairbank.builders.sources.table_format import NOTHING_SAID
-from pairbank.builders.sources.tables import ROWS_A_BATCH, ROWS_LOOKED_AT, SUFFIXES, Table, open_table
+from pairbank.builders.sources.tables import NOTHING_SAID, ROWS_A_BATCH, ROWS_LOOKED_AT, SUFFIXES, Table, open_table
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 from pairbank.files import reading, sha256_of_file
 

@@ -17,13 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.load_ratings import rating_features
+from pairbank.builders.load import rating_features
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.ratings import SIDES, rating_facts
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import read_summary, read_table, without_people
-from pairbank.cards.bank.values import value_problems
+from pairbank.cards.bank.tables import read_summary, read_table, value_problems, without_people
 from pairbank.errors import BankError
 from pairbank.scoring.scored import Scored, open_scored
 from pairbank.scoring.signature import corpus_signature

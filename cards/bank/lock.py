@@ -20,8 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pairbank.errors import BankError
-from pairbank.files import cleaned_up
-from pairbank.processes import host, is_running
+from pairbank.files import cleaned_up, host, is_running
 
 LOCK = ".pairbank-lock"
 TOUCHED_SECONDS = 10.0

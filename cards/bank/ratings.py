@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.load_ratings import rating_features
+from pairbank.builders.load import rating_features
 from pairbank.builders.ratings import FORCED_CHOICE, NORMALISATIONS, RATING_COLUMNS, Raters
-from pairbank.cards.bank.draft import Draft
 from pairbank.cards.bank.layout import RATINGS, ratings_path
 from pairbank.cards.bank.tables import read_table
+from pairbank.cards.bank.writing import Draft
 from pairbank.errors import BankError
 from pairbank.stats.analyses.raters.judgments import ratings_given
-from pairbank.stats.measures.people.raters import Level, krippendorff_alpha
+from pairbank.stats.measures.raters import Level, krippendorff_alpha
 
 if TYPE_CHECKING:
     import datasets

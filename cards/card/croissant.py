@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pairbank.cards.bank.redistribution import licence_of
+from pairbank.cards.card.citations import hub_licence
 from pairbank.cards.card.dictionary import BIASES, IMPACT, INTENDED, LIMITATIONS, SENSITIVE, SUMMARY, UNSUITABLE
 from pairbank.cards.card.foreign_text import shown
-from pairbank.cards.card.hub_values import hub_licence
 from pairbank.cards.card.tables import languages_of
 from pairbank.shown import spelt_out
 

@@ -1,7 +1,7 @@
 """The dataset card: the YAML head that `load_dataset` reads, and the page that people read.
 
 In: a bank's manifest, summary and figures. Out: README.md as text. Every estimate on the page comes from the summary
-(`pairbank.cards.card.check_figures` reads them back); every foreign text passes `pairbank.cards.card.foreign_text`.
+(`pairbank.cards.check` reads them back); every foreign text passes `pairbank.cards.card.foreign_text`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairbank.cards.bank.beside_tables import prompts_in, question
 from pairbank.cards.bank.layout import (
     LONG,
     RATINGS,
@@ -27,9 +28,8 @@ from pairbank.cards.bank.layout import (
     ratings_path,
     scores_path,
 )
-from pairbank.cards.bank.prompts import prompts_in, question
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
-from pairbank.cards.card import foreign_text, hub_values
+from pairbank.cards.card import citations, foreign_text
 from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.card.contents import Contents, columns_in, contents_of
@@ -205,13 +205,13 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
         language=sorted({tag.split("-")[0] for tag in tags if re.match(r"[a-z]{2,3}(-|$)", tag)}),
         license=licences_of(bank.manifest),
         pretty_name=pretty_name(bank.manifest),
-        size_categories=[hub_values.size_category(sum(facts["n_items"] for facts in corpora.values()))],
-        annotations_creators=hub_values.annotations_creators(bank.manifest),
-        multilinguality=hub_values.multilinguality(tags),
-        source_datasets=hub_values.source_datasets(bank.manifest),
+        size_categories=[citations.size_category(sum(facts["n_items"] for facts in corpora.values()))],
+        annotations_creators=citations.annotations_creators(bank.manifest),
+        multilinguality=citations.multilinguality(tags),
+        source_datasets=citations.source_datasets(bank.manifest),
         tags=list(TAGS),
-        task_categories=hub_values.task_categories(tasks),
-        task_ids=hub_values.task_ids(tasks),
+        task_categories=citations.task_categories(tasks),
+        task_ids=citations.task_ids(tasks),
         configs=configs_of(bank.manifest, file_hashes),
     )
     if regional:
@@ -227,7 +227,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
 
 def licences_of(manifest: Mapping[str, Any]) -> list[str]:
     """Return the Hub's ids of the corpora's licences, for the YAML head."""
-    return sorted({hub_values.hub_licence(licence_id(n, facts)) for n, facts in manifest["corpora"].items()})
+    return sorted({citations.hub_licence(licence_id(n, facts)) for n, facts in manifest["corpora"].items()})
 
 
 def pretty_name(manifest: Mapping[str, Any]) -> str:

@@ -18,8 +18,7 @@ from pairbank.cards.site.columns import SUFFIX, encoded, numbers, write_chunk
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.rank_intervals import RankIntervals, mean_rank_intervals, pair_counts, rank_intervals
 from pairbank.stats.report.overview import own_accuracies
-from pairbank.stats.scored_table.scored_table import PARADIGM
-from pairbank.stats.scored_table.summary_row import PARADIGM_DTYPES
+from pairbank.stats.scored_table.scored_table import PARADIGM, PARADIGM_DTYPES
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray

@@ -20,11 +20,9 @@ from pairbank.builders.schema.columns import ONE_SIDED_TASKS, TASKS, Task
 from pairbank.builders.sources.source import references
 from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import DIRECT
-from pairbank.scoring.importing.answers import ImportedAnswers
-from pairbank.scoring.importing.columns import Imported
 from pairbank.scoring.importing.decisions import ASKINGS, ImportedDecisions, asking_of
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError, declared_score
-from pairbank.scoring.importing.sides import DIRECT_LOGPROB, ImportedSides
+from pairbank.scoring.importing.sides import DIRECT_LOGPROB, Imported, ImportedAnswers, ImportedSides
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.prompts.registry import prompts
@@ -39,7 +37,7 @@ class ImportProfile:
     """What a file of scores holds, and what its source is."""
 
     reader: str = "table"
-    """What reads the files: `table` (columns), or a tool's own format (`pairbank.scoring.importing.from_logs`)."""
+    """What reads the files: `table` (columns), or a tool's own format (`pairbank.scoring.importing.scores`)."""
     corpus: str = ""
     """Name of the corpus; "" = the file's name."""
     title: str = ""

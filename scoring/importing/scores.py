@@ -3,24 +3,34 @@
 In: a CSV, TSV, JSON-lines or parquet file, wide (one row an item and model) or long (one number a row), and what kind
 of scores it has. Out: the items in the shared schema with the methods' columns, and a signature that says the numbers
 are imported: the file's hash, and no revision, precision or prompt format of the model, which nobody here has seen.
+
+`import_logs`: what another tool has scored to `Scored` tables, one a model.
+
+In: files or folders, the name of a profile that says which tool wrote them, perhaps the corpus that was scored. Out:
+`Imports`: tables in the shared schema whose signature says tool, version and settings as the log states them, and all
+rows that were not imported. The rows are joined to the corpus by their texts (`join`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pairbank.builders.schema.columns import Task
 from pairbank.builders.sources.tables import SUFFIXES, open_table
-from pairbank.files import sha256_of_file
+from pairbank.errors import PairbankError
+from pairbank.files import sha256_of_file, sha256_of_texts
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.api.names import TIE
-from pairbank.scoring.importing.columns import Imported
-from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.join import TextJoin, by_file, question_name
+from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Stated
 from pairbank.scoring.importing.model_table import NOT_IMPORTED, ModelTable
 from pairbank.scoring.importing.profile import (
     ImportProfile,
@@ -30,11 +40,15 @@ from pairbank.scoring.importing.profile import (
     with_columns_mapped,
     with_scores_declared,
 )
-from pairbank.scoring.importing.reading import score_file
+from pairbank.scoring.importing.reading import Chunk, score_file
+from pairbank.scoring.importing.sides import Imported
 from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:
     import datasets
+    import pandas as pd
+
+    from pairbank.scoring.importing.logs.log import Judgment, Reader
 
 
 def import_scores(
@@ -123,3 +137,251 @@ def check_numbers(path: Path, how: ImportProfile, methods: Sequence[Imported], t
         if not any(table.has_numbers(method) for method in methods):
             names = ", ".join(method.name for method in methods)
             raise ScoreImportError(f"{path}: no scores of {table.model} in any row of {names}; leave its rows out")
+
+
+TABLE = "table"
+"""The reader of profiles that map the columns of a file: `import_scores`."""
+READERS = {
+    "babylm": "pairbank.scoring.importing.logs.babylm",
+    "every-eval-ever": "pairbank.scoring.importing.logs.every_eval_ever",
+    "hu-2024-dgl": "pairbank.scoring.importing.logs.dgl",
+    "hu-2024-dgl-sentences": "pairbank.scoring.importing.logs.dgl",
+    "hu-frank-2024-lambada": "pairbank.scoring.importing.logs.lambada",
+    "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
+    "kauf-2023": "pairbank.scoring.importing.logs.kauf",
+    "lm-eval": "pairbank.scoring.importing.logs.lm_eval",
+    "minicons": "pairbank.scoring.importing.logs.minicons",
+    "multiblimp-checkpoints": "pairbank.scoring.importing.logs.multiblimp_checkpoints",
+    "qfrblimp": "pairbank.scoring.importing.logs.qfrblimp",
+}
+"""A profile's `reader` -> the module that reads such files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imports:
+    """What was imported, and what was not."""
+
+    tables: list[Scored]
+    left_out: list[LeftOut]
+    """Rows that were not imported: no pairs, or without an item in the corpus."""
+    stated: list[Stated]
+    """Numbers that the sources state about themselves, beside those computed from their rows."""
+    ratings: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """Corpus -> people's individual ratings where a source has them, as `write_bank` takes them: item_id, side, rater,
+    value, scale."""
+    draws: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """Model -> its sampled answers where a source has each of them, as `Scored.ratings` gives them."""
+
+
+def import_logs(
+    paths: Sequence[str | Path] | str | Path,
+    source: str | ImportProfile,
+    *,
+    items: datasets.Dataset | None = None,
+    corpus: str | None = None,
+    model: str | None = None,
+    language: str | None = None,
+) -> Imports:
+    """Return what other tools have scored, a table a model.
+
+    Args:
+        paths: their files, or folders that hold them.
+        source: which tool: a shipped profile's name (`lm-eval`, `inspect-ai` …), the path of one, or the profile.
+        items: the corpus that was scored, from `load_corpus`; rows are joined to it by their texts. Without it items
+            are made of the log's own texts.
+        corpus: name of the corpus that is made so; default: the profile's.
+        model: the model, where the log does not say it, or says it otherwise than you want; for one model alone.
+        language: of items made of the log's own texts.
+
+    Raises:
+        UnknownNameError: no such profile.
+        ScoreImportError: files that are none of the tool's, rows whose item is in doubt, or nothing to import.
+    """
+    how = load_profile(source) if isinstance(source, str) else source
+    files = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    how = dataclasses.replace(how, corpus=corpus or how.corpus, language=language or how.language)
+    if how.reader == TABLE:
+        tables = [
+            import_score
+            for path in files
+            for import_score in import_scores(
+                path, profile=how, items=items, corpus=corpus, model=model, language=language
+            )
+        ]
+        return Imports(tables=_distinct(tables), left_out=[], stated=[])
+    try:
+        logs = reader_of(how.reader).read(files, how, items)
+    except PairbankError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"[:200]  # a value of another kind than the tool writes there
+        raise ScoreImportError(
+            f"{', '.join(map(str, files))}: not as {how.reader} writes it ({reason}); give its files as they were"
+        ) from error
+    by_model: dict[str, list[Log]] = {}
+    for log in logs:
+        by_model.setdefault(log.model, []).append(log)
+    if model is not None:
+        if len(by_model) > 1:
+            raise ScoreImportError(f"model={model!r} is for one model, and the logs have {', '.join(by_model)}")
+        by_model = {model: logs}
+    if not any(log.rows for log in logs):
+        reasons = "; ".join(str(member) for log in logs for member in log.left_out[:1])
+        raise ScoreImportError(f"{', '.join(map(str, files))}: no pair to import{f': {reasons}' if reasons else ''}")
+    join = None if items is None else TextJoin(items)
+    left_out = [entry for log in logs for entry in log.left_out]
+    tables = []
+    for name, own_values in by_model.items():
+        table, more = _table(name, own_values, how, items, join)
+        tables += [] if table is None else [table]
+        left_out += more
+    return Imports(
+        tables=_distinct(tables),
+        left_out=left_out,
+        stated=[value for log in logs for value in log.stated],
+        ratings=_ratings(tables, [judgment for log in logs for judgment in log.judgments]),
+        draws=_draws(tables, by_model),
+    )
+
+
+def _draws(tables: Sequence[Scored], by_model: Mapping[str, Sequence[Log]]) -> dict[str, pd.DataFrame]:
+    """Return model -> its sampled answers as ratings: raters by number, the model as the one who rates."""
+    results = {}
+    for table in tables:
+        drawn = [draw for log in by_model[table.model] for draw in log.draws]
+        for frame in _ratings([table], drawn).values():
+            number = {name: nth for nth, name in enumerate(dict.fromkeys(frame["rater"]))}
+            rater = frame["rater"].map(number).astype("int32")
+            results[table.model] = frame.assign(rater=rater, model=table.model, method="sampled")
+    return results
+
+
+def _ratings(tables: Sequence[Scored], judgments: Sequence[Judgment]) -> dict[str, pd.DataFrame]:
+    """Return corpus -> the ratings of its sentences, under every item that has the sentence on a side."""
+    import pandas as pd
+
+    places: dict[str, dict[tuple[str, str, str], None]] = {}
+    for table in tables if judgments else ():
+        rows = table.dataset.select_columns(["item_id", *(f"target_{side}" for side in SIDES)])
+        for item_id, *texts in zip(*(rows[name][:] for name in rows.column_names), strict=True):
+            for side, text in zip(SIDES, texts, strict=True):
+                places.setdefault(text, {})[table.corpus, item_id, side] = None
+    results: dict[str, list[dict[str, Any]]] = {}
+    for judgment in judgments:
+        for corpus, item_id, side in places.get(judgment.text, ()):
+            row = {
+                "item_id": item_id,
+                "side": side,
+                "rater": judgment.rater,
+                "value": judgment.value,
+                "scale": judgment.scale,
+            }
+            results.setdefault(corpus, []).append(row)
+    return {corpus: pd.DataFrame(rows) for corpus, rows in results.items()}
+
+
+def reader_of(name: str) -> Reader:
+    """Return the module that reads files of a format.
+
+    Raises:
+        ScoreImportError: no such reader.
+    """
+    if name not in READERS:
+        raise ScoreImportError(f"reader is {name!r}; expected one of {TABLE}, {', '.join(READERS)}")
+    return cast("Reader", import_module(READERS[name]))
+
+
+def _table(
+    name: str, logs: Sequence[Log], how: ImportProfile, items: datasets.Dataset | None, join: TextJoin | None
+) -> tuple[Scored | None, list[LeftOut]]:
+    rows = [row for log in logs for row in log.rows]
+    if not rows:
+        return None, []
+    left_out: list[LeftOut] = []
+    facts: dict[str, Any] = {"by": "the log's own texts", "n_joined": len(rows)}
+    if join is not None:
+        joined = join.join(rows)
+        rows, left_out, facts = joined.rows, joined.left_out, joined.facts()
+    declared = {score.name: score for log in logs for score in (*log.scores, *_answers(rows, log))}
+    numbered = {name for row in rows for name in row.cells}
+    declared = {
+        name: score
+        for name, score in declared.items()
+        if score.kind == "decision" or any(f"{name}_{side}" in numbered for side in SIDES)
+    }
+    kept = [score for score in how.scores if score.name not in declared]
+    names = frozenset(cell for row in rows for cell, value in row.cells.items() if value is not None)
+    used = [score for score in kept if any(entry.startswith(score.name) for entry in names)]
+    how = dataclasses.replace(how, scores=(*used, *declared.values()), model=name)
+    methods = imported_methods(how, names, sorted(names), str(rows[0].file))
+    table = ModelTable(name, methods, how, items)
+    for group in by_file(rows):
+        table.add(_chunk(group, names))
+    check_numbers(rows[0].file, how, methods, [table])
+    scored = table.scored(_origin(logs, facts))
+    known = {key: value for log in logs for key, value in log.facts.items()}
+    return Scored(dataset=scored.dataset, signature=_with_facts(scored.signature, known)), left_out
+
+
+def _answers(rows: Sequence[LogRow], log: Log) -> Iterator[DeclaredScore]:
+    """Yield what log-probabilities are that were found to be answers to a question."""
+    for task in dict.fromkeys(row.cells.get("subset") for row in log.rows):
+        name = question_name(str(task))
+        if any(f"{name}_good" in row.cells for row in rows):
+            label = f"both sentences as answers to the question of the task {task} of {log.tool}"
+            yield DeclaredScore(name=name, kind="logprob", direction="higher", unit="nats", label=label)
+
+
+def _chunk(rows: Sequence[LogRow], names: frozenset[str]) -> Chunk:
+    cells = {name: [row.cells.get(name) for row in rows] for name in sorted(names)}
+    return Chunk(path=rows[0].file, lines=[row.line for row in rows], cells=cells)
+
+
+def _origin(logs: Sequence[Log], join: Mapping[str, Any]) -> dict[str, Any]:
+    """Return where a model's numbers come from, as the signature has it."""
+    files = list(dict.fromkeys(file for log in logs for file in log.files))
+    hashes = {file.name: sha256_of_file(file) for file in files}
+    named = ", ".join(hashes) if len(hashes) < 3 else f"{next(iter(hashes))} and {len(hashes) - 1} more"
+    return {
+        "file": named,
+        "sha256": next(iter(hashes.values())) if len(hashes) == 1 else sha256_of_texts(sorted(hashes.values())),
+        "files": hashes,
+        "columns": {},
+        "tool": {"name": logs[0].tool, "version": ", ".join(dict.fromkeys(log.version for log in logs))},
+        "settings": _merged([log.settings for log in logs]),
+        "join": dict(join),
+        "stated": [dataclasses.asdict(entry) for log in logs for entry in log.stated],
+        "left_out": [dataclasses.asdict(member) for log in logs for member in log.left_out],
+    }
+
+
+def _merged(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return settings that all logs share once, and those that differ as lists.
+
+    >>> _merged([{"seed": 0, "task": "a"}, {"seed": 0, "task": "b"}])
+    {'seed': 0, 'task': ['a', 'b']}
+    """
+    results: dict[str, Any] = {}
+    for key in dict.fromkeys(key for setting in settings for key in setting):
+        values: list[Any] = []
+        for entry in settings:
+            if entry.get(key) not in values:
+                values.append(entry.get(key))
+        results[key] = values[0] if len(values) == 1 else values
+    return results
+
+
+def _with_facts(signature: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {**signature, "model": {**signature["model"], **facts}}
+
+
+def _distinct(tables: list[Scored]) -> list[Scored]:
+    slugs = [(table.corpus, table.model_slug) for table in tables]
+    if twice := [table.model for table, entry in zip(tables, slugs, strict=True) if slugs.count(entry) > 1]:
+        raise ScoreImportError(f"models {', '.join(dict.fromkeys(twice))} have the same file name; rename one of them")
+    return tables
+
+
+def file_name(table: Scored) -> str:
+    """Return the name of a table's file."""
+    return f"{slug(table.model)}.parquet"

@@ -27,9 +27,8 @@ import numpy as np
 
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.model import Ask, Continuation, Draw
+from pairbank.scoring.api.model import Ask, Continuation, Draw, thinking_characters
 from pairbank.scoring.api.names import OVER_LENGTH, TRUNCATED, UNPARSED, MethodName
-from pairbank.scoring.api.thinking import thinking_characters
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.prompt import fill, slot_values
 

@@ -13,16 +13,44 @@ with a context, w_1 … w_N are the target's tokens alone, each given the contex
     metric 4  slor            (Σ log p(w_n) − Σ log p_uni(w_n)) / N      Pauls & Klein 2012; Lau et al. 2017
     metric 5  mean_logprob    Σ log p(w_n) / N
               slln_lp         Σ log p(w_n) / N^α, α = 0.5                Liu et al. 2026 (ZhoBLiMP)
+
+Linking functions as methods: the requests of `direct` again, so that a run computes them once.
+
+Every method gives m_good, m_bad, m_delta, the numbers of tokens m_good_n, m_bad_n, and m_flags. What each score is,
+BOS, EOS and N are told in `linking_functions`.
+
+Pointwise mutual information of a target and its context, as a method. Church & Hanks 1990.
+
+In-template LP: log P of a sentence behind a text that says it is grammatical. Ide et al. 2025 (NAACL), section 3.
+
+The templates are the five of the authors' code for one sentence (github.com/Yusuke196/llm-acceptability, templates_ll,
+template_blimp_single_1 to 5); a blank line parts them from the sentence. `in_template_1` to `in_template_5` are one of
+them each; `in_template` is the mean over the five, a score of every sentence. The paper's ensemble, a vote on pairs of
+several templates and yes/no questions, is a table of the analysis `linking`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
 
 from pairbank.arrays import FloatArray
+from pairbank.errors import ScoringError
+from pairbank.files import sha256_of_text
+from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
+from pairbank.scoring.api.model import Scorer
+from pairbank.scoring.api.names import NO_UNIGRAMS, PMI, PMI_TOKENS_DIFFER, SENTENCE
+from pairbank.scoring.api.requests import Request
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.unigrams import Unigrams, UnigramTables, unigrams_for
+from pairbank.scoring.models.vocabulary import vocabulary_of
+from pairbank.scoring.prompts.prompt import primary
+from pairbank.scoring.signature import formula_sha256
 
 Needs = Literal["nothing", "vocabulary", "unigrams"]
 SLLN_EXPONENT = 0.5
@@ -167,3 +195,235 @@ _FUNCTIONS = (
 )
 LINKING_FUNCTIONS: Mapping[str, LinkingFunction] = {function.name: function for function in _FUNCTIONS}
 """By name, in the order of their columns."""
+
+
+LINKING_METHODS: tuple[str, ...] = (*LINKING_FUNCTIONS, PMI)
+"""The names of linking functions and of PMI, in the order of their columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked(OfSides):
+    """A linking function as a method. `bound` gives it the model's vocabulary and the unigram counts it needs.
+
+    Its definition is the same for all models; what of its numbers is the model's stands in `of_model`.
+    """
+
+    function: LinkingFunction
+    n_vocabulary: int = 0
+    unigrams: tuple[Unigrams, ...] | None = None
+    """Counts of the model's tokenizer, one a language; None = no model is known yet."""
+    unigram_nats: tuple[FloatArray, ...] = ()
+    """Of each table, (n_ids,) log p_uni of each token id."""
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.name
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Paper, works to cite, formula, hash of name and formula, and the (empty) layout."""
+        return {
+            "paper": self.function.paper,
+            "cites": list(self.function.cites),
+            "formula": self.function.formula,
+            "sha256": formula_sha256(self.name, self.function.formula),
+            "layout": direct_layout(self.name, self.function.label),
+        }
+
+    @property
+    def of_model(self) -> dict[str, Any]:
+        """The size of the vocabulary, or the unigram counts, where the function needs them."""
+        if self.function.needs == "vocabulary":
+            return {"n_vocabulary": self.n_vocabulary}
+        if self.function.needs == "unigrams":
+            return {"unigrams": [{**table.signature, "sha256": table.sha256} for table in self.unigrams or ()]}
+        return {}
+
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """Scores, numbers of tokens, flags."""
+        return side_columns(self.name)
+
+    def applies_to(self, row: Row) -> bool:
+        """Every item that `direct` scores, if there are unigram counts of its language where they are needed."""
+        return self.unigrams is None or self.function.needs != "unigrams" or self._place(row) is not None
+
+    def unasked(self, _row: Row) -> dict[str, Any]:
+        """Return nulls, and the flag that says that no counts are there."""
+        return dict.fromkeys(self.columns) | {ScoreColumns(self.name).flags: [NO_UNIGRAMS]}
+
+    def requests(self, row: Row, scorer: Scorer) -> list[Request]:
+        """Return what `direct` asks."""
+        return Direct().requests(row, scorer)
+
+    def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
+        """Return both sides' scores, their difference, token counts and flags."""
+        place = self._place(row)
+        table = np.empty(0) if place is None else self.unigram_nats[place]
+        return side_values(self.name, [self._score(answer, table) for answer in answers], answers)
+
+    def _place(self, row: Row) -> int | None:
+        """Return which table is of the item's language."""
+        covering = (place for place, table in enumerate(self.unigrams or ()) if table.covers(row["language"]))
+        return next(covering, None)
+
+    def _score(self, answer: Answered, table: FloatArray) -> float:
+        if answer.logprobs_nats is None:
+            return float("nan")
+        if self.function.needs == "unigrams":
+            table = table[list(answer.request.ids[answer.request.start :])]
+        return self.function.score(answer.logprobs_nats, table, self.n_vocabulary)
+
+
+def bound(
+    method: Linked, scorer: Scorer, unigrams: UnigramTables | None, languages: Collection[str] | None = None
+) -> Linked:
+    """Return a linking method with the vocabulary of this model and the unigram counts made with its tokenizer.
+
+    Args:
+        method: a linking function.
+        scorer: the model to be scored.
+        unigrams: counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer and language.
+            Items in a language without counts have null and a flag; so have all where an empty list is given.
+        languages: those of the items, whose counts alone are taken; None = all.
+
+    Raises:
+        ScoringError: no counts where the method needs them, or counts of another tokenizer.
+    """
+    if method.function.needs == "nothing":
+        return method
+    vocabulary = vocabulary_of(scorer)
+    if method.function.needs == "vocabulary":
+        return replace(method, n_vocabulary=vocabulary.n_tokens)
+    if unigrams is None:
+        raise ScoringError(
+            f"{method.name} needs unigram counts made with the tokenizer of {scorer.info.name}; make them with "
+            "`pairbank unigrams FILE --model MODEL --out unigrams.parquet`, then give unigrams='unigrams.parquet' "
+            "(--unigrams unigrams.parquet)"
+        )
+    result = unigrams_for(vocabulary, unigrams, wanted_by=f"{method.name} with {scorer.info.name}")
+    tables = tuple(table for table in result if languages is None or any(map(table.covers, languages)))
+    nats = tuple(table.logprobs_nats(np.arange(len(table.counts))) for table in tables)
+    return replace(method, unigrams=tables, unigram_nats=nats)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pmi(OfSides):
+    """log P(target | context) − log P(target), both after the same BOS and over the same tokens.
+
+    The target alone keeps the space that parts it from its context, wherever the tokenizer then cuts it into the same
+    tokens; where neither that nor the bare target does, the item is flagged `pmi_tokens_differ`. Items without a
+    context have no score: null.
+    """
+
+    name: str = PMI
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Paper, works to cite, formula, hash and (empty) layout."""
+        formula = "log P(target | context) − log P(target)"
+        return {
+            "paper": "Church & Hanks 1990 (pointwise mutual information)",
+            "cites": ["church1990word"],
+            "formula": formula,
+            "sha256": sha256_of_text(self.name, formula, "1"),
+            "layout": direct_layout(self.name, "PMI"),
+        }
+
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """Scores, numbers of tokens, flags."""
+        return side_columns(self.name)
+
+    def applies_to(self, row: Row) -> bool:
+        """Every item whose sides have a context."""
+        return bool(row["context_good"]) and (row["target_bad"] is None or bool(row["context_bad"]))
+
+    def requests(self, row: Row, scorer: Scorer) -> list[Request]:
+        """Return, a side, what `direct` asks, and the target alone."""
+        results = []
+        for request in Direct().requests(row, scorer):
+            texts = dict.fromkeys([request.target, request.target.lstrip(" ")])
+            alone = [Request(context="", target=text, where=f"{request.where}, target alone") for text in texts]
+            encoded = scorer.encode([request, *alone])
+            wanted = encoded[0].ids[encoded[0].start :]
+            same = [a for a, e in zip(alone, encoded[1:], strict=True) if e.ids[e.start :] == wanted]
+            results += [request, (same or alone)[0]]
+        return results
+
+    def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
+        """Return both sides' scores, their difference, token counts and flags."""
+        provided, alone = answers[::2], answers[1::2]
+        pairs = list(zip(provided, alone, strict=True))
+        values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], provided)
+        differ = any(g.request.ids[g.request.start :] != a.request.ids[a.request.start :] for g, a in pairs)
+        column = ScoreColumns(self.name).flags
+        flags = [*values[column], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
+        return values | {column: list(dict.fromkeys(flags))}
+
+
+TEMPLATES = (
+    "The following sentence is grammatically acceptable.\n\n",
+    "Linguists would consider the sentence below to be grammatically correct.\n\n",
+    "Here is a grammatically correct sentence.\n\n",
+    "Here is an English sentence that would be considered as linguistically acceptable.\n\n",
+    "This is a correct English sentence.\n\n",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InTemplate(OfSides):
+    """log P(sentence | template), of one template or the mean over several; English sentences without a context."""
+
+    name: str
+    templates: tuple[str, ...]
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Paper, works to cite, formula, templates, hash and (empty) layout."""
+        entry = len(self.templates) == 1
+        formula = "log P(sentence | template)" + ("" if entry else f", mean over {len(self.templates)} templates")
+        label = f"In-template LP {self.name.rpartition('_')[2]}" if entry else "In-template LP (mean)"
+        return {
+            "paper": "Ide et al. 2025 (NAACL), in-template LP; templates of their released code",
+            "cites": ["ide2025make"],
+            "formula": formula,
+            "templates": list(self.templates),
+            "sha256": sha256_of_text(self.name, formula, *self.templates),
+            "layout": direct_layout(self.name, label),
+        }
+
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """Scores, numbers of tokens of the sentence, flags."""
+        return side_columns(self.name)
+
+    def applies_to(self, row: Row) -> bool:
+        """English sentences, alone or in pairs."""
+        alone = not row["context_good"] and not row["context_bad"]
+        return alone and row["task"] in (SENTENCE, "sentence_pair") and primary(row["language"]) == "en"
+
+    def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
+        """Return, a side, the sentence behind each template."""
+        return [
+            Request(context=template, target=row[f"target_{side}"], where=f"{row['item_id']} ({self.name}, {side})")
+            for side in SIDES
+            if row[f"target_{side}"] is not None
+            for template in self.templates
+        ]
+
+    def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
+        """Return both sides' mean scores, their difference, token counts and flags."""
+        n = len(self.templates)
+        sides = [answers[start : start + n] for start in range(0, len(answers), n)]
+        scores = [float(np.mean([entry.total_nats for entry in side])) for side in sides]
+        values, flags = side_values(self.name, scores, [side[0] for side in sides]), ScoreColumns(self.name).flags
+        return values | {flags: list(dict.fromkeys([*flags_of(answers), *values[flags]]))}
+
+
+IN_TEMPLATE: Mapping[str, tuple[str, ...]] = {
+    "in_template": TEMPLATES,
+    **{f"in_template_{number}": (template,) for number, template in enumerate(TEMPLATES, 1)},
+}
+"""Method -> its templates, in the order of tables."""

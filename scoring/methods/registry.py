@@ -1,6 +1,12 @@
 """Methods by name: `direct`, the prompts of the registry, and how they are asked.
 
 What a method is stands in `api.method`; a new family of methods is one more line in `FAMILIES`.
+
+Which methods make a multiverse: in, items; out, names of every method that a study of them could have chosen.
+
+By probability: `direct`, every linking function that can be had, `pmi` where items have a context. Asked: every shipped
+prompt for a task and language of these items whose answer is read from probabilities. Prompts for one word, free
+generation and the second copy of a paper's prompts (`_paper`: as printed, where its code differs) are left out.
 """
 
 from __future__ import annotations
@@ -8,24 +14,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pairbank.errors import ScoringError, unknown_name
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, MOST_SAMPLES, PMI, REGIONS, MethodName
-from pairbank.scoring.methods.direct import Direct
-from pairbank.scoring.methods.fewshot import Pool, Shots
+from pairbank.scoring.methods.direct import Direct, Regions, WordProbability
 from pairbank.scoring.methods.generated import Generated, Sampled
-from pairbank.scoring.methods.in_template import IN_TEMPLATE, InTemplate
-from pairbank.scoring.methods.linking import Linked, bound
-from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
-from pairbank.scoring.methods.pmi import Pmi
-from pairbank.scoring.methods.prompted import Prompted
-from pairbank.scoring.methods.regions import Regions
+from pairbank.scoring.methods.linking_functions import IN_TEMPLATE, LINKING_FUNCTIONS, InTemplate, Linked, Pmi, bound
+from pairbank.scoring.methods.prompted import Pool, Prompted, Shots
 from pairbank.scoring.methods.unigrams import UnigramTables
-from pairbank.scoring.methods.word_probability import WordProbability
 from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.prompts.registry import prompts
+
+if TYPE_CHECKING:
+    import datasets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,3 +149,34 @@ def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) 
             raise unknown_name("method", name, names)
     how = {name: (entry.in_chat, entry.n_shots, entry.n_samples, entry.temperature) for name, entry in parts.items()}
     return sorted(parts, key=lambda name: (places[parts[name].id], *how[name]))
+
+
+AS_PRINTED = "_paper"
+
+
+def multiverse_methods(items: datasets.Dataset, *, with_unigrams: bool = False, asked: bool = True) -> list[str]:
+    """Return the methods that a multiverse of these items needs.
+
+    Args:
+        items: In the shared schema.
+        with_unigrams: Whether there are unigram counts, for `slor` and `bayes_unigram`.
+        asked: Whether prompts are wanted, or only what needs no question.
+
+    Raises:
+        ScoringError: No item has two sides.
+    """
+    sides = zip(items["task"], items["language"], items["target_bad"], strict=True)
+    kinds = dict.fromkeys((task, language) for task, language, bad in sides if bad is not None)
+    if not kinds:
+        raise ScoringError("no item has two sides, so that nothing can be compared; a multiverse is of pairs")
+    results = [DIRECT]
+    results += [name for name, entry in LINKING_FUNCTIONS.items() if entry.needs != "unigrams" or with_unigrams]
+    results += [PMI] * any(items["context_good"])
+    if asked:
+        results += [
+            prompt.id
+            for prompt in prompts().values()
+            if prompt.readout == "options" and prompt.kind != "prediction" and not prompt.id.endswith(AS_PRINTED)
+            and any(prompt.applies_to(task=task, language=language) for task, language in kinds)
+        ]  # fmt: skip
+    return results

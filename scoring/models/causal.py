@@ -35,16 +35,15 @@ from pairbank.scoring.api.model import (
     TextInput,
 )
 from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
-from pairbank.scoring.engine.batching import default_batch_tokens, halved
+from pairbank.scoring.engine.batching import default_batch_tokens, halved, packing_window
 from pairbank.scoring.engine.forward import Reads, input_device, padded_rows, scoring_mode, tree_rows
-from pairbank.scoring.engine.limits import packing_window
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
 from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix, computed_prefix, plan, together
 from pairbank.scoring.engine.threads import Once, n_lanes, side_by_side
 from pairbank.scoring.models import generation
+from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states
-from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

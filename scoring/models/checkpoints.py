@@ -12,7 +12,7 @@ from typing import Any
 
 from pairbank.errors import ModelLoadError
 from pairbank.files import cache_dir, folder_beside, sha256_of_text
-from pairbank.scoring.models.weights.fingerprint import Stamp, Tell, fingerprint, stamps
+from pairbank.scoring.models.weights import Stamp, Tell, fingerprint, stamps
 
 logger = logging.getLogger(__name__)
 

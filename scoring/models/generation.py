@@ -24,6 +24,7 @@ import torch
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import (
+    BLOCKS,
     Ask,
     Continuation,
     Draw,
@@ -35,7 +36,6 @@ from pairbank.scoring.api.model import (
     Writer,
 )
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
-from pairbank.scoring.api.thinking import BLOCKS
 from pairbank.scoring.engine.batching import in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.models.batch_check import allowed_nats

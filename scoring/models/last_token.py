@@ -18,7 +18,7 @@ import torch
 from pairbank.scoring.api.model import TextInput
 from pairbank.scoring.engine.batching import default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.models.tokens.tokenizing import left_as_it_was
+from pairbank.scoring.models.tokenizing import left_as_it_was
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -35,32 +35,30 @@ from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
 from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,
+    QUANTISATIONS,
     RANDOM,
     LoadOptions,
     completed,
+    device_for,
+    device_name,
     name_at,
     name_of_weights,
     random_seed,
     reference_of,
     refuse_server_options,
-    with_reference,
-)
-from pairbank.scoring.models.placement import (
-    QUANTISATIONS,
-    device_for,
-    device_name,
     stated_quantisation,
     weights_options,
+    with_reference,
 )
-from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for, thinking_for
-from pairbank.scoring.models.weights.faults import (
+from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for, thinking_for
+from pairbank.scoring.models.weights import (
+    Tell,
     check_folder,
     check_has_tokenizer,
     check_ids,
     check_weights_used,
     loading,
 )
-from pairbank.scoring.models.weights.fingerprint import Tell
 from pairbank.scoring.versions import ENGINE_VERSION, MODELS_VERSION
 
 if TYPE_CHECKING:
@@ -381,8 +379,8 @@ def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
 
 
 def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
+    from pairbank.scoring.models.causal_tokens import decoder_start_id
     from pairbank.scoring.models.seq2seq import Seq2SeqScorer
-    from pairbank.scoring.models.tokens.decoder_tokens import decoder_start_id
 
     check_ids(loaded.info.name, loaded.model, loaded.tokenizer)
     info = replace(loaded.info, bos_id=decoder_start_id(loaded.model, loaded.info.name))

@@ -40,7 +40,7 @@ from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.engine.threads import encoder_lanes
 from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
 from pairbank.scoring.models.last_token import last_states, text_inputs
-from pairbank.scoring.models.tokens.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends
+from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -41,10 +41,10 @@ from pairbank.scoring.engine.batching import Answers, default_budget, in_batches
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.engine.threads import encoder_lanes
+from pairbank.scoring.models.causal_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states, text_inputs
-from pairbank.scoring.models.tokens.decoder_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
-from pairbank.scoring.models.tokens.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens
+from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens
 
 if TYPE_CHECKING:
     from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase

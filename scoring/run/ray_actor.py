@@ -18,9 +18,8 @@ from pairbank.errors import ModelLoadError, PairbankError, ScoringError
 from pairbank.scoring.api.model import Divisible, ModelInfo, ScoringStats
 from pairbank.scoring.api.requests import WHOLE, Share
 from pairbank.scoring.models.options import LoadOptions
-from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.store import VERSIONS
-from pairbank.scoring.run.workers import Job
+from pairbank.scoring.run.workers import Job, Recipe
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -64,7 +63,7 @@ class Worker:
 
     def vocabulary(self) -> VocabularyFacts | None:
         """Return what of the vocabulary methods ask for; None where the model has none."""
-        from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
+        from pairbank.scoring.models.vocabulary import vocabulary_of
 
         try:
             result = vocabulary_of(self._model)
@@ -76,7 +75,7 @@ class Worker:
 
     def cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
         """Return the tokens of texts, as the vocabulary gives them."""
-        from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
+        from pairbank.scoring.models.vocabulary import vocabulary_of
 
         return vocabulary_of(self._model).ids(texts)
 

@@ -18,21 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pairbank.builders.load import load_corpus
-    from pairbank.builders.load_ratings import load_ratings
+    from pairbank.builders.load import load_corpus, load_ratings
     from pairbank.cards.check import check_bank
     from pairbank.cards.export.every_eval_ever import export_results
     from pairbank.cards.merge import merge_banks
     from pairbank.cards.publish import Published, publish
     from pairbank.cards.site.site import write_site
     from pairbank.cards.store import build_store, review
-    from pairbank.cards.submission_check import check_submission
-    from pairbank.cards.submissions import fetch, submit, withdraw
+    from pairbank.cards.submissions import check_submission, fetch, submit, withdraw
     from pairbank.cards.write import remove_model, strip_texts, write_bank
     from pairbank.probing import probe
     from pairbank.scoring.cut import cut_alike
-    from pairbank.scoring.importing.from_logs import Imports, import_logs
-    from pairbank.scoring.importing.scores import import_scores
+    from pairbank.scoring.importing.scores import Imports, import_logs, import_scores
     from pairbank.scoring.methods.unigrams import Unigrams, count_unigrams, read_unigrams
     from pairbank.scoring.minimalness import add_minimalness
     from pairbank.scoring.models.load import load_model
@@ -56,13 +53,13 @@ __version__ = version("pairbank")
 
 _VERBS = {
     "load_corpus": "pairbank.builders.load",
-    "load_ratings": "pairbank.builders.load_ratings",
+    "load_ratings": "pairbank.builders.load",
     "load_model": "pairbank.scoring.models.load",
     "add_minimalness": "pairbank.scoring.minimalness",
     "score": "pairbank.scoring.score",
     "cut_alike": "pairbank.scoring.cut",
-    "import_logs": "pairbank.scoring.importing.from_logs",
-    "Imports": "pairbank.scoring.importing.from_logs",
+    "import_logs": "pairbank.scoring.importing.scores",
+    "Imports": "pairbank.scoring.importing.scores",
     "import_scores": "pairbank.scoring.importing.scores",
     "Scored": "pairbank.scoring.scored",
     "read_scored": "pairbank.scoring.scored",
@@ -84,7 +81,7 @@ _VERBS = {
     "Published": "pairbank.cards.publish",
     "write_site": "pairbank.cards.site.site",
     "submit": "pairbank.cards.submissions",
-    "check_submission": "pairbank.cards.submission_check",
+    "check_submission": "pairbank.cards.submissions",
     "build_store": "pairbank.cards.store",
     "review": "pairbank.cards.store",
     "fetch": "pairbank.cards.submissions",

@@ -1,6 +1,8 @@
 """The errors pairbank raises. Each also fits the standard tree, so that `except ValueError` keeps working.
 
 A message says which item or file, what was found, what was expected, and what to do about it.
+
+What is raised over a study or a list of models.
 """
 
 from __future__ import annotations
@@ -73,3 +75,7 @@ def unknown_name(
     packages = whose or {}
     shown = [f"{entry} (of {packages[entry]})" if entry in packages else entry for entry in names]
     return UnknownNameError(f"no {kind} {name!r}{hint} Known: {', '.join(shown) or 'none'}")
+
+
+class StudyError(PairbankError, ValueError):
+    """A study file that breaks the rules, or a study that cannot be run, with file, key and remedy."""

@@ -1,6 +1,8 @@
 """Files: atomic writes, hashes, JSON manifests, the cache folder, and what a failed read or write becomes.
 
 Nothing here knows what a corpus is.
+
+Processes of this machine: in, nothing or a process id; out, where this one runs, and whether another still does.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import BankError, OutputError, PairbankError
-from pairbank.processes import host, is_running
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -380,3 +382,27 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is any
     """Read a JSON file; a broken one is an error that names it."""
     with reading(path, PairbankError, saying="not readable as JSON", remedy="delete it and run again"):
         return json.loads(path.read_text(encoding="utf-8"))
+
+
+def host() -> str:
+    """Return this machine's name and, on it, the space of process ids: containers have their own."""
+    try:
+        space = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        space = ""
+    return f"{socket.gethostname()} {space}".strip()
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process of this machine runs; one of somebody else's does, as far as we can tell.
+
+    >>> is_running(os.getpid())
+    True
+    """
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

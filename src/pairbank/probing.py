@@ -46,7 +46,7 @@ from pairbank.stats.measures.probes import (
     plain_folds,
 )
 from pairbank.stats.report.summary import on_all_cores
-from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.stats.wording import magnitude, number
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
+from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.measures.associations import (
     bayes_factor_of_r,
     p_of_all,
@@ -28,8 +28,7 @@ from pairbank.stats.measures.associations import (
     within_correlation,
 )
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
 from pairbank.stats.wording import number, percent, span
 
 if TYPE_CHECKING:

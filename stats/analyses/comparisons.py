@@ -19,9 +19,8 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.estimates.paradigms import wider
-from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_text
+from pairbank.stats.estimates.bootstrap import wider
+from pairbank.stats.figures.charts import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, heat_map, intervals, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.paired_tests import (
     LEAST_CLUSTERS,

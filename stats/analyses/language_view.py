@@ -21,9 +21,8 @@ from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.figures.charts import areas, intervals
+from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, areas, file_name, intervals, n_text, pages
 from pairbank.stats.figures.models import FEW, grouped_map
-from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_text, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame

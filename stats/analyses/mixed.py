@@ -18,8 +18,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.shared import file_name
+from pairbank.stats.figures.charts import file_name, intervals
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.mixed import (
     LEAST_MODELS,

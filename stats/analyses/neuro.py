@@ -17,11 +17,10 @@ from pairbank.files import replaced_atomically, write_json
 from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-from pairbank.stats.figures.charts import curves
-from pairbank.stats.figures.shared import file_name
+from pairbank.stats.figures.charts import curves, file_name
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.probes import chosen_by_other_folds, fold_mean
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.scored_table import SummaryRow
 from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ class Probed:
     """A row a group, layer, metric, and real labels or control task; `LAYER_DTYPES`. Values are means over folds,
     `fold_sd` their spread, `low` and `high` a corrected-t interval; `n` counts pairs."""
     summary: pd.DataFrame
-    """Rows like those of `summarise` (`pairbank.stats.scored_table.summary_row.DTYPES`), method `neuro`. Metrics: `f1`
+    """Rows like those of `summarise` (`pairbank.stats.scored_table.scored_table.DTYPES`), method `neuro`. Metrics: `f1`
     and `accuracy`, the maximum over layers (the paper's, optimistic); `..._layer`, the layer that has it;
     `..._chosen`, at the layer that the other folds choose (not optimistic); `..._control`, the control task's maximum;
     `..._selectivity`, `f1` or `accuracy` minus the control at the same layer. For several groups also the mean over

@@ -17,14 +17,12 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import CLUSTERED, WILSON
-from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.shared import file_name, first_cells, n_text
+from pairbank.stats.figures.charts import file_name, first_cells, heat_map, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected, gain_test
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, Credits, ScoredFrame, credits_of, not_compared
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
 from pairbank.stats.wording import number, with_interval
 
 if TYPE_CHECKING:

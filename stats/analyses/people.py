@@ -19,22 +19,27 @@ from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.analyses.by_distance import BIN_COLUMNS, rows_by_bin
-from pairbank.stats.analyses.close_pairs import EDIT_DISTANCE, close_pairs
-from pairbank.stats.analyses.ranges import wide
+from pairbank.stats.analyses.by_distance import BIN_COLUMNS, EDIT_DISTANCE, close_pairs, rows_by_bin, wide
+from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.estimates.paradigms import wider
-from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.charts import (
+    MOST_SERIES,
+    bin_figures,
+    file_name,
+    first_cells,
+    heat_map,
+    intervals,
+    n_text,
+    pages,
+)
 from pairbank.stats.figures.scatters import scatter_panels
-from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_text, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
-from pairbank.stats.measures.people.human_agreement import VARIANCES, Ceiling, ceiling_from_spreads
+from pairbank.stats.measures.human_agreement import VARIANCES, Ceiling, ceiling_from_spreads
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
 from pairbank.stats.wording import n_items, number, value_range
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.scored_table.scored_table import SummaryRow, long_table, read_table
 from pairbank.stats.wording import number
 
 TASK = "word_prediction"

@@ -21,7 +21,7 @@ ANALYSES: dict[str, str] = {
     "agreement_summary": "pairbank.stats.analyses.agreement_summary",
     "associations": "pairbank.stats.analyses.associations",
     "audit": "pairbank.stats.analyses.audit.section",
-    "choice_likert": "pairbank.stats.analyses.choice_likert.section",
+    "choice_likert": "pairbank.stats.analyses.choice_likert",
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality.section",
     "introspection": "pairbank.stats.analyses.introspection.section",

@@ -17,10 +17,9 @@ from scipy.stats import binom, rankdata, t
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
-from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, standard_error
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, standard_error
 from pairbank.stats.estimates.shares import mean_of_items, signs
-from pairbank.stats.figures.charts import curves
-from pairbank.stats.figures.shared import file_name, n_text
+from pairbank.stats.figures.charts import curves, file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import wilson_by_group
 from pairbank.stats.measures.agreement import pearson

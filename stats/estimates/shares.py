@@ -19,8 +19,8 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import TIE
+from pairbank.stats.estimates.bootstrap import draws, mean_over, share_over
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
-from pairbank.stats.estimates.paradigms import draws, mean_over, share_over
 from pairbank.stats.wording import precise
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def share_of_items(credit: ArrayLike, *, clusters: ArrayLike | None = None, leve
 
     Args:
         credit: One number from 0 to 1 an item, shape (items,): 1 right, 0 wrong, 0.5 a tie.
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: Confidence level, a share.
 
     Returns:

@@ -41,7 +41,7 @@ def accuracy(delta_nats: ArrayLike, *, clusters: ArrayLike | None = None, level:
 
     Args:
         delta_nats: One difference per item, shape (items,), in nats (only the sign is used).
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: Confidence level, a share.
 
     Raises:

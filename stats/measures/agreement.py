@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairbank.stats.estimates.bootstrap import deleted, half_width
+from pairbank.stats.estimates.bootstrap import deleted, draws, half_width, on_z_scale
 from pairbank.stats.estimates.estimate import Estimate, check_level, paired_vectors, undefined, without_interval
-from pairbank.stats.estimates.paradigms import draws, on_z_scale
 from pairbank.stats.estimates.shares import ROUNDING, WILSON, merged, share_of_items, signs, varies
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def pearson(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, le
     Args:
         x: One number per item, shape (items,).
         y: The other number of the same items.
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: Confidence level, a share.
 
     Returns:
@@ -93,7 +92,7 @@ def spearman(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, l
     Args:
         x: One number per item, shape (items,).
         y: The other number of the same items.
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: Confidence level, a share.
 
     Returns:

@@ -19,9 +19,8 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import deleted, half_width
+from pairbank.stats.estimates.bootstrap import deleted, draws, half_width, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, paired_vectors, undefined, without_interval
-from pairbank.stats.estimates.paradigms import draws, with_paradigms
 from pairbank.stats.estimates.shares import varies
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def partial_correlation(
         x: Shape (items,).
         y: Shape (items,).
         given: Shape (items, columns), at least one column.
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: Confidence level of the interval.
 
     Raises:

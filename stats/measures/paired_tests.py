@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, mean_over, standard_error
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, paired_vectors, undefined
-from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, mean_over, standard_error
 from pairbank.stats.estimates.shares import signs
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def compare_credits(
     Args:
         credit_a: From 0 (wrong) to 1 (right), between them a tie or a mean over presentations, shape (items,).
         credit_b: The other's credits of the same items.
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: As in `compare`.
         power: As in `compare`.
 
@@ -159,7 +159,7 @@ def paired_difference(gain: ArrayLike, *, clusters: ArrayLike | None = None, lev
 
     Args:
         gain: Credit of A - credit of B for each item, from -1 to 1, shape (items,).
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: Confidence level, a share.
 
     Raises:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws
 from pairbank.stats.estimates.estimate import check_level
-from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws
 from pairbank.stats.measures.paired_tests import half_gain_test
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT, SENTENCE
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.estimates.paradigms import wider
-from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.shared import MOST_CELLS, MOST_SERIES, file_name, n_text
+from pairbank.stats.figures.charts import MOST_CELLS, MOST_SERIES, file_name, heat_map, intervals, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.cautions import KEYS, POOLED, by_place, picks
 from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_text

@@ -16,9 +16,8 @@ import pandas as pd
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, file_name, heat_map, intervals, n_text, pages
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_text
-from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_text, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.method_scores import ScoredFrame

@@ -32,8 +32,7 @@ from pairbank.stats.measures.accuracy import (
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.measures.roc import LEAST_OF_A_CLASS, auc, held_out_margins, labelled_strings
 from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
-from pairbank.stats.scored_table.scored_table import Group, ScoredTable, read_table
-from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+from pairbank.stats.scored_table.scored_table import DTYPES, Group, ScoredTable, SummaryRow, read_table
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray

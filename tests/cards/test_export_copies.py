@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cards.bank.layout import data_files, read_manifest
-from pairbank.cards.export.copies import export_copies
+from pairbank.cards.export.folders import export_copies
 from pairbank.cli import app
 from pairbank.errors import BankError, OutputError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer

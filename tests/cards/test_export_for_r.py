@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cards.export.for_r import PEOPLE, SCORES, SCRIPT
+from pairbank.cards.export.folders import PEOPLE, SCORES, SCRIPT
 from pairbank.cli import app
 from pairbank.scoring.models.fake import FakeScorer
 from single_sentences import labelled, rated

@@ -22,7 +22,7 @@ from bank_fixtures import Score
 from hub_emulator import FakeHub
 from hub_store import Repo
 from pairbank.cards.bank.layout import INDEX
-from pairbank.cards.submission_check import check_submission, submission_path
+from pairbank.cards.submissions import check_submission, submission_path
 from pairbank.cli import app
 from pairbank.errors import BankError, UnknownNameError
 from pairbank.files import sha256_of_file
@@ -294,7 +294,7 @@ def test_fifty_groups_at_once_lose_nothing_honest_and_every_fault_is_named(
     assert hub.repo(REPO).n_pull_requests == 30
     reasons = hostile_pull_requests(hub, files, tmp_path)
     assert hub.repo(REPO).n_pull_requests == 30 + len(reasons) == 40
-    monkeypatch.setattr("pairbank.cards.submission_check.is_on_hub", lambda _: True)  # their weights can be had
+    monkeypatch.setattr("pairbank.cards.submissions.is_on_hub", lambda _: True)  # their weights can be had
     load = lambda name, **_: FakeScorer(name=name.split("/")[1].split("@")[0])  # noqa: E731
     monkeypatch.setattr("pairbank.scoring.models.load.load_model", load)
     reviewed_and_merged(hub, reasons)

@@ -26,9 +26,8 @@ from own_files import damaged, read
 from pairbank.builders.corpora.corpus_map import read_map
 from pairbank.cards.check import check_bank
 from pairbank.errors import PairbankError
-from pairbank.scoring.importing.from_logs import import_logs
 from pairbank.scoring.importing.profile import load_profile
-from pairbank.scoring.importing.scores import import_scores
+from pairbank.scoring.importing.scores import import_logs, import_scores
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.scored import Scored
 from pairbank.study.declaration import load_study

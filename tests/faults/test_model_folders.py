@@ -21,8 +21,7 @@ from safetensors.torch import load_file, save_file
 import pairbank
 from pairbank import cli
 from pairbank.errors import ModelLoadError, PairbankError
-from pairbank.scoring.models.tokens import template_trial
-from pairbank.scoring.models.weights import faults
+from pairbank.scoring.models import self_check, weights
 from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -210,7 +209,7 @@ def test_a_damaged_folder_is_an_error_that_says_what_to_do(
 def test_a_chat_template_that_fails_is_an_error_that_names_the_option(
     case: str, whole: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(template_trial, "TIME_LIMIT_S", 1)
+    monkeypatch.setattr(self_check, "TIME_LIMIT_S", 1)
     template, message = TEMPLATES[case]
     folder = damaged(whole["llama"], tmp_path / "broken", lambda _folder, _family: None, "llama")
     (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
@@ -253,7 +252,7 @@ def test_a_hub_id_without_the_hub_is_one_error_that_names_demo_and_a_folder(
 def test_retries_of_the_hubs_client_are_not_printed() -> None:
     client = logging.getLogger("huggingface_hub")
     before = client.level
-    with faults.loading("m", local=False):
+    with weights.loading("m", local=False):
         assert not client.isEnabledFor(logging.WARNING)
     assert client.level == before
 
@@ -262,9 +261,9 @@ def test_an_error_that_is_no_fault_of_files_passes() -> None:
     class OurOwnError(Exception):
         pass
 
-    with pytest.raises(OurOwnError), faults.loading("m", local=True):
+    with pytest.raises(OurOwnError), weights.loading("m", local=True):
         raise OurOwnError
-    with pytest.raises(ModelLoadError, match="memory ran out"), faults.loading("m", local=True):
+    with pytest.raises(ModelLoadError, match="memory ran out"), weights.loading("m", local=True):
         raise MemoryError
 
 

@@ -24,13 +24,12 @@ from pairbank.builders.sources import archives
 from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import delimited, read_delimited, read_json_lines, read_rating
 from pairbank.cli import app
-from pairbank.errors import BankError, CorpusError, OutputError, PairbankError
+from pairbank.errors import BankError, CorpusError, OutputError, PairbankError, StudyError
 from pairbank.files import cache_dir, reading, replaced_atomically, write_text
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.run.store import shard_key
 from pairbank.study.declaration import load_study
-from pairbank.study.errors import StudyError
 
 
 @pytest.mark.parametrize(

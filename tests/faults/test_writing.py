@@ -15,7 +15,7 @@ from bank_fixtures import Score
 from pairbank.cards.bank import lock, writing
 from pairbank.cards.bank.lock import LOCK, locked
 from pairbank.errors import BankError
-from pairbank.processes import host
+from pairbank.files import host
 
 
 def contents(bank: Path) -> dict[str, bytes]:

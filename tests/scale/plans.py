@@ -19,7 +19,7 @@ import pandas as pd
 from pairbank.markdown import to_markdown
 from pairbank.scoring.costs import FLOPS_PER_SECOND, UTILISATION, Work
 from pairbank.scoring.models.load import Kind
-from pairbank.study.costs import Planned, StandIn, plans_of
+from pairbank.study.corpora import Planned, StandIn, plans_of
 from pairbank.study.declaration import load_study, with_corpora
 from pairbank.study.model_list import load_list
 

@@ -24,7 +24,7 @@ REPORTED = ("build-store", "check --submission", "fetch", "site")
 def submissions(folder: Path, *, n_models: int, n_corpora: int, n_items: int) -> tuple[Path, list[Path]]:
     """Write a store with one model of each corpus, and `submissions/` with the others; return it and the tables."""
     import pairbank
-    from pairbank.cards.submission_check import submission_path
+    from pairbank.cards.submissions import submission_path
     from pairbank.files import sha256_of_file
     from pairbank.scoring.api.model import slug
     from pairbank.scoring.models.fake import FakeScorer

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
+from pairbank.errors import StudyError
 from pairbank.scoring.costs import TokensOnly, Work, scaled, shape_of, work_of
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.models.causal import CausalScorer
-from pairbank.study.costs import as_many
-from pairbank.study.errors import StudyError
+from pairbank.study.corpora import as_many
 from pairbank.study.model_list import load_list
 from tiny_models import ARCHITECTURES, saved_model
 

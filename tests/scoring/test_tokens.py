@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import pairbank
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.schema.features import features
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.layout import SIDES
 from pairbank.scoring.api.method import answered

@@ -20,7 +20,7 @@ from pairbank.scoring import words as words_module
 from pairbank.scoring.api.method import Answered
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.requests import Request
-from pairbank.scoring.methods.word_probability import WordProbability
+from pairbank.scoring.methods.direct import WordProbability
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model

@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from linking_cases import sentences
-from pairbank.stats.measures.fitted_linking import fitted_linking
+from pairbank.stats.analyses.linking import fitted_linking
 
 DATA = {
     "100 sentences": (100, 0),

@@ -13,13 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cards.bank.probes import probes_in
+from pairbank.cards.bank.beside_tables import probes_in
 from pairbank.cli import app
-from pairbank.errors import BankError
+from pairbank.errors import BankError, StudyError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.study.declaration import study_names
-from pairbank.study.errors import StudyError
 from tiny_models import ARCHITECTURES, saved_model
 
 SHORT = {"demo": ("starter:plausibility",), "xcomps": ("starter:concepts",)}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pairbank.errors import StudyError
 from pairbank.study.corpora import corpora_of
 from pairbank.study.declaration import load_study
-from pairbank.study.errors import StudyError
 
 STUDY = """
 title = "t"

@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.cli.models import Loader
+from pairbank.errors import StudyError
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.scoring.run.units import Part
 from pairbank.study.declaration import CorpusChoice, Study, load_study, with_corpora
-from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.one_model import Failure, loaded
 from pairbank.study.preflight import planned

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pairbank.cli import app
-from pairbank.errors import BankError, ModelLoadError, UnknownNameError
+from pairbank.errors import BankError, ModelLoadError, StudyError, UnknownNameError
 from pairbank.scoring.models.load import load_model
 from pairbank.stats.analyses.introspection.model_features import (
     features_in_paper,
@@ -17,7 +17,6 @@ from pairbank.stats.analyses.introspection.model_features import (
     models_in_paper,
     papers,
 )
-from pairbank.study.errors import StudyError
 from pairbank.study.model_list import choice_of, choices_of, load_list, shipped_list
 
 LIST = """

@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
-from pairbank.errors import UnknownNameError
+from pairbank.errors import StudyError, UnknownNameError
 from pairbank.study.declaration import CorpusChoice, Study
-from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, load_list, shipped_list
 from pairbank.study.preflight import planned, scored_by
 

@@ -12,11 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pairbank.cli import app
-from pairbank.errors import BankError, ModelLoadError, PairbankError, UnknownNameError
+from pairbank.errors import BankError, ModelLoadError, PairbankError, StudyError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.prompt import PromptError
 from pairbank.study.declaration import CorpusChoice, Study, load_study
-from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.preflight import planned
 from study_runs import run_study

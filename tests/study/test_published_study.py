@@ -11,12 +11,11 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
-from pairbank.errors import BankError
+from pairbank.errors import BankError, StudyError
 from pairbank.scoring.cut import filled_alike
 from pairbank.scoring.scored import Scored
 from pairbank.study.declaration import load_study
-from pairbank.study.errors import StudyError
-from pairbank.study.published import Published, imported
+from pairbank.study.run import Published, imported
 
 SENTENCES = ["The hen clucks", "The hen cluck", "I fed an old goose", "I fed old an goose"]
 STUDY = """title = "Two sources"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import pairbank
 from pairbank.cards.card.render import figures_in
-from pairbank.errors import BankError, UnknownNameError
+from pairbank.errors import BankError, StudyError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.report.report import N_RESAMPLES
@@ -31,7 +31,6 @@ from pairbank.study.declaration import (
     with_corpora,
     with_minimalness,
 )
-from pairbank.study.errors import StudyError
 from study_runs import run_study
 
 if TYPE_CHECKING:

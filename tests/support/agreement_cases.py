@@ -12,7 +12,7 @@ from pairbank.arrays import FloatArray
 from pairbank.stats.estimates.estimate import Estimate, without_interval
 from pairbank.stats.measures.agreement import pearson, spearman
 from pairbank.stats.measures.associations import ROBUST, jackknifed_r
-from pairbank.stats.measures.people.raters import (
+from pairbank.stats.measures.raters import (
     ICC,
     Level,
     alpha_of_counts,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import norm
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.stats.measures.people.distributions import DistributionDistance, distribution_distance
+from pairbank.stats.measures.distributions import DistributionDistance, distribution_distance
 
 POINTS = np.arange(1.0, 8.0)
 CUTS = np.arange(1.5, 7.0)

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 import pairbank
-from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans
+from pairbank.builders.corpora.syntaxgym import joined_with_spans
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column, Item, Scalar
-from pairbank.builders.schema.features import features
 
 
 @cache

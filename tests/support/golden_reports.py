@@ -47,7 +47,7 @@ from pairbank.stats.analyses.neuro import (
 )
 from pairbank.stats.report.page import in_words, pages_of
 from pairbank.stats.report.report import Report, report
-from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.study.declaration import Study, load_study
 
 ROOT = Path(__file__).resolve().parents[1] / "golden"

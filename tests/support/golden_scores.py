@@ -22,10 +22,10 @@ import numpy as np
 
 import pairbank
 from golden_models import OPTIONS, golden_model
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column, Item, Task
-from pairbank.builders.schema.features import features
 from pairbank.scoring import versions
-from pairbank.scoring.methods.linking import LINKING_METHODS
+from pairbank.scoring.methods.linking_functions import LINKING_METHODS
 
 TOLERANCE_NATS = 2e-4
 """Less than a changed formula moves a number by, more than another processor or thread count does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairbank.stats.measures.fitted_linking import RatedSentences
+from pairbank.stats.analyses.linking import RatedSentences
 
 
 def sentences(

@@ -10,10 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.multiverse.measures import ASKING, claim_of
+from pairbank.stats.analyses.multiverse.measures import ASKING, CurveTest, claim_of
 from pairbank.stats.analyses.multiverse.section import Curve, curve_of
 from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, specifications
-from pairbank.stats.measures.specification_curve import CurveTest
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())

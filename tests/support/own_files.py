@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.tabular import READING, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
-from pairbank.builders.schema.features import features
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.validation import Validator
 
 

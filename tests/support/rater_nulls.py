@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.stats.measures.people.human_agreement import alternative_annotator
+from pairbank.stats.measures.human_agreement import alternative_annotator
 
 RIGHT = 0.87
 """Of a rater, as in QFrBLiMP."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datasets
 
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column, Item
-from pairbank.builders.schema.features import features
 
 LABEL = Column(name="label", type="int32", nullable=False, meaning="1 = acceptable, 0 = not")
 ENGLISH = ("The {} hens cluck.", "The {} hens clucks.")

@@ -9,8 +9,8 @@ from pathlib import Path
 import datasets
 
 import pairbank
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.schema.features import features
 from pairbank.scoring.models.fake import FakeScorer
 
 METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i"]

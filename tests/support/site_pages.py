@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pairbank.cards.site.serving import SiteServer
+from pairbank.cards.site.site import SiteServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page

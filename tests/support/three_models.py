@@ -9,8 +9,8 @@ import datasets
 import pytest
 
 import pairbank
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.schema.features import features
 from pairbank.scoring.models.fake import FakeScorer
 
 METHODS = ("direct", "meta_question_simple")

@@ -22,10 +22,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.scoring.api.names import DIRECT
-from pairbank.scoring.importing.choices import Choice, decided, side_of
 from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.join import question_name
-from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Stated, files_in, json_file, json_lines
+from pairbank.scoring.importing.logs.log import (
+    Choice,
+    Log,
+    LogRow,
+    Refusals,
+    Stated,
+    decided,
+    files_in,
+    json_file,
+    json_lines,
+    side_of,
+)
 from pairbank.scoring.prompts.registry import prompts
 
 if TYPE_CHECKING:

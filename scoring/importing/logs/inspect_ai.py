@@ -15,10 +15,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.scoring.importing.choices import Choice, decided, side_of
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import question_name
-from pairbank.scoring.importing.logs.log import Log, Refusals, Stated, files_in, json_file, model_name
+from pairbank.scoring.importing.logs.log import (
+    Choice,
+    Log,
+    Refusals,
+    Stated,
+    decided,
+    files_in,
+    json_file,
+    model_name,
+    side_of,
+)
 
 if TYPE_CHECKING:
     import datasets

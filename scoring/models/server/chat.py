@@ -23,6 +23,8 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import (
+    BLOCKS,
+    SWITCH,
     Ask,
     Continuation,
     ExampleTurn,
@@ -30,14 +32,15 @@ from pairbank.scoring.api.model import (
     OverLength,
     Progress,
     ScoringStats,
+    Thinking,
+    thinking_characters,
 )
 from pairbank.scoring.api.names import NEAR_TIE, OUTSIDE_TOP, TOP_LOGPROBS, TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.api.thinking import BLOCKS, SWITCH, Thinking, thinking_characters
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
 from pairbank.scoring.models.server.client import Client, ServerError
 from pairbank.scoring.models.server.ways import draw_settings, first_choice
-from pairbank.scoring.models.tokens.tokenizing import base_prompt
+from pairbank.scoring.models.tokenizing import base_prompt
 
 CHAT = "/chat/completions"
 MOST_TOP = 20

@@ -29,6 +29,7 @@ from pairbank.errors import ModelLoadError
 from pairbank.files import cache_dir, sha256_of_text, write_json
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.batch_check import LONG_TEXT, LOW_PRECISION_TOLERANCE_NATS
+from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.self_check import SELF_CHECK
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError
 from pairbank.scoring.models.server.ways import (
@@ -40,8 +41,7 @@ from pairbank.scoring.models.server.ways import (
     Way,
     checked,
 )
-from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
-from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
+from pairbank.scoring.models.vocabulary import vocabulary_of
 
 logger = logging.getLogger(__name__)
 

@@ -27,6 +27,7 @@ from pairbank.scoring.api.model import (
 )
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
 from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import NEAR_TIE_NATS, too_long
 from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
 from pairbank.scoring.models.server.chat import ChatScorer, ChatSettings, negotiated, shows_thinking, top_tokens
@@ -41,9 +42,8 @@ from pairbank.scoring.models.server.ways import (
     draw_settings,
     first_choice,
 )
-from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
-from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for, thinking_for
-from pairbank.scoring.models.tokens.vocabulary import tokenizer_named, vocabulary_of
+from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for, thinking_for
+from pairbank.scoring.models.vocabulary import tokenizer_named, vocabulary_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -21,13 +21,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from pairbank.cli import (
-    corpora,
     measuring,
-    methods,
     models,
     new,
     plan,
     publishing,
+    registries,
     results,
     scoring,
 )
@@ -69,7 +68,7 @@ class _Plain(logging.Formatter):
 
 
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Data": (corpora.corpora, corpora.build, corpora.ratings, measuring.minimalness),
+    "Data": (registries.corpora, registries.build, registries.ratings, measuring.minimalness),
     "Scoring": (
         scoring.score,
         scoring.import_,
@@ -102,7 +101,7 @@ for _panel, _commands in _PANELS.items():
         app.command(_command.__name__.rstrip("_").replace("_", "-"), cls=Command, rich_help_panel=_panel)(
             takes_output_options(_command, as_json=_command is not publishing.browse)
         )
-app.add_typer(methods.app, name="methods", rich_help_panel="Scoring")
+app.add_typer(registries.app, name="methods", rich_help_panel="Scoring")
 app.add_typer(new.app, name="new", rich_help_panel="Data")
 
 

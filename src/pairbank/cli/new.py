@@ -13,8 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from pairbank.cli.display.output import Command, Group, answer, hint, say, takes_output_options
-from pairbank.errors import CorpusError
-from pairbank.study.errors import StudyError
+from pairbank.errors import CorpusError, StudyError
 
 MOST_CHARACTERS = 40
 REGISTRY = Path("builders") / "corpora" / "registry.py"

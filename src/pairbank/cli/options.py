@@ -220,7 +220,7 @@ def load_own_ratings(corpus: str, which: ItemOptions) -> datasets.Dataset | None
     from pairbank.builders.banked import is_banked
     from pairbank.builders.corpora.tabular import is_own
     from pairbank.builders.corpora.tabular_items import TabularOptions
-    from pairbank.builders.load_ratings import own_ratings
+    from pairbank.builders.load import own_ratings
 
     if is_banked(corpus) or not is_own(corpus):
         return None

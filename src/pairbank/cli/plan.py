@@ -73,7 +73,7 @@ def plan(
     import pandas as pd
 
     from pairbank.scoring.costs import scaled
-    from pairbank.study.costs import StandIn, plans_of
+    from pairbank.study.corpora import StandIn, plans_of
     from pairbank.study.declaration import limited, load_study, with_corpora
 
     if kind is not None and like is None:
@@ -209,7 +209,7 @@ def compare_engines(
 
     import pairbank
     from pairbank.scoring.applicability import chosen_methods
-    from pairbank.scoring.engines import engine_differences
+    from pairbank.scoring.bench import engine_differences
 
     engines = [_engine(text) for text in other]
     tables = []

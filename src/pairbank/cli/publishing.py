@@ -50,7 +50,7 @@ def check(
     if (submission is None) == (bank is None) or (submission is None) == bool(against):
         raise typer.BadParameter("expected either BANK, or --submission FILE with --against BANK")
     if bank is None:
-        from pairbank.cards.submission_check import refuse
+        from pairbank.cards.submissions import refuse
 
         with quiet_bars(), _quiet_hub(), status("checking"):
             result = pairbank.check_submission(
@@ -102,9 +102,7 @@ def export(
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
     import pairbank
-    from pairbank.cards.export.copies import KINDS, export_copies
-    from pairbank.cards.export.deposit import export_deposit
-    from pairbank.cards.export.for_r import export_for_r
+    from pairbank.cards.export.folders import KINDS, export_copies, export_deposit, export_for_r
     from pairbank.errors import unknown_name
     from pairbank.study.scored_files import banks_of, scored_files
 
@@ -412,7 +410,7 @@ def browse(
     Example: pairbank browse demo-bank
     """
     import pairbank
-    from pairbank.cards.site.serving import SiteServer
+    from pairbank.cards.site.site import SiteServer
 
     with tempfile.TemporaryDirectory(prefix="pairbank-site-") as folder:
         with quiet_bars(), status("writing the page"):

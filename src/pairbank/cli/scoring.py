@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
-from pairbank.cli.checkpoints import checkpoints_of, score_checkpoints
 from pairbank.cli.cluster import (
     GpusPerWorker,
     Join,
@@ -42,6 +41,7 @@ from pairbank.cli.options import (
     takes_item_options,
     takes_model_options,
 )
+from pairbank.cli.results import checkpoints_of, score_checkpoints
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ def _of_groups(items: datasets.Dataset, limit: int | None) -> str:
 
 def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with_unigrams: bool) -> list[str]:
     """Return the methods of `--multiverse`: all that apply to the items, or the prompts given instead of all."""
-    from pairbank.scoring.methods.multiverse import multiverse_methods
+    from pairbank.scoring.methods.registry import multiverse_methods
 
     result = multiverse_methods(items, with_unigrams=with_unigrams, asked=method is None)
     return list(dict.fromkeys([*result, *(method or ())]))

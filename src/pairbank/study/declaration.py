@@ -13,9 +13,8 @@ from annotated_types import Ge
 from pydantic import ConfigDict, TypeAdapter
 
 from pairbank.declarations import STRICT, record_of
-from pairbank.errors import unknown_name
+from pairbank.errors import StudyError, unknown_name
 from pairbank.files import reading
-from pairbank.study.errors import StudyError
 from pairbank.study.model_list import choices_of, declared_features
 
 

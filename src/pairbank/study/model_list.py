@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import create_model
 
 from pairbank.declarations import STRICT, record_of
-from pairbank.errors import ModelLoadError, UnknownNameError
+from pairbank.errors import ModelLoadError, StudyError, UnknownNameError
 from pairbank.files import reading
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.models.checkpoints import DEMO, DEMO_NAME
@@ -28,6 +28,7 @@ from pairbank.scoring.models.options import (
     RANDOM,
     TRAINED,
     LoadOptions,
+    Quantisation,
     completed,
     name_at,
     name_of_weights,
@@ -35,7 +36,6 @@ from pairbank.scoring.models.options import (
     reference_of,
     with_reference,
 )
-from pairbank.scoring.models.placement import Quantisation
 from pairbank.stats.analyses.introspection.model_features import (
     ModelFeatures,
     features_from_entries,
@@ -43,7 +43,6 @@ from pairbank.stats.analyses.introspection.model_features import (
     models_in_paper,
     papers,
 )
-from pairbank.study.errors import StudyError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.errors import ModelLoadError, unknown_name
+from pairbank.errors import ModelLoadError, StudyError, unknown_name
 from pairbank.files import cache_dir, sha256_of_text
 from pairbank.scoring.api.model import Scorer, slug
 from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_models
 from pairbank.study.declaration import Study, UnigramText
-from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, all_features, refuse_twins
 from pairbank.study.raters import ratings_of_items
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.methods.documents import Documents
     from pairbank.scoring.methods.unigrams import Unigrams, UnigramTables
-    from pairbank.scoring.models.tokens.vocabulary import Vocabulary
+    from pairbank.scoring.models.vocabulary import Vocabulary
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
 
@@ -65,7 +64,7 @@ class Counts:
         """
         if not needs_counts(study.methods):
             return None
-        from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
+        from pairbank.scoring.models.vocabulary import vocabulary_of
 
         vocabulary = vocabulary_of(model)
         fingerprint = vocabulary.fingerprint
@@ -391,7 +390,7 @@ def _check_bank(
 
 def _features(root: Path, held: Mapping[str, Any], declared: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
     """Return what the bank and this run declare of models together; a contradiction is refused."""
-    from pairbank.cards.bank.declared import contradictions, declared_in, united
+    from pairbank.cards.bank.beside_tables import contradictions, declared_in, united
 
     known = declared_in(held)
     if result := list(contradictions(known, declared)):

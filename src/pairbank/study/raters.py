@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairbank.errors import CorpusFileNotFoundError
+from pairbank.errors import CorpusFileNotFoundError, StudyError
 from pairbank.study.corpora import ChosenItems
-from pairbank.study.errors import StudyError
 from pairbank.study.scored_files import banks_of, ratings_file
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def ratings_of(
     """
     from pairbank.builders.corpora.registry import CORPORA
     from pairbank.builders.corpora.tabular import is_own
-    from pairbank.builders.load_ratings import load_ratings, own_ratings
+    from pairbank.builders.load import load_ratings, own_ratings
 
     results = []
     for name in dict.fromkeys(corpora):

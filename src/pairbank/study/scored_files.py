@@ -105,7 +105,7 @@ def features_beside(files: Iterable[Path], given: Mapping[str, ModelFeatures]) -
     Raises:
         BankError: two of the banks contradict each other about a model of which the user declares nothing.
     """
-    from pairbank.cards.bank.declared import contradictions, declared_in_bank, united
+    from pairbank.cards.bank.beside_tables import contradictions, declared_in_bank, united
 
     known: dict[str, ModelFeatures] = {}
     for root in banks_of(files):
@@ -122,7 +122,7 @@ def probes_beside(
     files: Iterable[Path], tables: Sequence[Scored], features: Mapping[str, ModelFeatures]
 ) -> list[Probed]:
     """Return what the banks that files are of hold of probes of these tables, from small to large models."""
-    from pairbank.cards.bank.probes import probes_in
+    from pairbank.cards.bank.beside_tables import probes_in
     from pairbank.stats.report.cautions import from_small_to_large
 
     results = {(entry.corpus, entry.model): entry for root in banks_of(files) for entry in probes_in(root)}

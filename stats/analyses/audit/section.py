@@ -33,8 +33,7 @@ from pairbank.stats.analyses.audit.texts import (
     unknown_tokens,
 )
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.shared import MOST_LINES
+from pairbank.stats.figures.charts import MOST_LINES, intervals
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame

@@ -14,11 +14,20 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.figures.charts import areas, distributions, roc_curves, roc_panels
+from pairbank.stats.figures.charts import (
+    areas,
+    bin_figures,
+    distributions,
+    file_name,
+    n_text,
+    pages,
+    place_text,
+    roc_curves,
+    roc_panels,
+)
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
-from pairbank.stats.figures.shared import bin_figures, file_name, n_text, pages, place_text
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.scored_table import SummaryRow
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:

@@ -19,17 +19,14 @@ from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.analyses.by_distance import BIN_COLUMNS, DISTANCES, rows_by_bin
-from pairbank.stats.analyses.close_pairs import close_pairs
+from pairbank.stats.analyses.by_distance import BIN_COLUMNS, DISTANCES, close_pairs, rows_by_bin, wide
 from pairbank.stats.analyses.grammaticality.figures import AREAS, points_of, string_figures
-from pairbank.stats.analyses.ranges import wide
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_pairs, roc_curve
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
 from pairbank.stats.wording import median_and_span, n_items, number, plural, span, value_range, with_interval
 
 if TYPE_CHECKING:

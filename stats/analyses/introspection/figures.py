@@ -23,8 +23,8 @@ from pairbank.stats.analyses.introspection.model_features import (
     size_breaks,
 )
 from pairbank.stats.analyses.introspection.tables import means_by_match_type, under_each_other
+from pairbank.stats.figures.charts import file_name, n_text
 from pairbank.stats.figures.models import matrices, over_models
-from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.wording import number, span
 

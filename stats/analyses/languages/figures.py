@@ -17,8 +17,7 @@ import pandas as pd
 from pairbank.builders.languages import typology
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.languages.statistics import ORDER
-from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_text
+from pairbank.stats.figures.charts import MOST_SERIES, file_name, heat_map, n_text
 from pairbank.stats.figures.style import CHANCE, COLOURS, INK, Figure, drawing, grid, label, legend, series_look, styled
 from pairbank.stats.wording import span
 

@@ -36,11 +36,10 @@ from pairbank.stats.analyses.languages.statistics import (
     typology_means,
 )
 from pairbank.stats.estimates.shares import signs
-from pairbank.stats.figures.shared import file_name, n_text
+from pairbank.stats.figures.charts import file_name, n_text
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.scored_table.scored_table import SummaryRow, long_table, read_table
 from pairbank.stats.wording import number, p_value, span, with_interval
 
 if TYPE_CHECKING:

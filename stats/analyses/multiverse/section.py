@@ -16,7 +16,15 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
-from pairbank.stats.analyses.multiverse.measures import ASKING, Claim, claim_of
+from pairbank.stats.analyses.multiverse.measures import (
+    ASKING,
+    LEAST_UNITS,
+    Claim,
+    CurveTest,
+    Scale,
+    claim_of,
+    curve_test,
+)
 from pairbank.stats.analyses.multiverse.specifications import (
     Held,
     Specification,
@@ -29,7 +37,6 @@ from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.figures.scatters import MOST_DRAWN, MOST_LEVELS, specification_curve
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.crossed_variance import crossed_components
-from pairbank.stats.measures.specification_curve import LEAST_UNITS, CurveTest, Scale, curve_test
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number, p_value, percent
 

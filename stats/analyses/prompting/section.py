@@ -17,9 +17,9 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, Question, comparisons, questions, whole
+from pairbank.stats.figures.charts import file_name, n_text
 from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
-from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number, span, with_interval

@@ -23,15 +23,15 @@ from pairbank.stats.analyses.raters.judgments import (
 )
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.measures.people.distributions import distribution_distance
-from pairbank.stats.measures.people.human_agreement import (
+from pairbank.stats.measures.distributions import distribution_distance
+from pairbank.stats.measures.human_agreement import (
     LEAST_ITEMS,
     AlternativeAnnotator,
     alternative_annotator,
     alternative_annotator_of_ratings,
     ceiling_from_ratings,
 )
-from pairbank.stats.measures.people.raters import (
+from pairbank.stats.measures.raters import (
     Level,
     WithOthers,
     intraclass_correlations,

@@ -31,11 +31,10 @@ from pairbank.stats.analyses.raters.judgments import (
     model_mean_rows,
     ratings_given,
 )
-from pairbank.stats.estimates.paradigms import wider
-from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.shared import MOST_LINES, file_name
+from pairbank.stats.estimates.bootstrap import wider
+from pairbank.stats.figures.charts import MOST_LINES, file_name, intervals
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.people.human_agreement import EPSILON
+from pairbank.stats.measures.human_agreement import EPSILON
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.wording import mean_and_span, number, percent, span, value_range

@@ -14,8 +14,8 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import REGION_TOKENS_DIFFER, REGIONS
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, share_over
 from pairbank.stats.estimates.estimate import Estimate
-from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, share_over
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, wilson_bounds
 from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 

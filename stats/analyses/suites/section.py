@@ -15,10 +15,9 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import REGIONS
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.suites.results import Suite, comparison_rows, model_rows, suite_row, suites_of
-from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, wider
-from pairbank.stats.figures.charts import intervals
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
+from pairbank.stats.figures.charts import file_name, intervals, n_text
 from pairbank.stats.figures.models import FEW, grouped_map
-from pairbank.stats.figures.shared import file_name, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number, with_interval

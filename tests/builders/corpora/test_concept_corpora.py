@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import pairbank
+from pairbank.builders.corpora.concepts import LANGUAGES, derive
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.corpora.xcomps import LANGUAGES, derive
 from pairbank.builders.dataset import manifest_of
 from pairbank.builders.languages import typology
 from pairbank.errors import CorpusError, CorpusFileNotFoundError

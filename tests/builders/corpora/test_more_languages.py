@@ -12,7 +12,7 @@ import pairbank
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.registry import CORPORA, PAIR_MAPS, SENTENCE_MAPS
-from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans
+from pairbank.builders.corpora.syntaxgym import joined_with_spans
 from pairbank.builders.load import located_files
 from pairbank.builders.schema.validation import Validator
 from pairbank.errors import CorpusError, CorpusFileNotFoundError

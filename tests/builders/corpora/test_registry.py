@@ -7,8 +7,7 @@ import re
 import pytest
 
 from pairbank.builders import CORPORA, Corpus
-from pairbank.builders.dataset import builder_class
-from pairbank.builders.schema.features import features
+from pairbank.builders.dataset import builder_class, features
 from pairbank.builders.sources.source import pinned_members
 from pairbank.files import sha256_of_text
 

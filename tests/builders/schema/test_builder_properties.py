@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.registry import corpus_named
-from pairbank.builders.dataset import builder_class
+from pairbank.builders.dataset import builder_class, features
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.schema.features import features
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.source import LocatedFile
 

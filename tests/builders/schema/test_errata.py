@@ -12,10 +12,9 @@ from pairbank.builders.corpora.blimp import BLIMP
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.load import located_files
-from pairbank.builders.schema import errata as module
+from pairbank.builders.schema import validation as module
 from pairbank.builders.schema.columns import IDENTICAL_SIDES, KNOWN_ERROR, Item
-from pairbank.builders.schema.errata import digest_of, errata
-from pairbank.builders.schema.validation import Validator
+from pairbank.builders.schema.validation import Validator, digest_of, errata
 
 COUNTS = {  # alexwarstadt/blimp issue 3 counts the 23 of the first; issue 10 the 7 identical pairs
     "determiner_noun_agreement_with_adjective_1": 23,

@@ -10,8 +10,8 @@ import pytest
 
 import pairbank
 from hub_emulator import FakeHub
-from pairbank.cards.bank.draft import items_of_scored
 from pairbank.cards.bank.tables import read_table
+from pairbank.cards.bank.writing import items_of_scored
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.schema.features import features
 from pairbank.cards.site import source
 from pairbank.cards.site.columns import encoded, write_chunk, write_list
 from pairbank.cards.site.report_pages import TAGS, Place, tree_of

@@ -391,8 +391,8 @@ def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
 def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Browser) -> None:
     import datasets
 
+    from pairbank.builders.dataset import features
     from pairbank.builders.schema.columns import Item
-    from pairbank.builders.schema.features import features
     from pairbank.scoring.models.fake import FakeScorer
     from site_pages import serving, shown
 

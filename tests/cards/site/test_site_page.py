@@ -622,8 +622,8 @@ def test_no_row_offers_no_download(hard: Shown) -> None:
 def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path: Path) -> None:
     import datasets
 
+    from pairbank.builders.dataset import features
     from pairbank.builders.schema.columns import Item
-    from pairbank.builders.schema.features import features
 
     rows = [
         Item(

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.from_logs import Imports, import_logs
+from pairbank.scoring.importing.scores import Imports, import_logs
 
 SENTENCES = {  # phenomenon -> grammatical, ungrammatical
     "Agreement": ("The hen clucks", "The hen cluck"),

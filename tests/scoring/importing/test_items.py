@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pairbank.builders.corpora.tabular_items import TabularOptions, TextIds, tabular_item
 from pairbank.builders.schema.validation import Validator
 from pairbank.errors import CorpusError
-from pairbank.scoring.importing.items import OwnItems
+from pairbank.scoring.importing.model_table import OwnItems
 from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
 from pairbank.scoring.importing.reading import Chunk
 

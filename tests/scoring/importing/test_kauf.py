@@ -11,7 +11,7 @@ import pytest
 import pairbank
 from pairbank.errors import CorpusError
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.from_logs import Imports, import_logs
+from pairbank.scoring.importing.scores import Imports, import_logs
 
 SET = """ItemNum,Sentence,Plausibility,Voice,TrialType
 1,The gardener watered the roses.,Plausible,active,AI

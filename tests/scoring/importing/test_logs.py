@@ -17,9 +17,9 @@ import pairbank
 from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.from_logs import READERS, Imports, import_logs
 from pairbank.scoring.importing.logs.lm_eval import Variant
 from pairbank.scoring.importing.profile import load_profile, profile_names
+from pairbank.scoring.importing.scores import READERS, Imports, import_logs
 from pairbank.scoring.importing.sides import ImportedSides
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored

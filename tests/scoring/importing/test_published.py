@@ -19,9 +19,9 @@ from pairbank.cli import app
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 from pairbank.scoring.importing import published
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.from_logs import import_logs
 from pairbank.scoring.importing.profile import load_profile, profile_names
 from pairbank.scoring.importing.published import Pinned, pins_of, published_files
+from pairbank.scoring.importing.scores import import_logs
 
 LAMBADA = "hu-frank-2024-lambada"
 PASSAGES = [("The baker sold the last", "loaf", -1.5), ('She said, "Close the\n\ndoor and', "window", -2.25)]

@@ -12,8 +12,7 @@ import pytest
 
 import pairbank
 from pairbank.errors import ScoringError
-from pairbank.scoring.methods.fewshot import Pool, Shots
-from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.methods.prompted import Pool, Prompted, Shots
 from pairbank.scoring.methods.registry import MethodOptions, method_named
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer

@@ -16,7 +16,7 @@ import pairbank
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import Ask, Continuation, OverLength, Progress
 from pairbank.scoring.methods.generated import Generated, first_answer
-from pairbank.scoring.methods.preview import shown
+from pairbank.scoring.methods.page import shown
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model

@@ -12,7 +12,7 @@ import pairbank
 from naive_reference import target_logprob, tokens_of
 from pairbank.errors import ScoringError
 from pairbank.scoring.applicability import chosen_methods
-from pairbank.scoring.methods.in_template import IN_TEMPLATE, TEMPLATES
+from pairbank.scoring.methods.linking_functions import IN_TEMPLATE, TEMPLATES
 from pairbank.scoring.models.fake import FakeScorer
 from tiny_models import ARCHITECTURES, saved_model
 

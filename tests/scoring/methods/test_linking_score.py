@@ -23,7 +23,7 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.methods.documents import documents_of_items
-from pairbank.scoring.methods.linking import LINKING_METHODS
+from pairbank.scoring.methods.linking_functions import LINKING_METHODS
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import BOS, FakeScorer
 from pairbank.scoring.models.load import load_model

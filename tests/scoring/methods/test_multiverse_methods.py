@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import ScoringError
-from pairbank.scoring.methods.multiverse import multiverse_methods
+from pairbank.scoring.methods.registry import multiverse_methods
 from pairbank.scoring.prompts.registry import prompts
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import pairbank
+from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.schema.features import features
 from pairbank.scoring.api.model import Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.prefix_trees import n_distinct_nodes

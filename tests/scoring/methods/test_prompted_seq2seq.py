@@ -14,7 +14,7 @@ from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.seq2seq import Seq2SeqScorer
-from pairbank.scoring.models.tokens.tokenizing import with_unknown_flag
+from pairbank.scoring.models.tokenizing import with_unknown_flag
 from tiny_bidirectional_models import t5_model
 
 INFO = ModelInfo(

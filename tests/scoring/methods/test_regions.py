@@ -12,7 +12,7 @@ import torch
 
 import pairbank
 from pairbank.errors import ScoringError
-from pairbank.scoring.methods.regions import Regions
+from pairbank.scoring.methods.direct import Regions
 from pairbank.scoring.models.fake import FakeScorer
 from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import Architecture, saved_model
@@ -52,7 +52,7 @@ MODELS = {
 
 
 def items(path: Path) -> Any:  # noqa: ANN401 - a Dataset
-    from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans
+    from pairbank.builders.corpora.syntaxgym import joined_with_spans
 
     made = [joined_with_spans(regions) for regions, _ in SENTENCES]
     assert [text for text, _ in made] == [text for _, text in SENTENCES]

@@ -18,8 +18,7 @@ from transformers import PreTrainedTokenizerFast
 import naive_reference as naive
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Answered, Method
-from pairbank.scoring.methods.direct import Direct
-from pairbank.scoring.methods.word_probability import WordProbability
+from pairbank.scoring.methods.direct import Direct, WordProbability
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model

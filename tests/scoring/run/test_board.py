@@ -17,10 +17,9 @@ import pairbank
 from pairbank.scoring.api.requests import N_PLACES
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
-from pairbank.scoring.run.board import Task, WorkQueue
 from pairbank.scoring.run.ray_actor import Worker
-from pairbank.scoring.run.recipe import Recipe
-from pairbank.scoring.run.workers import Job
+from pairbank.scoring.run.units import Task, WorkQueue
+from pairbank.scoring.run.workers import Job, Recipe
 from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 

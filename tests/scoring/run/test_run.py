@@ -20,14 +20,13 @@ from pairbank.scoring.api.method import Answered, Row, direct_layout
 from pairbank.scoring.api.model import Ask, Continuation, Scorer
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, linear_head
-from pairbank.scoring.methods.direct import Direct
-from pairbank.scoring.methods.fewshot import Pool
-from pairbank.scoring.methods.preview import shown
+from pairbank.scoring.methods.direct import Direct, WordProbability
+from pairbank.scoring.methods.page import shown
+from pairbank.scoring.methods.prompted import Pool
 from pairbank.scoring.methods.registry import MethodOptions, method_named
-from pairbank.scoring.methods.word_probability import WordProbability
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.scoring.models.tokens.tokenizing import refuse_special_tokens
+from pairbank.scoring.models.tokenizing import refuse_special_tokens
 from pairbank.scoring.run import store
 from pairbank.scoring.run.shard import Run
 from prompt_files import BOTH_ORDERS

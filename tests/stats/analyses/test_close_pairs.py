@@ -9,7 +9,7 @@ import pytest
 
 import pairbank
 from pairbank.scoring.minimalness import add_edit_distance
-from pairbank.stats.analyses.close_pairs import close_pairs
+from pairbank.stats.analyses.by_distance import close_pairs
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import draws, standard_error
 from pairbank.stats.estimates.estimate import Estimate
-from pairbank.stats.estimates.paradigms import draws, standard_error
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, spearman
 from pairbank.stats.measures.associations import p_of_all, p_over_paradigms, partial_correlation

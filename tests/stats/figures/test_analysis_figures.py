@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from pairbank.stats import summarise
-from pairbank.stats.analyses import comparisons, paradigms
+from pairbank.stats.analyses import choice_likert, comparisons, paradigms
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.choice_likert import section as choice_likert
 from pairbank.stats.analyses.grammaticality import section as grammaticality
 from pairbank.stats.analyses.languages import section as multilingual
 from pairbank.stats.analyses.people import section as people

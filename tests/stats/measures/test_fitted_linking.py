@@ -10,7 +10,7 @@ import statsmodels.api as sm
 
 from linking_cases import sentences
 from pairbank.errors import BankError
-from pairbank.stats.measures.fitted_linking import FittedLinking, RatedSentences, fitted_linking
+from pairbank.stats.analyses.linking import FittedLinking, RatedSentences, fitted_linking
 
 
 def fitted(given: RatedSentences) -> FittedLinking:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.paradigms import standard_error
+from pairbank.stats.estimates.bootstrap import standard_error
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, compare, corrected, gain_test
 from pairbank.stats.measures.rank_intervals import mean_rank_intervals, pair_counts, rank_intervals
 

@@ -24,7 +24,7 @@ from pairbank.stats.analyses.neuro import (
 )
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.report.summary import summarise
-from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from rated_tables import rated_table
 
 PAIRS = [("The dogs bark.", "The dogs barks."), ("She saw him.", "She saw he."), ("A b.", "B a."), ("C d.", "D c.")]

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from pairbank.stats import MethodLayout, summarise
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.scored_table import SummaryRow
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 META = MethodLayout(

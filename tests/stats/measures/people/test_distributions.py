@@ -8,7 +8,7 @@ from scipy.stats import wasserstein_distance
 
 from distribution_cases import POINTS, Design, Model, ends, is_nearer, made
 from pairbank.errors import BankError
-from pairbank.stats.measures.people.distributions import distribution_distance
+from pairbank.stats.measures.distributions import distribution_distance
 
 
 def test_the_distance_is_scipys_for_any_scale_and_number_of_raters() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pairbank.builders.corpora import blimp, zhoblimp
 from pairbank.errors import BankError
-from pairbank.stats.measures.people.human_agreement import HumanAgreement, counted_agreement, human_agreement
+from pairbank.stats.measures.human_agreement import HumanAgreement, counted_agreement, human_agreement
 
 
 def judgments_of(responses: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.measures.people.human_agreement import ceiling_from_ratings, ceiling_from_spreads
+from pairbank.stats.measures.human_agreement import ceiling_from_ratings, ceiling_from_spreads
 
 # Shrout & Fleiss 1979, Psychological Bulletin 86:420-428, Table 2: six targets rated by four judges
 PUBLISHED = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)

@@ -12,8 +12,8 @@ from statsmodels.stats.multitest import multipletests
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
-from pairbank.stats.measures.people.human_agreement import alternative_annotator, alternative_annotator_of_ratings
-from pairbank.stats.measures.people.raters import rater_accuracy, with_others
+from pairbank.stats.measures.human_agreement import alternative_annotator, alternative_annotator_of_ratings
+from pairbank.stats.measures.raters import rater_accuracy, with_others
 from rater_nulls import as_good, people
 from sentence_nulls import rate
 

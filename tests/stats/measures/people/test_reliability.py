@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.measures.people.raters import (
+from pairbank.stats.measures.raters import (
     Level,
     intraclass_correlations,
     krippendorff_alpha,

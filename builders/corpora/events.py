@@ -1,0 +1,512 @@
+"""Knowledge of events and of the world: DTFit, EventsAdapt, EWoK, social relations. Files in, one item a pair out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.ratings import Rated, Raters, Rating, Side, judged
+from pairbank.builders.schema.columns import Item, Scalar
+from pairbank.builders.sources.archives import locked_members
+from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.source import LocatedFile
+from pairbank.errors import CorpusError, CorpusFileNotFoundError
+
+PAIRS, RATED = "corpus.csv", "clean_DTFit_human_dat.csv"
+REQUIRED = (
+    "item_id",
+    "prefix",
+    "good_continuation",
+    "bad_continuation",
+    "category",
+    "good_human_score",
+    "bad_human_score",
+)
+LABELS = {"good": "Plausible", "bad": "Implausible"}
+HUMAN_CONTRADICTS = "human_contradicts"
+"""Flag: people rate the side that was meant to be worse higher."""
+HUMAN_TIE = "human_tie"
+"""Flag: people rate both sides alike."""
+
+
+def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the pairs in file order.
+
+    DTFit: 395 agent-verb frames with a typical and an atypical object, rated by people. Vassallo et al. 2018.
+
+    In: `corpus.csv` (the pairs of Hu & Levy 2023, Experiment 2) and `clean_DTFit_human_dat.csv` (the 790 sentences that
+    people rated, 1-7). Out: one continuation pair a frame. A word that `corpus.csv` split off wrongly (item 213) is
+    rebuilt from the rated sentence unless `repair=False`; the source's cell then stands in `source_good` / `_bad`.
+    """
+    rated = _rated(files[RATED])
+    path = files[PAIRS].path
+    for number, row in read_delimited(path, REQUIRED):
+        yield _item(row, rated, f"{path}, row {number}", options)
+
+
+def _rated(file: LocatedFile) -> Mapping[tuple[str, str], str]:
+    """Return (item, label) -> the sentence that people rated."""
+    table = read_delimited(file.path, ("Sentence", "Plausibility", "Score", "ItemNum"))
+    return {(row["ItemNum"], row["Plausibility"]): row["Sentence"] for _, row in table}
+
+
+def _item(row: Mapping[str, str], rated: Mapping[tuple[str, str], str], where: str, options: BuildOptions) -> Item:
+    words: dict[str, str] = {}
+    extra: dict[str, Scalar] = {}
+    flags: list[str] = []
+    for side, label in LABELS.items():
+        source = row[f"{side}_continuation"]
+        if (row["item_id"], label) not in rated:
+            raise CorpusError(
+                f"{where}: {RATED} has no {label} sentence of item {row['item_id']}; take both files from one release"
+            )
+        rebuilt = rebuilt_continuation(row["prefix"], rated[row["item_id"], label], where)
+        wrong = rebuilt != source
+        words[side] = rebuilt if options.repair else source
+        extra[f"source_{side}"] = source if options.repair and wrong else None
+        if wrong:
+            flags.append(f"{'repaired' if options.repair else 'defect'}:split_{side}")
+    human = {side: _rating(row[f"{side}_human_score"], where) for side in LABELS}
+    if human["good"] <= human["bad"]:
+        flags.append(HUMAN_TIE if human["good"] == human["bad"] else HUMAN_CONTRADICTS)
+    return Item(
+        item_id=f"dtfit/all/{row['item_id']}",
+        corpus="dtfit",
+        subset="all",
+        language="en",
+        task="continuation_pair",
+        phenomenon=row["category"],
+        context_good=row["prefix"],
+        target_good=words["good"],
+        context_bad=row["prefix"],
+        target_bad=words["bad"],
+        human_good=human["good"],
+        human_bad=human["bad"],
+        human_scale="plausibility7",
+        pair_id=row["item_id"],
+        flags=tuple(flags),
+        extra=extra,
+    )
+
+
+def rebuilt_continuation(prefix: str, sentence: str, where: str) -> str:
+    """Return what the rated sentence has after the prefix, without the full stop.
+
+    Raises:
+        CorpusError: the sentence does not start with the prefix.
+
+    >>> rebuilt_continuation("The pilot parked the", "The pilot parked the fire engine.", "row 2")
+    'fire engine'
+    """
+    if not sentence.startswith(f"{prefix} "):
+        raise CorpusError(
+            f"{where}: prefix is {prefix!r}, but the rated sentence is {sentence!r}; take both files from one release"
+        )
+    return sentence[len(prefix) + 1 :].removesuffix(".")
+
+
+def _rating(cell: str, where: str) -> float:
+    try:
+        rating = float(cell)
+    except ValueError:
+        rating = float("nan")
+    if not 1 <= rating <= 7:
+        raise CorpusError(f"{where}: rating is {cell!r}, expected a mean from 1 to 7; correct the cell")
+    return rating
+
+
+DTFIT = declared("dtfit", dtfit_rows)
+
+
+RATINGS = "single_sentences/EventsAdapt/clean_EventsAdapt_human_dat.csv"
+KAUF_2024_REQUIRED = ("Score", "ItemNum", "Sentence", "TrialType", "Voice")
+RATER_COLUMNS = ("rater", "WorkerId")
+SCALE = "plausibility7"
+OTHER_TARGETS = "targets_differ"
+"""Flag: the two stories end in two sentences, though the design has one."""
+
+_MAP = corpus_map("kauf-2024")
+Judgments = Mapping[str, list[tuple[int, float]]]
+"""Sentence -> raters and their ratings."""
+
+
+def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
+    """Yield the pairs of the map, then the sentences of EventsAdapt that stand in no pair.
+
+    Knowledge of events and of the world: DTFit, EventsAdapt, EWoK, social relations. Files in, one item a pair out.
+
+    EventsAdapt, DTFit and SocialN400: plausibility of events. Kauf et al. 2024, BlackboxNLP; Kauf et al. 2023.
+
+    In: three tables of pairs (read by the corpus's TOML file) and the single ratings of EventsAdapt, which upstream
+    publishes with the workers' identifiers: they are not downloaded, and become numbers. Out: one item a pair; one item
+    a sentence for the reversible events of EventsAdapt (AAR), which have ratings and no better side.
+    """
+    judgments, sentences = _judgments(files[RATINGS]) if RATINGS in files else ({}, {})
+    paired: set[str] = set()
+    for result in _MAP.rated(
+        files, replace(options, subset=None) if options.subset == "events-adapt-reversible" else options
+    ):
+        item = result.item
+        if item.subset == "events-adapt":
+            paired |= {item.target_good, item.target_bad or ""}
+            result = judged(item, _ratings(item, judgments)) if judgments else result  # noqa: PLW2901
+        elif item.subset == "social-n400":
+            result = Rated(item=_story(item))  # noqa: PLW2901
+        if wanted(item.subset, options):
+            yield result
+    if wanted("events-adapt-reversible", options):
+        for sentence, (number, kind, voice) in sentences.items():
+            if sentence not in paired:
+                yield _alone(sentence, number, kind, {"voice": voice}, judgments)
+
+
+def _story(item: Item) -> Item:
+    """Return a pair of stories with its task: one target in two contexts, or two targets each in its own."""
+    contrast = item.item_id.rsplit("/", 1)[-1].split("-", 1)[-1]
+    if not contrast.startswith("critical"):
+        return replace(item, task="continuation_pair", paradigm="Control")
+    differ = () if item.target_good == item.target_bad else (OTHER_TARGETS,)
+    return replace(item, task="context_pair", paradigm="Critical", flags=(*item.flags, *differ))
+
+
+def _alone(sentence: str, number: str, kind: str, extra: Mapping[str, Scalar], judgments: Judgments) -> Rated:
+    item = Item(
+        item_id=f"kauf-2024/events-adapt-reversible/{number}",
+        corpus="kauf-2024",
+        subset="events-adapt-reversible",
+        language="en",
+        task="sentence",
+        phenomenon="plausibility",
+        paradigm=kind,
+        target_good=sentence,
+        extra=extra,
+    )
+    return judged(item, _ratings(item, judgments))
+
+
+def _ratings(item: Item, judgments: Judgments) -> Iterator[Rating]:
+    sides: tuple[tuple[Side, str | None], ...] = (("good", item.target_good), ("bad", item.target_bad))
+    for side, sentence in sides:
+        if sentence is not None and sentence not in judgments:
+            raise CorpusError(f"{item.item_id}: {RATINGS} has no rating of {sentence!r}; get both files again")
+        for rater, value in judgments.get(sentence or "", ()):
+            yield Rating(item_id=item.item_id, side=side, rater=rater, value=value, scale=SCALE)
+
+
+def _judgments(file: LocatedFile) -> tuple[dict[str, list[tuple[int, float]]], dict[str, tuple[str, str, str]]]:
+    """Return sentence -> its ratings (a blank one is none), and sentence -> its number, kind and voice."""
+    raters = Raters()
+    judgments: dict[str, list[tuple[int, float]]] = {}
+    sentences: dict[str, tuple[str, str, str]] = {}
+    for line, row in read_delimited(file.path, KAUF_2024_REQUIRED):
+        who = next((row[name] for name in RATER_COLUMNS if name in row), None)
+        if who is None:
+            raise CorpusError(f"{file.path}, row {line}: no column {' or '.join(RATER_COLUMNS)}; get the file again")
+        result = judgments.setdefault(row["Sentence"], [])
+        if row["Sentence"] not in sentences:
+            sentences[row["Sentence"]] = (str(len(sentences) + 1), row["TrialType"], row["Voice"])
+        number = raters.number(who)
+        if row["Score"] != "":
+            result.append((number, rating_value(row["Score"], f"{file.path}, row {line}")))
+    return judgments, sentences
+
+
+KAUF_2024 = _MAP.corpus(rated)
+
+
+CSV_FILE, PARQUET_FILE, ZIP_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet", "ewok-core-1.0.zip"
+KEY_VARIABLE = "PAIRBANK_EWOK_PASSWORD"
+"""Environment variable with the password of the archive: a command line would be in the shell's history."""
+UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
+"""Upstream's own names: one CSV a domain, or the Hub's parquet."""
+HOMEPAGE = "https://huggingface.co/datasets/ewok-core/ewok-core-1.0"
+BY_HAND = f"it is gated: accept the terms of use at {HOMEPAGE}, download your copy"
+TEXTS = ("Target1", "Target2", "Context1", "Context2")
+DESIGN = {
+    "meta_template_id": ("MetaTemplateID", "id of the template's template"),
+    "template_id": ("TemplateID", "id of the template"),
+    "concept_a": ("ConceptA", "the first concept"),
+    "concept_b": ("ConceptB", "the second concept"),
+    "target_diff": ("TargetDiff", "how the targets differ: concept swap, variable swap"),
+    "context_diff": ("ContextDiff", "how the contexts differ: antonym, negation, variable swap, other"),
+    "context_type": ("ContextType", "direct or indirect"),
+}
+EWOK_REQUIRED = ("Domain", *(column for column, _ in DESIGN.values()), *TEXTS)
+Row = Mapping[str, Any]
+
+
+def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield two context pairs an item, items in the order of the copy.
+
+    EWoK-core 1.0: does a target sentence fit one context better than another? Ivanova et al. 2024, arXiv 2405.09605.
+
+    In: the user's authorised copy of a gated dataset, as CSV (one file or one a domain; a first line with the canary is
+    skipped), as the Hub's parquet, or as the encrypted zip archive in which its repository releases the CSV files, with
+    the password in the environment (`KEY_VARIABLE`). Out: two rows an item, one a target: the target is the same on
+    both sides, the contexts differ, and the better one is the one of the target's number. Human Likert means are taken
+    where the copy has them. The terms of use forbid the items in plain text on the internet: nothing here downloads,
+    ships or prints them, and an error names the row, never its text.
+
+    Raises:
+        CorpusFileNotFoundError: there is no copy; the message says how to be authorised.
+        CorpusError: a file or row that cannot be accepted, named without its text.
+    """
+    result = next((files[name] for name in (CSV_FILE, PARQUET_FILE, ZIP_FILE) if name in files), None)
+    if result is None:
+        raise CorpusFileNotFoundError(
+            f"corpus 'ewok': no copy found; {BY_HAND} and give its folder as data_dir (--data-dir), the file named "
+            f"{CSV_FILE}, {PARQUET_FILE} or {ZIP_FILE} (encrypted: its password in {KEY_VARIABLE}), or under "
+            f"upstream's names ({', '.join(UNPACKED.values())})"
+        )
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for path, numbered in _tables(result):
+        for number, row in numbered:
+            item = _checked(row, f"{path}, row {number}")
+            key = (item["Domain"], item["MetaTemplateID"], item["TemplateID"])
+            seen[key] += 1
+            if wanted(item["Domain"], options):
+                identity = f"{key[1]}.{key[2]}.{seen[key]}"
+                yield from (_pair(item, identity, target, f"{path}, row {number}") for target in (1, 2))
+
+
+def _tables(found: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[int, Row]]]]:
+    """Yield where each table of a copy stands, and its numbered rows."""
+    if found.name == ZIP_FILE:
+        remedy = (
+            f"set {KEY_VARIABLE} to the password that the README of the release names (read -s {KEY_VARIABLE}; export "
+            f"{KEY_VARIABLE}), and repeat the command"
+        )
+        password = os.environ.get(KEY_VARIABLE, "")
+        for name, data in locked_members(found.path, UNPACKED[CSV_FILE], password=password, remedy=remedy):
+            place = found.path / name
+            yield place, _csv_rows(place, data)
+        return
+    for path in sorted(found.path.glob(UNPACKED[found.name])) if found.path.is_dir() else [found.path]:
+        yield path, _parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path, path.read_bytes())
+
+
+def _csv_rows(path: Path, data: bytes) -> Iterator[tuple[int, Row]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise CorpusError(f"{path}: not UTF-8; take a fresh copy") from None  # the cause would carry the items
+    first, _, rest = text.partition("\n")
+    skipped = 1 if "canary" in first.lower() else 0
+    reader = csv.reader(io.StringIO(rest if skipped else text, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        _check_columns(header, path)
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise CorpusError(
+                    f"{path}, row {reader.line_num + skipped}: {len(cells)} cells, expected {len(header)} as in the "
+                    "header; take a fresh copy of the file"
+                )
+            yield reader.line_num + skipped, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise CorpusError(f"{path}, row {reader.line_num + skipped}: not readable as CSV; take a fresh copy") from error
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise CorpusError(f"{path}: not a readable parquet file; take a fresh copy") from error
+    _check_columns(table.column_names, path)
+    yield from enumerate(table.to_pylist(), 1)
+
+
+def _check_columns(header: Sequence[str], path: Path) -> None:
+    """Refuse a table without the columns of EWoK; what it has instead is not said, for it may be an item."""
+    if missing := [name for name in EWOK_REQUIRED if name not in header]:
+        raise CorpusError(
+            f"{path}: missing column(s) {', '.join(missing)}; expected the header of EWoK-core 1.0 on line 1, or on "
+            "line 2 below the canary"
+        )
+
+
+def _checked(row: Row, where: str) -> dict[str, Any]:
+    """Return the row with clean strings and the domain's normal name; say which cell is at fault, never its text."""
+    for name in EWOK_REQUIRED:
+        if row[name] is None or not str(row[name]).strip():
+            raise CorpusError(f"{where}: {name} is empty; take a fresh copy of the file")
+    domain = str(row["Domain"]).strip().lower().replace("_", "-").replace(" ", "-")
+    if domain not in EWOK.subsets:
+        raise CorpusError(f"{where}: Domain is none of {', '.join(EWOK.subsets)}; take a fresh copy of the file")
+    return {**row, **{name: str(row[name]) for name in EWOK_REQUIRED}, "Domain": domain}
+
+
+def _pair(row: Row, identity: str, target: int, where: str) -> Item:
+    """Return the context pair of one target: the context of its own number is the better one."""
+    other = 3 - target
+    columns = {number: f"response_mean_target{target}_context{number}" for number in (target, other)}
+    human = {number: _ewok_rating(row.get(column), where) for number, column in columns.items()}
+    rated = None not in human.values()
+    requested = any(column in row for column in columns.values())
+    domain = row["Domain"]
+    return Item(
+        item_id=f"ewok/{domain}/{identity}-t{target}",
+        corpus="ewok",
+        subset=domain,
+        language="en",
+        task="context_pair",
+        phenomenon=domain,
+        paradigm=row["ContextType"],
+        context_good=row[f"Context{target}"],
+        target_good=row[f"Target{target}"],
+        context_bad=row[f"Context{other}"],
+        target_bad=row[f"Target{target}"],
+        human_good=human[target] if rated else None,
+        human_bad=human[other] if rated else None,
+        human_scale="likert5" if rated else None,
+        pair_id=identity,
+        flags=("no_human_rating",) if requested and not rated else (),
+        extra={name: row[column] for name, (column, _) in DESIGN.items()} | {"target_number": target},
+    )
+
+
+def _ewok_rating(cell: object, where: str) -> float | None:
+    if cell is None or cell in ("", "NA", "nan") or cell != cell:  # noqa: PLR0124 - NaN
+        return None
+    try:
+        rating = float(str(cell))
+    except ValueError:
+        rating = float("nan")
+    if not 1 <= rating <= 5:
+        raise CorpusError(f"{where}: a human rating is not a mean from 1 to 5; take a fresh copy of the file")
+    return rating
+
+
+EWOK = declared("ewok", ewok_rows)
+
+
+LIKERT_FILE, CHOICE_FILE = "results-likert.csv", "results-choice.csv"
+RELATIONS_UNPACKED = {LIKERT_FILE: "results-likert-*.csv", CHOICE_FILE: "results-choice-*.csv"}
+RELATIONS_TEXTS = ("Target1", "Target2", "Context1", "Context2")
+IDENTITY = ("MetaTemplateID", "TemplateID", *RELATIONS_TEXTS)
+RELATIONS_RATINGS = tuple(f"text_likert_target{target}_context{context}" for target in (1, 2) for context in (1, 2))
+CHOICES = ("text_choice_target1", "text_choice_target2")
+Key = tuple[str, ...]
+
+
+def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield two context pairs an item, in the order of the ratings.
+
+    Social relations: the 175 items of Ivanova et al. 2024 with what people chose and rated. SouthNLP 2024.
+
+    In: the two tables of people's answers as their authors send them on request (the items are not published), a row an
+    item: `results-likert-*.csv` (`text_likert_target1_context1` … mean ratings from 1 to 5) and `results-choice-*.csv`
+    (`text_choice_target1`, `…2`: the mean of the answers 1 and 2). Out: two rows an item, one a target; the better
+    context is the one of the target's number. An error names the row, never its text: the items stay out of logs.
+
+    Raises:
+        CorpusError: a file or row that cannot be accepted, named without its text.
+    """
+    del options  # one subset
+    chosen: dict[Key, Mapping[str, str]] = {}
+    if CHOICE_FILE in files:
+        for where, row in _table(_only(files[CHOICE_FILE]), CHOICES):
+            if chosen.setdefault(_key(row), row) is not row:
+                raise CorpusError(f"{where}: an item that stands in an earlier row; expected each once")
+    seen: set[Key] = set()
+    for number, (where, row) in enumerate(_table(_only(files[LIKERT_FILE]), RELATIONS_RATINGS), 1):
+        key = _key(row)
+        if key in seen:
+            raise CorpusError(f"{where}: an item that stands in an earlier row; expected each once")
+        if chosen and key not in chosen:
+            raise CorpusError(f"{where}: not among the items of {CHOICE_FILE}; expected the same items in both files")
+        seen.add(key)
+        for target in (1, 2):
+            yield _relations_pair(row, chosen.get(key), target, f"{number:03d}", where)
+
+
+def _only(found: LocatedFile) -> Path:
+    """Return the file itself, where the folder was given for its pattern."""
+    if not found.path.is_dir():
+        return found.path
+    paths = sorted(found.path.glob(RELATIONS_UNPACKED[found.name]))
+    if len(paths) != 1:
+        raise CorpusError(
+            f"{found.path}: {len(paths)} files {RELATIONS_UNPACKED[found.name]}; expected one: keep the newest"
+        )
+    return paths[0]
+
+
+def _table(path: Path, numbers: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+    try:
+        lines = path.read_bytes().decode("utf-8-sig").splitlines(keepends=True)
+    except UnicodeDecodeError:
+        raise CorpusError(f"{path}: not UTF-8; take a fresh copy") from None  # the cause would carry the items
+    reader = csv.DictReader(lines, strict=True)
+    if missing := [name for name in (*IDENTITY, *numbers) if name not in (reader.fieldnames or ())]:
+        raise CorpusError(f"{path}: missing column(s) {', '.join(missing)}; expected the authors' table of answers")
+    try:
+        for row in reader:
+            where = f"{path}, row {reader.line_num}"
+            if empty := [name for name in IDENTITY if not (row[name] or "").strip()]:
+                raise CorpusError(f"{where}: {', '.join(empty)} empty; take a fresh copy of the file")
+            yield where, row
+    except csv.Error:
+        raise CorpusError(f"{path}, row {reader.line_num}: not readable as CSV; take a fresh copy") from None
+
+
+def _key(row: Mapping[str, str]) -> Key:
+    return tuple(row[name] for name in IDENTITY)
+
+
+def _relations_pair(
+    row: Mapping[str, str], chosen: Mapping[str, str] | None, target: int, identity: str, where: str
+) -> Item:
+    other = 3 - target
+    good, bad = (_mean(row[f"text_likert_target{target}_context{n}"], where, most=5) for n in (target, other))
+    answer = None if chosen is None else _mean(chosen[f"text_choice_target{target}"], where, most=2)
+    first_share = None if answer is None else 2 - answer
+    return Item(
+        item_id=f"social-relations/{identity}-t{target}",
+        corpus="social-relations",
+        subset="social-relations",
+        language="en",
+        task="context_pair",
+        phenomenon="social-relations",
+        paradigm=row["MetaTemplateID"],
+        context_good=row[f"Context{target}"],
+        target_good=row[f"Target{target}"],
+        context_bad=row[f"Context{other}"],
+        target_bad=row[f"Target{target}"],
+        human_good=good,
+        human_bad=bad,
+        human_scale="likert5",
+        pair_id=identity,
+        extra={
+            "template_id": f"{row['MetaTemplateID']}.{row['TemplateID']}",
+            "target_number": target,
+            "human_choice": first_share if target == 1 or first_share is None else 1 - first_share,
+        },
+    )
+
+
+def _mean(cell: str, where: str, *, most: int) -> float:
+    try:
+        mean = float(cell)
+    except ValueError:
+        mean = float("nan")
+    if not 1 <= mean <= most:
+        raise CorpusError(f"{where}: people's mean answer is not a number from 1 to {most}; take a fresh copy")
+    return mean
+
+
+SOCIAL_RELATIONS = declared("social-relations", social_relations_rows)

@@ -1,0 +1,409 @@
+"""Pairs in the manner of BLiMP: ZhoBLiMP, SLING, TurBLiMP, SCaMP. Files in, one item a pair out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.ratings import Rated, Rating, Side, judged
+from pairbank.builders.schema.columns import Item
+from pairbank.builders.sources.archives import member_texts
+from pairbank.builders.sources.readers import read_delimited, read_json_lines
+from pairbank.builders.sources.sheets import sheet_rows
+from pairbank.builders.sources.source import LocatedFile
+from pairbank.errors import CorpusError
+
+ZHOBLIMP_ARCHIVE = "ZhoBLiMP.tar.gz"
+PATTERN = "ZhoBLiMP/*.jsonl"
+HUMAN = "human_validation_result.csv"
+REQUIRED = ("UID", "phenomenon", "sentence_good", "sentence_bad", "pairID")
+
+
+def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the items of all paradigms asked for, paradigms in alphabetical order.
+
+    ZhoBLiMP: 118 Chinese paradigms of 300 minimal pairs. Liu et al. 2024, arXiv:2411.06096.
+
+    In: `ZhoBLiMP.tar.gz` (or its folder of `*.jsonl`, a pair a line) and, where it is there, the counts of the human
+    forced-choice validation. Out: one item a pair. The counts are of a paradigm, not of a sentence: they go into the
+    manifest, and `human_good`, `human_bad` stay null.
+    """
+    path = files[ZHOBLIMP_ARCHIVE].path
+
+    def asked(name: str) -> bool:
+        return wanted(_paradigm(name), options)
+
+    for name, text in member_texts(path, PATTERN, asked):
+        where = f"{path}:{name}"
+        for number, row in read_json_lines(text.split("\n"), REQUIRED, where=where):
+            uid = _paradigm(name)
+            if row["UID"] != uid or uid not in PARADIGMS:
+                raise CorpusError(
+                    f"{where}, row {number}: UID is {row['UID']!r}, expected the file's name, one of the "
+                    f"{len(PARADIGMS)} released paradigms; take away other files"
+                )
+            yield Item(
+                item_id=f"zhoblimp/{uid}/{row['pairID']}",
+                corpus="zhoblimp",
+                subset=uid,
+                language="zh",
+                task="sentence_pair",
+                phenomenon=row["phenomenon"],
+                paradigm=uid,
+                target_good=row["sentence_good"],
+                context_bad="",
+                target_bad=row["sentence_bad"],
+                pair_id=str(row["pairID"]),
+            )
+
+
+def _paradigm(name: str) -> str:
+    return name.rsplit("/", 1)[-1].removesuffix(".jsonl")
+
+
+def metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
+    """Return how often people chose the better sentence, a paradigm: the 118 released and those left out for it."""
+    located = files.get(HUMAN)
+    if located is None:
+        return {}
+    counts: dict[str, dict[str, int]] = {}
+    for line, row in read_delimited(located.path, ("UID", "correct", "total")):
+        where = f"{located.path}, row {line}"
+        if not (row["correct"].isdecimal() and row["total"].isdecimal()):
+            raise CorpusError(f"{where}: {row['correct']!r} of {row['total']!r}, expected two whole numbers")
+        counts[row["UID"]] = {"n_correct": int(row["correct"]), "n_judgments": int(row["total"])}
+    return {
+        "human_forced_choice_by_paradigm": {uid: count for uid, count in counts.items() if uid in PARADIGMS},
+        "human_forced_choice_of_excluded": {uid: count for uid, count in counts.items() if uid not in PARADIGMS},
+    }
+
+
+PARADIGMS = (
+    "BA_BEI_subj_drop",
+    "BA_deletion",
+    "BA_duplicate_argument",
+    "BA_inversion",
+    "BA_meiba",
+    "BA_negation",
+    "BA_no_progressive",
+    "BA_no_stative_verb",
+    "BA_suo_adverbial_a",
+    "BA_suo_adverbial_b",
+    "BA_verb_le_a",
+    "BA_verb_le_b",
+    "BEI_construction_a",
+    "BEI_construction_b",
+    "BEI_deletion",
+    "BEI_preposition",
+    "PN_numP_a",
+    "PN_numP_b",
+    "adjective_transitive_dui",
+    "agent_animacy_adv",
+    "agent_animacy_passive",
+    "agent_animacy_subj",
+    "agent_causative",
+    "agent_deletion",
+    "anaphor_gender_agreement",
+    "anaphor_number_agreement",
+    "causative_shi_ba",
+    "classifier_noun_agreement",
+    "classifier_noun_agreement_no_gap",
+    "classifier_noun_subj",
+    "control_modal_vs_raising_modal",
+    "ellipsis_adj",
+    "ellipsis_double_object",
+    "ellipsis_n_bar_class",
+    "existential_there_subject_raising",
+    "fci_renhe_dou",
+    "fci_renhe_prepP",
+    "fci_renhe_ruguo",
+    "fci_renhe_subj",
+    "fci_renhe_suoyou",
+    "intransitive_double_obj",
+    "intransitive_no_obj",
+    "left_adverbial_b",
+    "left_adverbial_d",
+    "left_adverbial_e",
+    "left_adverbial_negation",
+    "left_dou",
+    "modal_raising_hui",
+    "modal_raising_topicalization",
+    "nominal_definite_men",
+    "nominal_modal_insertion",
+    "noun_adjective_shi",
+    "noun_phrase_conjunction_jian",
+    "npi_renhe_A_not_A_question",
+    "npi_renhe_conditional",
+    "npi_renhe_neg_scope_locP",
+    "npi_renhe_neg_scope_subj",
+    "npi_renhe_wh_question_obj",
+    "npi_renhe_wh_question_subj",
+    "passive_agent_deletion_long_left",
+    "passive_agent_deletion_long_right_a",
+    "passive_agent_deletion_long_right_b",
+    "passive_agent_deletion_short",
+    "passive_body_part",
+    "passive_intransitive",
+    "passive_no_adj",
+    "passive_suo",
+    "plural_cardinal_men_a",
+    "plural_cardinal_men_b",
+    "preposition_deletion",
+    "preposition_insertion",
+    "principle_A_c_command",
+    "principle_A_c_command_number",
+    "principle_A_domain",
+    "principle_A_domain_number",
+    "question_A_not_A",
+    "question_A_not_A_daodi_a",
+    "question_A_not_A_daodi_b",
+    "question_A_not_A_indirect",
+    "question_V_not_VP_1",
+    "question_V_not_VP_2",
+    "question_daodi_nandao_1",
+    "question_daodi_nandao_2",
+    "question_daodi_nandao_A_not_A_intran",
+    "question_daodi_nandao_A_not_A_tran",
+    "question_daodi_negation",
+    "question_nandao_negation",
+    "question_nandao_raising_1_a",
+    "question_nandao_raising_1_b",
+    "question_nandao_raising_2",
+    "question_nandao_raising_3",
+    "question_nandao_scope_1",
+    "question_nandao_scope_2",
+    "question_particle_daodi_choice_intran",
+    "question_particle_daodi_choice_tran",
+    "question_particle_nandao",
+    "relative_operator_intepretation",
+    "relative_operator_who",
+    "relativization_movement_no_gap",
+    "relativization_movement_when_where",
+    "renhe_no_episodic_sentences",
+    "renhe_no_superordinate_negation",
+    "renhe_non_factive_verb",
+    "right_yijing_a",
+    "right_yijing_b",
+    "singular_PN_but_plural_pron",
+    "superlative_quantifiers_1",
+    "superlative_quantifiers_2",
+    "topicalization_OSV",
+    "topicalization_OSV_mei",
+    "topicalization_SOV",
+    "topicalization_SOV_mei",
+    "verb_negation_particle",
+    "verb_phrase_left_adverbial",
+    "verb_phrase_left_negation",
+    "ya_insertion",
+    "you_quantifier_adj",
+    "you_yige",
+)
+
+
+ZHOBLIMP = declared("zhoblimp", zhoblimp_rows, metadata=metadata)
+
+
+SLING_ARCHIVE = "SLING_Data.tar.gz"
+SLING_PATTERN = "SLING_Data/**/*.jsonl"
+LATER_ADDITION = "reflexive_"
+SLING_REQUIRED = ("sentence_good", "sentence_bad", "phenomenon", "paradigm", "pair_ID", "field")
+REPAIRED_PARADIGM = "repaired:paradigm_name"
+UNTOLD_PARADIGM = "Plural"
+
+
+def sling_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the items of all paradigms asked for, files in alphabetical order.
+
+    SLING: 40 Chinese paradigms of 1,000 minimal pairs made from treebank sentences. Song et al. 2022, EMNLP.
+
+    In: `SLING_Data/**/*.jsonl` (a pair a line), as an archive or a folder; the `reflexive_*` folders, which were added
+    for another paper in 2024, are left alone. Out: one item a pair. The twelve `Anaphor/Plural` files all give "Plural"
+    as paradigm: it is mended to the file's name unless `repair=False`, and the source's stands in `paradigm_source`.
+    """
+    path = files[SLING_ARCHIVE].path
+
+    def asked(name: str) -> bool:
+        return f"/{LATER_ADDITION}" not in name and wanted(_stem(name), options)
+
+    for name, text in member_texts(path, SLING_PATTERN, asked):
+        where = f"{path}:{name}"
+        for number, row in read_json_lines(text.split("\n"), SLING_REQUIRED, where=where):
+            yield _item(_stem(name), row, f"{where}, row {number}", options)
+
+
+def _stem(name: str) -> str:
+    return name.rsplit("/", 1)[-1].removesuffix(".jsonl")
+
+
+def _item(stem: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
+    if stem not in SLING.subsets or row["paradigm"] not in (stem, UNTOLD_PARADIGM):
+        raise CorpusError(
+            f"{where}: paradigm is {row['paradigm']!r}, expected the file's name, one of SLING's {len(SLING.subsets)}; "
+            "take away other files"
+        )
+    reported = row["paradigm"] == stem
+    mend = options.repair and not reported
+    return Item(
+        item_id=f"sling/{stem}/{row['pair_ID']}",
+        corpus="sling",
+        subset=stem,
+        language="zh",
+        task="sentence_pair",
+        phenomenon=row["phenomenon"],
+        paradigm=stem if mend else row["paradigm"],
+        target_good=row["sentence_good"],
+        context_bad="",
+        target_bad=row["sentence_bad"],
+        pair_id=str(row["pair_ID"]),
+        flags=(REPAIRED_PARADIGM,) if mend else (),
+        extra={"field": row["field"], "paradigm_source": row["paradigm"] if mend else None},
+    )
+
+
+SLING = declared("sling", sling_rows)
+
+
+MATERIAL = "human_judgments/survey_material.xlsx"
+JUDGMENTS = ("human_judgments/base_judgments.xlsx", "human_judgments/experimental_judgments.xlsx")
+VERSIONS = ("v1", "v2")
+SURVEY, SCALE = "survey", "likert7"
+Sentence = tuple[str, str, Side]
+"""Text, phenomenon, side."""
+
+_MAP = corpus_map("turblimp")
+
+
+def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
+    """Yield the pairs of the map, then those of the survey with their ratings.
+
+    TurBLiMP: Turkish minimal pairs, and ratings by 30 native speakers. Başar et al. 2025, EMNLP.
+
+    In: the pairs (read by the corpus's TOML file) and three workbooks: the two versions of a survey, row by row the two
+    sides of a pair, and the ratings, a rater a row and a sentence a column, first those of version 1, then those of 2.
+    Out: one item a pair; the survey is a subset of its own, in which each rater judged one side of every pair.
+    """
+    yield from _MAP.rated(files, options)
+    if wanted(SURVEY, options):
+        yield from _survey(files)
+
+
+def _survey(files: Mapping[str, LocatedFile]) -> Iterator[Rated]:
+    versions = [_version(files[MATERIAL], version) for version in VERSIONS]
+    ratings = _ratings(files, versions)
+    for number, sides in enumerate(zip(*versions, strict=True), 1):
+        texts = {side: text for text, _, side in sides}
+        phenomena = {phenomenon for _, phenomenon, _ in sides}
+        if len(texts) != 2 or len(phenomena) != 1:
+            raise CorpusError(f"{files[MATERIAL].path}, row {number + 1}: {sides}, expected both sides of one pair")
+        item = Item(
+            item_id=f"turblimp/{SURVEY}/{number}",
+            corpus="turblimp",
+            subset=SURVEY,
+            language="tr",
+            task="sentence_pair",
+            phenomenon=phenomena.pop().casefold(),
+            paradigm=SURVEY,
+            target_good=texts["good"],
+            context_bad="",
+            target_bad=texts["bad"],
+            extra=dict.fromkeys(column for keep in _MAP.keeps for column in (created.name for created in keep.made)),
+        )
+        result = (
+            Rating(item_id=item.item_id, side=side, rater=rater, value=value, scale=SCALE)
+            for side, rater, value in ratings[number - 1]
+        )
+        yield judged(item, result)
+
+
+def _version(file: LocatedFile, version: str) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    for number, cells in sheet_rows(file.path, version):
+        if number == 1:
+            continue
+        if len(cells) != 3 or cells[2] not in ("good", "bad"):
+            raise CorpusError(
+                f"{file.path}, sheet {version}, row {number}: {cells}, expected text, phenomenon, good or bad"
+            )
+        sentences.append((cells[0], cells[1], "good" if cells[2] == "good" else "bad"))
+    return sentences
+
+
+def _ratings(
+    files: Mapping[str, LocatedFile], versions: list[list[Sentence]]
+) -> Mapping[int, list[tuple[Side, int, float]]]:
+    """Return place of a pair in the survey -> side, rater and value of each rating."""
+    results: dict[int, list[tuple[Side, int, float]]] = defaultdict(list)
+    saw: dict[int, set[int]] = defaultdict(set)
+    first = 0
+    for name in JUDGMENTS:
+        path = files[name].path
+        rows = [cells for _, cells in sheet_rows(path)]
+        labels, n = rows[1], len(rows[1]) // 2
+        for place, label in enumerate(labels):
+            _, phenomenon, side = versions[place // n][first + place % n]
+            if label != f"{phenomenon}_{side}":
+                raise CorpusError(f"{path}, column {place + 1}: {label!r}, where the survey has {phenomenon}_{side}")
+        for rater, cells in enumerate(rows[2:]):
+            for place, text in enumerate(cells):
+                if text:
+                    side = versions[place // n][first + place % n][2]
+                    value = rating_value(text, f"{path}, row {rater + 3}")
+                    results[first + place % n].append((side, rater, value))
+                    saw[rater].add(place // n)
+        first += n
+    if both := [rater for rater, seen in saw.items() if len(seen) > 1]:
+        raise CorpusError(
+            f"{files[JUDGMENTS[0]].path}, row {both[0] + 3}: ratings of both versions; expected one a rater"
+        )
+    return results
+
+
+TURBLIMP = _MAP.corpus(rated)
+
+
+SCAMP_ARCHIVE = "scamp.tar.gz"
+
+
+def scamp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the plausible pairs, then the implausible ones, paradigms in alphabetical order.
+
+    SCaMP: 67 English paradigms of 1,000 minimal pairs, twice: plausible and implausible. McCoy & Griffiths 2025.
+
+    In: `scamp_plausible/*.tsv` and `scamp_implausible/*.tsv` (better, tab, worse; no header), as an archive or a
+    folder. Out: one item a line, in the source's tokenised lower case. Subsets are the two halves; `paradigm` is the
+    file's name.
+    """
+    path = files[SCAMP_ARCHIVE].path
+    for subset in SCAMP.subsets:
+        if wanted(subset, options):
+            for name, text in member_texts(path, f"scamp_{subset}/*.tsv"):
+                paradigm = name.rsplit("/", 1)[-1].removesuffix(".tsv").removesuffix("_implausible")
+                yield from _items(subset, paradigm, text, f"{path}:{name}")
+
+
+def _items(subset: str, paradigm: str, text: str, where: str) -> Iterator[Item]:
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+        cells = line.split("\t")
+        if len(cells) != 2:
+            raise CorpusError(
+                f"{where}, row {number}: {len(cells)} cells, expected better and worse sentence with a tab between; "
+                "get the file again"
+            )
+        yield Item(
+            item_id=f"scamp/{subset}/{paradigm}-{number}",
+            corpus="scamp",
+            subset=subset,
+            language="en",
+            task="sentence_pair",
+            paradigm=paradigm,
+            target_good=cells[0],
+            context_bad="",
+            target_bad=cells[1],
+        )
+
+
+SCAMP = declared("scamp", scamp_rows)

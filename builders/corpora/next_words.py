@@ -1,0 +1,145 @@
+"""Next words of prefixes: encyclopaedic sentences, news, nonsense. Files in, one item a prefix out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import NO_TRUTH, Item
+from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.source import LocatedFile
+from pairbank.errors import CorpusError
+
+REQUIRED = ("item_id", "prefix", "good_continuation", "bad_continuation", "log_freq", "log_freq_alter")
+WITHOUT_TRUTH = ("nonsense", "randomseq")
+"""Corpora whose `good` is the word that the generator drew."""
+
+
+def continuations_rows(
+    name: str, file: str, files: Mapping[str, LocatedFile], _options: BuildOptions
+) -> Iterator[Item]:
+    """Yield the pairs of one of the four corpora in file order.
+
+    Song, Hu & Mahowald 2025, Experiment 2: four corpora of 1,000 prefixes with two possible next words.
+
+    In: `testsuites/*.csv` (nonsense stands in `jabberwocky.csv`). Out: one continuation pair a prefix, with the log
+    lemma frequency of both words. `good` is the word that stood in the text, `bad` another lemma of nearly the same
+    frequency. For `nonsense` and `randomseq` that is a label, not the truth: their rows carry the flag `no_truth`.
+    """
+    path = files[file].path
+    for number, row in read_delimited(path, REQUIRED):
+        flags = word_flags(row["prefix"], row["good_continuation"], row["bad_continuation"])
+        yield Item(
+            item_id=f"{name}/all/{row['item_id'].rsplit('_', 1)[-1]}",
+            corpus=name,
+            subset="all",
+            language="en",
+            task="continuation_pair",
+            context_good=row["prefix"],
+            target_good=row["good_continuation"],
+            context_bad=row["prefix"],
+            target_bad=row["bad_continuation"],
+            pair_id=row["item_id"],
+            flags=(*flags, NO_TRUTH) if name in WITHOUT_TRUTH else flags,
+            extra={
+                "log_freq_good": _number(row["log_freq"], f"{path}, row {number}: log_freq"),
+                "log_freq_bad": _number(row["log_freq_alter"], f"{path}, row {number}: log_freq_alter"),
+            },
+        )
+
+
+def _number(cell: str, where: str) -> float:
+    try:
+        return float(cell)
+    except ValueError as error:
+        raise CorpusError(f"{where} is {cell!r}, expected a log frequency; correct the cell") from error
+
+
+WIKIPEDIA = declared("wikipedia", partial(continuations_rows, "wikipedia", "wikipedia.csv"))
+NEWS_2024 = declared("news-2024", partial(continuations_rows, "news-2024", "news.csv"))
+NONSENSE = declared("nonsense", partial(continuations_rows, "nonsense", "jabberwocky.csv"))
+RANDOMSEQ = declared("randomseq", partial(continuations_rows, "randomseq", "randomseq.csv"))
+
+
+NEWS_2023_FILE = "corpus.csv"
+NEWS_2023_REQUIRED = ("item_id", "prefix", "continuation", "category", "published_date_gmt", "download_date")
+
+
+def news_2023_rows(files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:
+    """Yield the articles in file order.
+
+    News 2023: 222 news openings of March 2023 without their last word. Hu & Levy 2023, Experiment 1.
+
+    In: `corpus.csv` (title, " -- ", first sentence without its last word). Out: one word-prediction item an article.
+    There is no worse side and no human judgment. Texts stay as they were scraped; what needs care is flagged.
+    """
+    for _, row in read_delimited(files[NEWS_2023_FILE].path, NEWS_2023_REQUIRED):
+        yield Item(
+            item_id=f"news-2023/all/{row['item_id']}",
+            corpus="news-2023",
+            subset="all",
+            language="en",
+            task="word_prediction",
+            context_good=row["prefix"],
+            target_good=row["continuation"],
+            pair_id=row["item_id"],
+            flags=word_flags(row["prefix"], row["continuation"]),
+            extra={
+                "category": row["category"],
+                "published": row["published_date_gmt"],
+                "downloaded": row["download_date"],
+            },
+        )
+
+
+NEWS_2023 = declared("news-2023", news_2023_rows)
+
+
+P18_FILE = "corpus.csv"
+
+
+def p18_rows(files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:
+    """Yield the sentences in file order.
+
+    P18: 384 encyclopaedic sentences without their last word. Pereira et al. 2018, Experiment 2.
+
+    In: `corpus.csv` as Hu & Levy 2023 (Experiment 1) cut it: pronouns dereferenced, the last word split off, its full
+    stop removed. Out: one word-prediction item a sentence. There is no worse side and no human judgment.
+    """
+    for _, row in read_delimited(files[P18_FILE].path, ("item_id", "prefix", "continuation")):
+        yield Item(
+            item_id=f"p18/all/{row['item_id']}",
+            corpus="p18",
+            subset="all",
+            language="en",
+            task="word_prediction",
+            context_good=row["prefix"],
+            target_good=row["continuation"],
+            pair_id=row["item_id"],
+            flags=word_flags(row["prefix"], row["continuation"]),
+        )
+
+
+P18 = declared("p18", p18_rows)
+
+
+NOT_ALPHANUMERIC = "continuation_not_alphanumeric"
+"""Flag: the word carries punctuation (`more)`, `$100`), which the model has to predict too."""
+UNTRIMMED_PREFIX = "untrimmed_prefix"
+"""Flag: white space at an end of the prefix; with the space before the word there are two."""
+
+
+def word_flags(prefix: str, *continuations: str) -> tuple[str, ...]:
+    """Return what needs care in a prefix and the words that may follow it.
+
+    >>> word_flags("It costs", "$100"), word_flags("It costs ", "ten", "eleven")
+    (('continuation_not_alphanumeric',), ('untrimmed_prefix',))
+    """
+    flags = []
+    if not all(word.isalnum() for word in continuations):
+        flags.append(NOT_ALPHANUMERIC)
+    if prefix != prefix.strip():
+        flags.append(UNTRIMMED_PREFIX)
+    return tuple(flags)

@@ -1,0 +1,395 @@
+"""Labelled and rated sentences: CoLA, ItaCoLA, NoCoLA, MegaAcceptability, DGL. Files in, one item a sentence out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from pairbank.builders.corpora.column_map import Row
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS, Rated, Raters, Rating, judged
+from pairbank.builders.schema.columns import Item
+from pairbank.builders.sources.archives import member_texts
+from pairbank.builders.sources.readers import check_width, decode, records
+from pairbank.builders.sources.source import LocatedFile
+from pairbank.builders.sources.tables import NOTHING_SAID, TableFormat, table_rows_of
+from pairbank.errors import CorpusError
+
+COLA_ARCHIVE = "cola_public.zip"
+UNMARKED = "unacceptable_without_mark"
+"""Flag: labelled 0, but the author's mark is missing."""
+
+
+def cola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the sentences split by split, in file order.
+
+    CoLA: 9,594 English sentences from linguistics publications, each labelled acceptable or not. Warstadt et al. 2019.
+
+    In: `cola_public.zip` or its folder: `raw/*.tsv` without header (source, label, the author's mark, sentence), read
+    without quoting. Out: one item a sentence, its label in `label`; subsets are the public splits. The test sets, which
+    have no labels, are not part of it. Labels are the authors' own: there is no graded human judgment.
+    """
+    path = files[COLA_ARCHIVE].path
+    for split in COLA.subsets:
+        if wanted(split, options):
+            for name, text in member_texts(path, f"cola_public/raw/{split}.tsv"):
+                for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+                    yield _item(split, number, line, f"{path}:{name}, row {number}")
+
+
+def _item(split: str, number: int, line: str, where: str) -> Item:
+    cells = line.split("\t")
+    if len(cells) != 4 or cells[1] not in ("0", "1"):
+        raise CorpusError(
+            f"{where}: {len(cells)} cells, the second {cells[1:2]}; expected source, label 0 or 1, mark and sentence "
+            "(is it a test set, or the file of another distribution?)"
+        )
+    source_code, label, mark, sentence = cells
+    return Item(
+        item_id=f"cola/{split}/{number}",
+        corpus="cola",
+        subset=split,
+        language="en",
+        task="sentence",
+        target_good=sentence,
+        flags=(UNMARKED,) if label == "0" and not mark else (),
+        extra={"label": int(label), "mark": mark or None, "source_code": source_code},
+    )
+
+
+COLA = declared("cola", cola_rows)
+
+
+PLAYERS = "ItaCoLA_dataset_non-expertannotations.tsv"
+PHENOMENA = "ItaCoLA_dataset_phenomenon.tsv"
+NOT_PHENOMENA = ("UniqueIndexID", "Source", "Acceptability", "Sentence")
+PLAIN = TableFormat(quotes=False)
+
+_MAP = corpus_map("itacola")
+
+
+def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
+    """Yield the sentences of the map, with the players' ratings and the phenomena of those that have them.
+
+    Labelled and rated sentences: CoLA, ItaCoLA, NoCoLA, MegaAcceptability, DGL. Files in, one item a sentence out.
+
+    ItaCoLA: 9,722 Italian sentences, labelled acceptable or not. Trotta et al. 2021, Findings of EMNLP.
+
+    In: three TSV files: all sentences (read by the corpus's TOML file), the judgments of players of a game, and nine
+    phenomena. Out: one item a sentence; the players are raters, their identifiers numbers.
+    """
+    players, phenomena = _by_id(files[PLAYERS], "UniqueIndexID_ItaCoLA"), _by_id(files[PHENOMENA], "UniqueIndexID")
+    raters = Raters()
+    numbers = {
+        row["PlayersID"]: [raters.number(who) for who in row["PlayersID"].split(",")] for row in players.values()
+    }
+    for result in _MAP.rated(files, options):
+        item = result.item
+        played, shown = players.get(item.pair_id or ""), phenomena.get(item.pair_id or "")
+        for row in (played, shown):
+            if row is not None and row["Sentence"] != item.target_good:
+                raise CorpusError(
+                    f"{item.item_id}: another file has {row['Sentence']!r} under this id; get all three again"
+                )
+        names = (
+            [] if shown is None else [name for name, cell in shown.items() if name not in NOT_PHENOMENA and cell == "1"]
+        )
+        item = replace(item, extra={**item.extra, "phenomena": ", ".join(names) or None})
+        yield judged(item, () if played is None else _ratings(item.item_id, played, numbers[played["PlayersID"]]))
+
+
+def _ratings(item_id: str, row: Row, raters: list[int]) -> Iterator[Rating]:
+    values = row["DisaggragatedAnnotations"].split(",")
+    if len(values) != len(raters):
+        raise CorpusError(f"{item_id}: {len(values)} judgments of {len(raters)} players; get {PLAYERS} again")
+    for rater, value in zip(raters, values, strict=True):
+        where = f"{PLAYERS}, {item_id}"
+        yield Rating(item_id=item_id, side="good", rater=rater, value=rating_value(value, where), scale=BINARY)
+
+
+def _by_id(file: LocatedFile, column: str) -> dict[str, Row]:
+    rows = table_rows_of(file.path.read_bytes(), ".tsv", PLAIN, str(file.path))
+    return {row[column]: row for _, row in rows}
+
+
+ITACOLA = _MAP.corpus(rated)
+
+
+NOCOLA_FILES = {"dev": "NoCoLa_class_dev.txt", "test": "NoCoLa_class_test.txt"}
+HEADINGS = {"Ungrammatical:": 0, "Grammatical:": 1}
+
+
+def nocola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the sentences file by file, in their order; blank lines part the two headings.
+
+    NoCoLA: sentences by learners of Norwegian, each acceptable or with one error, or in pairs. Jentoft & Samuel 2023.
+
+    In: of `nocola` two text files, first the sentences with an error (a tab and the code of the error behind each)
+    under the heading `Ungrammatical:`, then their corrections under `Grammatical:`; of `nocola-zero` one, as the
+    authors' script reads it: the sentence with an error, its correction, the code. Out: one item a sentence, its label
+    in `label`; or one item a pair, its phenomenon the kind of error that the script counts.
+    """
+    for subset, name in NOCOLA_FILES.items():
+        if wanted(subset, options):
+            yield from _sentences(files[name], subset)
+
+
+def _sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
+    label: int | None = None
+    n_items = 0
+    for number, line in enumerate(decode(file.path.read_bytes(), str(file.path)).split("\n"), 1):
+        if line in HEADINGS:
+            label = HEADINGS[line]
+            continue
+        if not line.strip():
+            continue
+        sentence, tab, code = line.partition("\t")
+        if label is None or bool(tab) == bool(label):
+            raise CorpusError(
+                f"{file.path}, row {number}: {line[:60]!r}, expected one of the headings {', '.join(HEADINGS)} above, "
+                "and the code of the error behind a tab under the first of them; get the file again"
+            )
+        n_items += 1
+        yield Item(
+            item_id=f"nocola/{subset}/{n_items}",
+            corpus="nocola",
+            subset=subset,
+            language="nb",
+            task="sentence",
+            target_good=sentence,
+            phenomenon=code or None,
+            extra={"label": label, "error_code": code or None},
+        )
+
+
+KINDS = {
+    "inflection": ("F", "INFL"),
+    "word choice": ("W", "FL"),
+    "spelling": ("ORT",),
+    "missing": ("M",),
+    "superfluous": ("R",),
+    "punctuation": ("PUNC", "PUNCM", "PUNCR"),
+    "order": ("O",),
+    "case": ("CAP",),
+    "compounding": ("PART", "SPL"),
+    "derivation": ("DER",),
+}
+"""Kind of error, as the authors' script names it -> its codes."""
+_KIND_OF = {code: kind for kind, codes in KINDS.items() for code in codes}
+
+
+def pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001
+    """Yield the pairs in their order; blank lines and comments (`#`) are no pairs."""
+    (file,) = files.values()
+    n_items = 0
+    for number, line in enumerate(decode(file.path.read_bytes(), str(file.path)).split("\n"), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = line.strip().split("\t")
+        if len(cells) != 3 or not all(cells):
+            raise CorpusError(
+                f"{file.path}, row {number}: {line[:60]!r}, expected a sentence with an error, its correction and the "
+                "code of the error, with tabs between them; get the file again"
+            )
+        bad, good, code = cells
+        n_items += 1
+        yield Item(
+            item_id=f"nocola-zero/all/{n_items}",
+            corpus="nocola-zero",
+            subset="all",
+            language="nb",
+            task="sentence_pair",
+            target_good=good,
+            context_bad="",
+            target_bad=bad,
+            phenomenon=_KIND_OF.get(code, code),
+            paradigm=code,
+        )
+
+
+NOCOLA = declared("nocola", nocola_rows)
+NOCOLA_ZERO = declared("nocola-zero", pairs)
+
+
+REQUIRED = ("participant", "verb", "frame", "response", "sentence")
+SCALE = "likert7"
+NO_RATING = "a_rating_missing"
+"""Flag: one of its ratings was lost (a fault of the web form)."""
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """What was read of one sentence."""
+
+    verb: str
+    frame: str
+    tense: str | None
+    judgments: list[tuple[int, float]] = field(default_factory=list)
+    n_missing: int = 0
+
+
+def mega_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
+    """Yield the sentences subset by subset, in the order in which they are first met."""
+    raters = Raters()
+    for subset in MEGA_ACCEPTABILITY.subsets:
+        if wanted(subset, options):
+            for number, (sentence, result) in enumerate(_read(files, subset, raters).items(), 1):
+                yield _mega_item(subset, number, sentence, result)
+
+
+def mega_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the items.
+
+    MegaAcceptability: ratings of English clause-embedding verbs in 50 frames. White & Rawlins 2020; An & White 2020.
+
+    In: two archives and three TSV files, a rating a row. Out: one item a sentence and collection (`v2` holds the
+    ratings of `v1` too), its human judgment the mean of its ratings; every rating. A sentence that two frames give is
+    one item. Participants are numbers in the source, which begin anew in each collection; here each is one number of
+    the corpus.
+    """
+    return (result.item for result in mega_rated(files, options))
+
+
+def _read(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapping[str, _Sentence]:
+    (file,) = (
+        entry for entry in MEGA_ACCEPTABILITY.source.files if entry.name == MEGA_ACCEPTABILITY.subset_files[subset]
+    )
+    path, member = files[file.name].path, file.unpacked
+    if member:
+        where, text = next(iter(member_texts(path, member)))
+        where = f"{path}:{where}"
+    else:
+        where, text = str(path), decode(path.read_bytes(), str(path))
+    sentences: dict[str, _Sentence] = {}
+    result = records(text.splitlines(keepends=True), where=where, delimiter="\t")
+    _, header = next(result, (0, []))
+    if missing := [name for name in REQUIRED if name not in header]:
+        raise CorpusError(f"{where}, row 1: missing column(s) {', '.join(missing)}; found {', '.join(header)}")
+    who, verb, frame, response, text_ = (header.index(name) for name in REQUIRED)
+    tense = header.index("tense") if "tense" in header else None
+    for line, cells in result:
+        check_width(cells, header, f"{where}, row {line}", "\t")
+        value = sentences.get(cells[text_])
+        if value is None:
+            value = _Sentence(cells[verb], cells[frame], None if tense is None else cells[tense])
+            sentences[cells[text_]] = value
+        rater = raters.number((subset, cells[who]))
+        if cells[response]:
+            value.judgments.append((rater, rating_value(cells[response], f"{where}, row {line}")))
+        else:
+            value.n_missing += 1
+    return sentences
+
+
+def _mega_item(subset: str, number: int, sentence: str, found: _Sentence) -> Rated:
+    item = Item(
+        item_id=f"mega-acceptability/{subset}/{number}",
+        corpus="mega-acceptability",
+        subset=subset,
+        language="en",
+        task="sentence",
+        target_good=sentence,
+        phenomenon="clause embedding",
+        paradigm=found.frame,
+        flags=(NO_RATING,) if found.n_missing else (),
+        extra={"verb": found.verb, "frame": found.frame, "tense": found.tense},
+    )
+    ratings = (
+        Rating(item_id=item.item_id, side="good", rater=rater, value=value, scale=SCALE)
+        for rater, value in found.judgments
+    )
+    return judged(item, ratings)
+
+
+MEGA_ACCEPTABILITY = declared("mega-acceptability", mega_rows, rated=mega_rated)
+
+
+STIMULI, PEOPLE = "stimuli.csv", "dgl_people.csv"
+LABELS = {"grammatical": 1, "ungrammatical": 0}
+CHECK = "attention check"
+"""Phenomenon of the sentences that only tell whether people attend."""
+RATERS = ("participant", "rater")
+"""The column of raters: upstream's, and that of a copy without personal columns."""
+
+
+def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:  # noqa: ARG001
+    """Yield the sentences in their order, with the ratings where the file of people is there."""
+    file = files[STIMULI]
+    stimuli = {
+        row["sentence"]: (number, row)
+        for number, row in _rows(file, "sentence", "phenomenon", "test_item", "condition")
+    }
+    shares = _shares(files[PEOPLE], stimuli) if PEOPLE in files else {}
+    for n, (sentence, (number, row)) in enumerate(stimuli.items(), 1):
+        item = Item(
+            item_id=f"dgl/all/{n}",
+            corpus="dgl",
+            subset="all",
+            language="en",
+            task="sentence",
+            target_good=sentence,
+            phenomenon=row["phenomenon"],
+            paradigm=row["phenomenon"],
+            pair_id=f"{row['phenomenon']} {row['test_item']}",
+            extra={"label": _label(row, f"{file.path}, row {number}")},
+        )
+        ratings = (
+            Rating(item_id=item.item_id, side="good", rater=rater, value=share, scale=SHARE_THAT_ACCEPTS)
+            for rater, share in shares.get(sentence, {}).items()
+        )
+        yield judged(item, ratings)
+
+
+def dgl_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the items.
+
+    DGL: 80 English sentences with 80 people's judgments. Dentella, Günther & Leivada 2023; Hu et al. 2024.
+
+    In: `stimuli.csv` (Hu et al.), and people's answers, ten of each rater to each sentence they saw; a row says whether
+    an answer agrees with the sentence's label. Out: one item per sentence, its label in `label`; a rater's rating is
+    the share of the ten answers that accept the sentence. Attention checks are no items. Of the columns about people,
+    only numbers that tell them apart are read.
+    """
+    return (result.item for result in dgl_rated(files, options))
+
+
+def _shares(file: LocatedFile, stimuli: Mapping[str, object]) -> Mapping[str, Mapping[int, float]]:
+    """Return sentence -> rater -> the share of answers that accept it."""
+    answers: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    raters = Raters()
+    for number, row in _rows(file, "sentence", "phenomenon", "condition", "accuracy"):
+        where = f"{file.path}, row {number}"
+        if row["phenomenon"] == CHECK:
+            continue
+        if row["sentence"] not in stimuli:
+            raise CorpusError(f"{where}: {row['sentence'][:60]!r} is no sentence of {STIMULI}; get both files again")
+        column = next((name for name in RATERS if name in row), None)
+        if column is None:
+            raise CorpusError(f"{where}: no column {' or '.join(RATERS)}; get the file again")
+        if row["accuracy"] not in ("0", "1"):
+            raise CorpusError(f"{where}: accuracy is {row['accuracy']!r}, expected 0 or 1; get the file again")
+        answer = int(row["accuracy"]) if _label(row, where) else 1 - int(row["accuracy"])
+        answers[row["sentence"]][raters.number(row[column])].append(answer)
+    return {
+        sentence: {rater: sum(provided) / len(provided) for rater, provided in of_raters.items()}
+        for sentence, of_raters in answers.items()
+    }
+
+
+def _label(row: Row, where: str) -> int:
+    if row["condition"] not in LABELS:
+        raise CorpusError(f"{where}: condition is {row['condition']!r}, expected {' or '.join(LABELS)}")
+    return LABELS[row["condition"]]
+
+
+def _rows(file: LocatedFile, *columns: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    for number, row in table_rows_of(file.path.read_bytes(), ".csv", NOTHING_SAID, str(file.path)):
+        if missing := [name for name in columns if name not in row]:
+            raise CorpusError(f"{file.path}, row 1: no column {', '.join(missing)}; get the file again")
+        yield number, {name: "" if cell is None else str(cell) for name, cell in row.items()}
+
+
+DGL = declared("dgl", dgl_rows, rated=dgl_rated)

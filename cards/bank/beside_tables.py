@@ -1,0 +1,205 @@
+"""What a bank's makers declared of its models (family, size, generation …): in, lists of models; out, manifest entries.
+
+Features that ship with pairbank are looked up by name and are not stored.
+
+The wording of a bank's methods: in, its manifest; out, one file of `pairbank score --prompts` per prompt.
+
+`prompts/ID.toml` holds what was asked word for word. A prompt that does not ship with pairbank stands in the
+signatures of its scores, one that does is known by its hash.
+
+Probes in a bank: in, what `probe` found of a model's hidden states; out, files, and the same read back.
+
+`probes/<corpus>/layers/<model>.parquet` and `probes/<corpus>/groups/<model>.parquet` hold the two tables of a `Probed`;
+its signature stands in the manifest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.cards.bank.layout import MANIFEST, PROBES, PROMPTS, probe_paths, read_manifest
+from pairbank.errors import BankError
+from pairbank.files import read_parquet, write_parquet, write_text
+from pairbank.scoring.api.names import MethodName
+from pairbank.scoring.methods.prompted import prompt_of_definition
+from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
+from pairbank.scoring.prompts.toml import prompt_toml
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_from_entries
+from pairbank.stats.scored_table.scored_table import DTYPES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pairbank.stats.analyses.neuro import Probed
+
+
+FEATURES = "features"
+"""Key of the manifest: model name -> what is declared of it."""
+
+
+def declared_in(manifest: Mapping[str, Any]) -> dict[str, ModelFeatures]:
+    """Return what a manifest says of models, by name.
+
+    Raises:
+        BankError: an entry that declares no features.
+    """
+    return features_from_entries([{"name": name, **entry} for name, entry in manifest.get(FEATURES, {}).items()])
+
+
+def declared_in_bank(root: Path) -> dict[str, ModelFeatures]:
+    """Return what a bank says of its models, by name; a folder that is no bank says nothing."""
+    return declared_in(read_manifest(root)) if (root / MANIFEST).is_file() else {}
+
+
+def declare(manifest: dict[str, Any], features: Mapping[str, ModelFeatures]) -> None:
+    """Put what is declared of the models of a bank into its manifest, in place of what was declared of them before."""
+    names = {signature["model"]["name"] for models in manifest["scores"].values() for signature in models.values()}
+    known = manifest.get(FEATURES, {}) | {name: _entry(entry) for name, entry in features.items()}
+    if kept := {name: known[name] for name in sorted(known.keys() & names)}:
+        manifest[FEATURES] = kept
+    else:
+        manifest.pop(FEATURES, None)
+
+
+def contradictions(ours: Mapping[str, ModelFeatures], theirs: Mapping[str, ModelFeatures]) -> Iterator[str]:
+    """Yield where two declarations of one model differ; what only one of them says is no contradiction."""
+    for name in sorted(ours.keys() & theirs.keys()):
+        first, second = _entry(ours[name]), _entry(theirs[name])
+        for key in (key for key in first if key in second and first[key] != second[key]):
+            yield f"model {name!r}: {key} is {first[key]!r} and {second[key]!r}"
+
+
+def united(ours: Mapping[str, ModelFeatures], theirs: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
+    """Return what two declarations that do not contradict each other say together."""
+    both = {
+        name: {**(_entry(theirs[name]) if name in theirs else {}), **(_entry(ours[name]) if name in ours else {})}
+        for name in {**ours, **theirs}
+    }
+    return features_from_entries([{"name": name, **entry} for name, entry in both.items()])
+
+
+def _entry(features: ModelFeatures) -> dict[str, Any]:
+    """Return what was said, without what was not."""
+    return {key: value for key, value in asdict(features).items() if value not in (None, "")}
+
+
+def prompts_in(manifest: Mapping[str, Any]) -> dict[str, Prompt]:
+    """Return the prompts of a bank's methods by the paths of their files, as far as they are known here."""
+    results: dict[str, Prompt] = {}
+    for prompt in _prompts(manifest):
+        path = f"{PROMPTS}/{prompt.id}.toml"
+        if path in results and results[path].sha256 != prompt.sha256:
+            path = f"{PROMPTS}/{prompt.id}-{prompt.sha256[:8]}.toml"
+        results[path] = prompt
+    return results
+
+
+def question(prompt: Prompt, languages: Collection[str]) -> str:
+    """Return the first presentation's question and the start of its answer, in one of some languages."""
+    shown = prompt.presentations[0]
+    tags = [ANY, *map(primary, languages), *prompt.languages]
+    parts = [next((texts[tag] for tag in tags if tag in texts), "") for texts in (shown.template, shown.stem)]
+    return prompt.join.join(part for part in parts if part)
+
+
+def write_prompts(root: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the prompts of a bank's methods; a file of one that is not known here any more stays as it is."""
+    for path, prompt in prompts_in(manifest).items():
+        write_text(root / path, prompt_toml(prompt))
+    names = {name for models in manifest["scores"].values() for model in models.values() for name in model["methods"]}
+    ids = {MethodName.parsed(name).id for name in names}
+    for file in (root / PROMPTS).glob("*.toml"):
+        if not {file.stem, file.stem.rpartition("-")[0]} & ids:
+            file.unlink()
+
+
+def _prompts(manifest: Mapping[str, Any]) -> Iterator[Prompt]:
+    for models in manifest["scores"].values():
+        for signature in models.values():
+            for name, definition in signature["methods"].items():
+                if (prompt := prompt_of_definition(name, definition)) is not None:
+                    yield prompt
+
+
+def take_probes(root: Path, manifest: dict[str, Any], probed: Iterable[Probed]) -> None:
+    """Write probes to a bank's folder and its manifest; those of items that the bank's scores are not of are removed.
+
+    Raises:
+        BankError: probes of a model that the bank has no scores of on that corpus, or of other items.
+    """
+    held: dict[str, dict[str, Any]] = manifest.setdefault(PROBES, {})
+    for entry in probed:
+        corpus, slug = entry.signature["corpus"]["name"], entry.signature["model"]["slug"]
+        if not _fits(manifest, corpus, slug, entry.signature):
+            raise BankError(f"probes of {slug} on {corpus!r}: the bank has no scores of this model on these items")
+        for path, frame in zip(probe_paths(corpus, slug), (entry.layers, entry.summary), strict=True):
+            write_parquet(root / path, _arrow(frame))
+        held.setdefault(corpus, {})[slug] = json.loads(json.dumps(entry.signature))
+    for corpus, models in held.items():
+        for slug in [slug for slug, signature in models.items() if not _fits(manifest, corpus, slug, signature)]:
+            del models[slug]
+            for path in probe_paths(corpus, slug):
+                (root / path).unlink()
+    manifest[PROBES] = {corpus: dict(sorted(models.items())) for corpus, models in sorted(held.items()) if models}
+    if not manifest[PROBES]:
+        del manifest[PROBES]
+
+
+def probes_in(root: Path, *, corpora: Collection[str] | None = None) -> list[Probed]:
+    """Return the probes that a bank holds, of some corpora or of all; a folder that is no bank has none.
+
+    Raises:
+        BankError: a file that is damaged, or has other columns.
+    """
+    if not (root / MANIFEST).is_file():
+        return []
+    return [
+        _read(root, corpus, slug, signature)
+        for corpus, models in read_manifest(root).get(PROBES, {}).items()
+        for slug, signature in models.items()
+        if corpora is None or corpus in corpora
+    ]
+
+
+def probe_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a bank's probes."""
+    for corpus, models in manifest.get(PROBES, {}).items():
+        for slug, signature in models.items():
+            if not _fits(manifest, corpus, slug, signature):
+                yield f"probes of {slug} on {corpus!r}: the bank has no scores of this model on these items"
+            try:
+                result = _read(root, corpus, slug, signature)
+            except BankError as error:
+                yield str(error)
+                continue
+            for path, frame in zip(probe_paths(corpus, slug), (result.layers, result.summary), strict=True):
+                if {*frame["model"]} - {signature["model"]["name"]} or {*frame["corpus"]} - {corpus}:
+                    yield f"{path}: rows of another model or corpus"
+
+
+def _read(root: Path, corpus: str, slug: str, signature: Mapping[str, Any]) -> Probed:
+    from pairbank.stats.analyses.neuro import LAYER_DTYPES, Probed
+
+    frames = []
+    for path, types in zip(probe_paths(corpus, slug), (LAYER_DTYPES, DTYPES), strict=True):
+        frame: pd.DataFrame = read_parquet(root / path).to_pandas()
+        if [*frame.columns] != [*types]:
+            raise BankError(f"{root / path}: columns {', '.join(frame.columns)}; expected {', '.join(types)}")
+        frames.append(frame.astype(types))
+    return Probed(layers=frames[0], summary=frames[1], signature=signature)
+
+
+def _fits(manifest: Mapping[str, Any], corpus: str, slug: str, signature: Mapping[str, Any]) -> bool:
+    """Return whether the bank has scores of a model on the items that were probed."""
+    scored = manifest["scores"].get(corpus, {}).get(slug)
+    return scored is not None and scored["corpus"]["items_sha256"] == signature["corpus"]["items_sha256"]
+
+
+def _arrow(frame: pd.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)

@@ -1,0 +1,298 @@
+"""Tables as files for other programs: in, banks and parquet files; out, a CSV, TSV, JSON-lines or .xlsx file each.
+
+For R without arrow, spreadsheets and scripts: a list is JSON in a cell, a scored table's signature stands beside it.
+Beside a .csv or .tsv file stands `FILE-metadata.json`, which says in the terms of CSV on the Web (W3C 2015) what its
+columns are.
+
+What an archive asks of a bank that gets a DOI: in, a bank; out, `.zenodo.json` and `datacite.json`.
+
+Zenodo reads `.zenodo.json` of a deposited folder; other archives take the fields of DataCite 4.5. Nothing is made up:
+what the bank does not state is left out, or the error says how to state it.
+
+Scores for R: in, scored tables and banks; out, a folder with tidy CSV files and a script of mixed models.
+
+`scores.csv` has a row per item, model, method and presentation, `ratings.csv` a row per item, side and rater where a
+bank holds individual ratings. `analysis.R` fits mixed models with lme4 (Bates et al. 2015) and brms (Buerkner 2017).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pairbank.cards.bank.layout import LONG, MANIFEST, RATINGS, data_files, ratings_path, read_manifest
+from pairbank.cards.bank.redistribution import licence_of
+from pairbank.cards.card.citations import hub_licence
+from pairbank.cards.card.render import TAGS, pretty_name
+from pairbank.errors import BankError, OutputError, unknown_name
+from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json
+from pairbank.scoring.signature import METADATA_KEY
+from pairbank.scoring.table_files import COPIES, PARQUET, write_copy
+from pairbank.stats.report.frames import scored_frame
+from pairbank.stats.scored_table.method_scores import choices_of, credits_of
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+
+if TYPE_CHECKING:
+    from pairbank.scoring.scored import Scored
+    from pairbank.stats.scored_table.method_scores import MethodScores
+
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+KINDS = tuple(suffix.removeprefix(".") for suffix in COPIES)
+
+
+def export_copies(
+    sources: Sequence[str | Path], out: str | Path, *, kind: str = "csv", bom: bool = False
+) -> list[Path]:
+    """Write each table as a file of another kind; return the files.
+
+    Args:
+        sources: parquet files (scored tables, items, ratings, results), and folders of banks, of which every table is
+            written under its path in the bank.
+        out: a folder.
+        kind: csv, tsv, jsonl or xlsx.
+        bom: begin a CSV or TSV file with a byte-order mark, by which Excel knows that it is UTF-8.
+
+    Raises:
+        UnknownNameError: another kind.
+        BankError: a file that is no readable table, or a folder that is no bank.
+        OutputError: two tables would be one file, or a table is more than a sheet takes.
+    """
+    if kind not in KINDS:
+        raise unknown_name("format", kind, KINDS)
+    places: dict[Path, Path] = {}
+    for table, place in _tables(map(Path, sources)):
+        target = Path(out) / place.with_suffix(f".{kind}")
+        if target in places:
+            raise OutputError(f"{table} and {places[target]} would both be {target}; give each a folder of its own")
+        places[target] = table
+    for target, path in places.items():
+        table = read_parquet(path)
+        signature = (table.schema.metadata or {}).get(METADATA_KEY)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_copy(target, table, json.loads(signature) if signature else None, bom=bom)
+        if kind in _DELIMITERS:
+            write_json(target.with_name(f"{target.name}-metadata.json"), _csvw(target, table, bom=bom))
+    return list(places)
+
+
+def _csvw(path: Path, table: pa.Table, *, bom: bool) -> dict[str, Any]:
+    """Return what CSV on the Web says of a file: how cells are delimited, and each column's name and type."""
+    key = {"primaryKey": "item_id"} if _has_ids(table) else {}
+    return {
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": path.name,
+        "dialect": {"delimiter": _DELIMITERS[path.suffix.lstrip(".")], "encoding": "utf-8-sig" if bom else "utf-8"},
+        "tableSchema": {
+            "columns": [
+                {"name": field.name, "titles": field.name, "datatype": _datatype(field.type)} for field in table.schema
+            ],
+            **key,
+        },
+    }
+
+
+def _has_ids(table: pa.Table) -> bool:
+    """Return whether a row is an item: no id stands twice."""
+    return "item_id" in table.column_names and len(table["item_id"].unique()) == len(table)
+
+
+def _datatype(kind: pa.DataType) -> str:
+    if pa.types.is_nested(kind):
+        return "json"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_integer(kind):
+        return "integer"
+    return "double" if pa.types.is_floating(kind) else "string"
+
+
+def _tables(sources: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield each parquet file and where its copy stands in the folder."""
+    for source in sources:
+        if (source / MANIFEST).is_file():
+            paths = (path for path in data_files(read_manifest(source)) if not path.startswith(f"{LONG}/"))
+            yield from ((source / path, Path(path)) for path in paths)
+        elif source.is_dir():
+            read_manifest(source)
+        else:
+            yield source, Path(source.name if source.suffix == PARQUET else f"{source.name}{PARQUET}")
+
+
+ZENODO, DATACITE = ".zenodo.json", "datacite.json"
+
+
+def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on_hub: str = "") -> list[Path]:
+    """Write the descriptions of a bank that archives read; return the files.
+
+    Args:
+        bank: folder of the bank; its makers have stated title, authors and date.
+        out: a folder; for Zenodo, that of the deposit.
+        publisher: the archive that gives the DOI; "" = not stated, as where it is Zenodo.
+        on_hub: ORG/NAME where the bank is published.
+
+    Raises:
+        BankError: no bank, or it does not state what a citation needs.
+    """
+    root = Path(bank)
+    manifest = read_manifest(root)
+    lacking = [name for name in ("title", "authors", "published") if not manifest.get(name)]
+    if lacking:
+        raise BankError(
+            f"{root}: the bank does not state {', '.join(lacking)}, which a citation needs; pairbank bank --out {root} "
+            '--title "…" --author "Family, Given" --published YYYY-MM-DD'
+        )
+    records = {ZENODO: _zenodo(manifest, on_hub), DATACITE: _datacite(manifest, publisher, on_hub)}
+    for name, value in records.items():
+        (Path(out) / name).parent.mkdir(parents=True, exist_ok=True)
+        write_json(Path(out) / name, value)
+    return [Path(out) / name for name in records]
+
+
+def _description(manifest: Mapping[str, Any]) -> str:
+    n_items = sum(facts["n_items"] for facts in manifest["corpora"].values())
+    models = {slug for scored in manifest["scores"].values() for slug in scored}
+    corpora = ", ".join(str(facts.get("title") or name) for name, facts in manifest["corpora"].items())
+    return (
+        f"{n_items:,} linguistic judgment items ({corpora}) and the scores of {len(models)} language models, "
+        "by log-probability and when prompted. Made with pairbank; README.md describes every column."
+    )
+
+
+def _licences(manifest: Mapping[str, Any]) -> list[str]:
+    return sorted({licence_of(name, facts).split(". ")[0] for name, facts in manifest["corpora"].items()})
+
+
+def _version(manifest: Mapping[str, Any]) -> str:
+    return str(max(1, len(manifest.get("history", []))))
+
+
+def _sources(manifest: Mapping[str, Any]) -> list[str]:
+    homes = {str((facts.get("source") or {}).get("homepage") or "") for facts in manifest["corpora"].values()}
+    return sorted(home for home in homes if home.startswith(("http://", "https://")))
+
+
+def _zenodo(manifest: Mapping[str, Any], on_hub: str) -> dict[str, Any]:
+    licences = _licences(manifest)
+    known = hub_licence(licences[0]) if len(licences) == 1 else "other"
+    is_derived = [{"relation": "isDerivedFrom", "identifier": home} for home in _sources(manifest)]
+    copy = [{"relation": "isIdenticalTo", "identifier": f"https://huggingface.co/datasets/{on_hub}"}] if on_hub else []
+    return {
+        "upload_type": "dataset",
+        "title": pretty_name(manifest),
+        "creators": [{"name": str(name)} for name in manifest["authors"]],
+        "description": _description(manifest),
+        "publication_date": manifest["published"],
+        "version": _version(manifest),
+        "keywords": list(TAGS),
+        **({} if known in ("other", "unknown") else {"license": known}),
+        "notes": f"Licences of the corpora: {'; '.join(licences)}",
+        "related_identifiers": [*is_derived, *copy],
+    }
+
+
+def _datacite(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[str, Any]:
+    url = f"https://huggingface.co/datasets/{on_hub}" if on_hub else ""
+    related = [
+        {"relatedIdentifier": home, "relatedIdentifierType": "URL", "relationType": "IsDerivedFrom"}
+        for home in _sources(manifest)
+    ]
+    return {
+        "schemaVersion": "http://datacite.org/schema/kernel-4",
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": "Bank of judgment items and scores"},
+        "titles": [{"title": pretty_name(manifest)}],
+        "creators": [{"name": str(name)} for name in manifest["authors"]],
+        "publicationYear": manifest["published"][:4],
+        "dates": [{"date": manifest["published"], "dateType": "Issued"}],
+        **({"publisher": {"name": publisher}} if publisher else {}),
+        "version": _version(manifest),
+        "subjects": [{"subject": tag} for tag in TAGS],
+        "descriptions": [{"description": _description(manifest), "descriptionType": "Abstract"}],
+        "rightsList": [{"rights": text} for text in _licences(manifest)],
+        "relatedIdentifiers": related,
+        **({"url": url} if url else {}),
+    }
+
+
+SCORES, PEOPLE, SCRIPT = "scores.csv", "ratings.csv", "analysis.R"
+OF_ITEMS = ("subset", "paradigm", "phenomenon", "language", "task", "label", "human_good", "human_bad")
+"""Columns of items that go along; empty where a table has none."""
+COLUMNS = (
+    *("corpus", "item_id", *OF_ITEMS, "human_delta"),
+    *("model", "method", "kind", "presentation", "score", "delta", "correct"),
+)
+
+
+def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str | Path) -> list[Path]:
+    """Write tables for mixed models, and the script that fits them; return the files.
+
+    Args:
+        tables: scored tables, each of one corpus and model.
+        banks: folders of banks, of which the individual ratings are taken.
+        out: a folder. `scores.csv` has the columns `COLUMNS`: `score` of a single sentence, `delta` of two sides (good
+            - bad, in the method's unit; of a presentation the correct option's minus the other's), `correct` from 0
+            to 1 (0.5 is a tie). Identical sides are left out, as in reports.
+
+    Raises:
+        OutputError: no table has a score.
+    """
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / SCORES]
+    n_rows = 0
+    with replaced_atomically(folder / SCORES) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        for part in (rows for table in tables for rows in _rows(table)):
+            part.to_csv(file, index=False, header=n_rows == 0, lineterminator="\n")
+            n_rows += len(part)
+        if not n_rows:
+            raise OutputError(f"{folder / SCORES}: no table has a score; nothing to export")
+    if people := [
+        read_parquet(Path(bank) / ratings_path(corpus)).to_pandas().assign(corpus=corpus)
+        for bank in banks
+        for corpus in read_manifest(Path(bank)).get(RATINGS, {})
+    ]:
+        written.append(folder / PEOPLE)
+        with replaced_atomically(written[-1]) as temporary:
+            pd.concat(people, ignore_index=True).to_csv(temporary, index=False, lineterminator="\n")
+    written.append(folder / SCRIPT)
+    write_bytes(written[-1], (files(__package__) / "templates" / SCRIPT).read_bytes())
+    return written
+
+
+def _rows(scored: Scored) -> Iterator[pd.DataFrame]:
+    """Yield the rows of each method."""
+    table = read_table(scored_frame(scored, for_analyses=False)).choices
+    items = table.frame.reindex(columns=["item_id", *OF_ITEMS]).assign(
+        corpus=table.corpus, human_delta=table.human_delta, model=table.model
+    )
+    for scores in table.methods:
+        parts = [pd.concat([items.loc[columns.index], columns], axis=1) for columns in _columns(table, scores)]
+        rows = pd.concat(parts, ignore_index=True).dropna(subset=["score", "delta", "correct"], how="all")
+        yield rows.assign(method=scores.layout.method, kind=scores.layout.kind).reindex(columns=list(COLUMNS))
+
+
+def _columns(table: ScoredTable, scores: MethodScores) -> Iterator[pd.DataFrame]:
+    """Yield `presentation`, `score`, `delta` and `correct` of the items, of each presentation of pairs."""
+    layout, choices, index = scores.layout, choices_of(scores), table.frame.index
+    label = table.numbers("label")
+    right = np.where(label == 1, scores.says_yes, 1 - scores.says_yes) + 0 * label  # unknown without a label
+    columns = {"score": scores.sentence_score, "delta": scores.delta_nats, "correct": right}
+    if choices is None:
+        columns["correct"] = np.where(table.has_truth & ~scores.rates, credits_of(scores).credit, right)
+    else:
+        columns["delta"] = np.full(len(index), np.nan)
+        for place, (presentation, correct) in enumerate(zip(layout.presentations, layout.correct, strict=True)):
+            of_pairs = {"delta": np.full(len(index), np.nan), "correct": choices[:, place, correct]}
+            of_pairs["correct"][~table.has_truth] = np.nan
+            if scores.logprobs_nats.shape[-1] == 2:
+                logprobs = scores.logprobs_nats[:, place]
+                of_pairs["delta"] = logprobs[:, correct] - logprobs[:, 1 - correct]
+            yield pd.DataFrame({"presentation": presentation, **of_pairs}, index=index)[~scores.rates]
+    yield pd.DataFrame({"presentation": "", **columns}, index=index)

@@ -1,0 +1,161 @@
+"""The tokens of a causal model, wherever its weights are: in this process, or behind a server.
+
+In: a tokenizer, and which token stands before a text. Out: prompts as text, requests as token ids, one BOS before them
+(DESIGN.md, correctness rules 1 to 3).
+
+The tokens of an encoder-decoder that stand around a text: sentinels, and what its decoder begins with.
+
+In: a model and its tokenizer. Out: token ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.scoring.api.model import SWITCH, ExampleTurn, ModelInfo, open_block, without_thinking
+from pairbank.scoring.api.names import SPECIAL_TOKEN
+from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.models.tokenizing import (
+    TEMPLATE_FAULTS,
+    accepts_system,
+    adds_bos,
+    base_prompt,
+    left_as_it_was,
+    text_specials,
+    with_unknown_flag,
+)
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+@dataclass(slots=True, kw_only=True)
+class CausalTokens:
+    """A tokenizer, and what a loaded model's facts say of its use."""
+
+    tokenizer: PreTrainedTokenizerBase
+    info: ModelInfo
+    _adds_bos: bool = field(init=False)
+    _template_ids: frozenset[int] = field(init=False)
+    _specials: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._adds_bos = adds_bos(self.tokenizer)
+        added = self.tokenizer.added_tokens_decoder
+        self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
+        self._specials = text_specials(self.tokenizer)
+
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
+        """Return question and answer stem: through the chat template, or one line after the other."""
+        if self.info.prompt_format == "base":
+            return base_prompt(user=user, stem=stem)
+        turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
+        messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
+        messages.append({"role": "user", "content": user})
+        if system and accepts_system(self.tokenizer):
+            messages.insert(0, {"role": "system", "content": system})
+        if stem:
+            messages.append({"role": "assistant", "content": stem})
+        try:
+            switch: dict[str, Any] = {SWITCH: self.info.thinking == "on"} if self.info.thinking else {}
+            text = self.tokenizer.apply_chat_template(
+                messages,
+                tokenize=False,
+                continue_final_message=bool(stem),
+                add_generation_prompt=not stem,
+                **switch,
+            )
+        except (jinja2.TemplateError, *TEMPLATE_FAULTS) as error:
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
+            raise ScoringError(
+                f"{self.info.name}: its chat template cannot render a prompt ({reason}); load the model with "
+                "prompt_format='base' (--prompt-format base), or correct the template"
+            ) from error
+        return without_thinking(str(text)) if self.info.thinking == "off" else str(text)
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return the tokens of each context + target, encoded as one string, one BOS before them."""
+        if not requests:
+            return []
+        for request in requests:
+            if request.chat and (self.info.thinking == "on" or open_block(request.context)):
+                raise ScoringError(
+                    f"{request.where or 'request'}: {self.info.name} thinks before it answers, so that the "
+                    "log-probability of an option is that of its first thought; load the model with thinking='off' "
+                    "(--thinking off), or ask for written answers (methods that end in _free)"
+                )
+        texts = [request.context + request.target for request in requests]
+        encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
+        results = [
+            encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
+            for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
+        ]
+        # a rendered chat is made of special tokens; in any other text they are read as what nobody wrote
+        results = [
+            member
+            if request.chat or self._specials.isdisjoint(ids)
+            else replace(member, flags=(*member.flags, SPECIAL_TOKEN))
+            for member, request, ids in zip(results, requests, encoding["input_ids"], strict=True)
+        ]
+        return [with_unknown_flag(entry, self.tokenizer.unk_token_id) for entry in results]
+
+    def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
+        """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
+        results: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        requests = [Request(context=text, target="", chat=chat) for text in texts]
+        bos = [self._bos_id(request, ids) for request, ids in zip(requests, results, strict=True)]
+        return [ids if first is None else [first, *ids] for first, ids in zip(bos, results, strict=True)]
+
+    def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
+        """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
+        if not request.chat:
+            return self.info.bos_id
+        brings_own = list(ids[:1]) == [self.tokenizer.bos_token_id]
+        return self.info.bos_id if self._adds_bos and not brings_own else None
+
+
+GAP, AFTER = "<extra_id_0>", "<extra_id_1>"
+"""In the place of what is left out, and behind it: T5's first two sentinels."""
+
+
+def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
+    """Return the ids of `<extra_id_0>` and `<extra_id_1>`, or None if each is not one known token."""
+    with left_as_it_was(tokenizer):
+        results = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in (GAP, AFTER)]
+    if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in results):
+        return None
+    return results[0][0], results[1][0]
+
+
+def decoder_start_id(model: PreTrainedModel, name: str) -> int:
+    """Return the token that every decoder input begins with; where none is stated, a separate decoder's BOS.
+
+    Raises:
+        ModelLoadError: the model states neither.
+    """
+    stated = [getattr(config, "decoder_start_token_id", None) for config in (model.generation_config, model.config)]
+    for result in (*stated, getattr(getattr(model.config, "decoder", None), "bos_token_id", None)):
+        if isinstance(result, int):
+            return result
+    raise ModelLoadError(
+        f"{name}: the configuration states no decoder_start_token_id; set it in the model's config.json"
+    )
+
+
+def decoder_prefix(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, start_id: int) -> tuple[int, ...]:
+    """Return what stands between the decoder's start token and a target: a forced BOS, else the tokenizer's own."""
+    for stated in (model.generation_config, model.config):
+        forced = getattr(stated, "forced_bos_token_id", None)
+        if isinstance(forced, int):
+            return (forced,)
+    with left_as_it_was(tokenizer):
+        encoding = tokenizer(text_target="a", return_special_tokens_mask=True, verbose=False)
+    ids, special = encoding["input_ids"], encoding["special_tokens_mask"]
+    n_leading = next((i for i, is_special in enumerate(special) if not is_special), len(ids))
+    prefix = tuple(ids[:n_leading])
+    return prefix[1:] if prefix[:1] == (start_id,) else prefix

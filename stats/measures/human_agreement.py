@@ -1,0 +1,466 @@
+"""How often people pick the better sentence, and how well anything could agree with them: noise ceilings.
+
+Warstadt et al. 2020 (BLiMP, section 5): individual agreement (a single judgment is right) and aggregate agreement (more
+than half of an item's raters are right), both averaged over paradigms. Liu et al. 2024 (ZhoBLiMP): counts a paradigm.
+The alternative-annotator test (Calderon et al. 2025): may a model stand in for one of the people?
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.estimate import finite_vector, paired_vectors
+from pairbank.stats.estimates.shares import share_of_trials
+from pairbank.stats.measures.crossed_variance import component_variances
+from pairbank.stats.measures.raters import check_choices
+from pairbank.stats.wording import number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import FloatArray, IntArray
+    from pairbank.stats.estimates.estimate import Estimate
+
+
+EPSILON = 0.1
+LEAST_RATERS = 3
+LEAST_ITEMS = 30
+"""Of a rater's items for a t test (section 3.1 of the paper)."""
+LEAST_CLUSTERS = 10
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlternativeAnnotator:
+    """The test of one model; NaN with a reason where it cannot be made."""
+
+    winning_rate: float
+    """Share of the tested raters against whom the model wins (the paper's omega)."""
+    beyond_paradigms: float
+    """The same with the paradigms as draws; NaN below ten of them."""
+    advantage: float
+    """Mean over raters of the share of items on which the model agrees with the others as well as the rater or better
+    (the paper's rho)."""
+    rater_advantage: float
+    """The same of the raters over the model."""
+    n_raters: int
+    """Raters with enough items."""
+    n_items: int
+    reason: str | None = None
+
+    @property
+    def passes(self) -> bool:
+        """Whether the model is as good as one more person, within epsilon, on such items."""
+        return self.winning_rate >= 0.5
+
+
+def alternative_annotator(
+    choices: FloatArray, model: FloatArray, *, epsilon: float = EPSILON, paradigms: IntArray | None = None
+) -> AlternativeAnnotator:
+    """Return whether a model may stand in for one of the raters.
+
+    Args:
+        choices: Shape (items, raters): 1, -1, 0, or NaN where the rater did not judge the item.
+        model: Its choices, shape (items,), no gaps.
+        epsilon: From 0 to below 1.
+        paradigms: Number of each item's paradigm, from 0; None = there are none.
+
+    Raises:
+        BankError: If the arrays do not fit each other, or epsilon is out of its range.
+
+    >>> rng = np.random.default_rng(0)
+    >>> people = np.where(rng.random((200, 5)) < 0.9, 1.0, -1.0)
+    >>> alternative_annotator(people, np.ones(200)).winning_rate
+    1.0
+    >>> alternative_annotator(people, np.where(rng.random(200) < 0.6, 1.0, -1.0)).winning_rate
+    0.0
+    """
+    check_choices(choices)
+    if model.shape != choices.shape[:1] or np.isnan(model).any():
+        raise BankError(f"the model has choices of shape {model.shape}; expected {choices.shape[:1]}, without gaps")
+    known = ~np.isnan(choices)
+    together = known & (known.sum(axis=1) > 1)[:, np.newaxis]
+    left_out = []
+    for rater in np.flatnonzero(together.sum(axis=0) >= LEAST_ITEMS):
+        rows = together[:, rater]
+        won, lost = _wins(choices[rows], model[rows], int(rater))
+        left_out.append(_LeftOut(model=won, rater=lost, paradigms=None if paradigms is None else paradigms[rows]))
+    return _test(left_out, epsilon=epsilon, n_items=int(together.any(axis=1).sum()))
+
+
+def alternative_annotator_of_ratings(  # the arrays of one test
+    units: IntArray,
+    raters: IntArray,
+    values: FloatArray,
+    model: FloatArray,
+    *,
+    epsilon: float = EPSILON,
+    paradigms: IntArray | None = None,
+) -> AlternativeAnnotator:
+    """Return the same of ratings: whoever is nearer to the others' mean has the advantage.
+
+    The paper's alignment of continuous ratings is minus the root of the mean squared distance to the others, which puts
+    two ratings of a thing in the same order. A model's scores must stand on the raters' scale, as z-scores do.
+
+    Args:
+        units: Number of what was rated, from 0, shape (ratings,).
+        raters: Number of the rater, from 0, same shape.
+        values: The ratings.
+        model: The model's rating of each thing, shape (things,); NaN where it has none.
+        epsilon: As for `alternative_annotator`.
+        paradigms: Number of each thing's paradigm, shape (things,).
+
+    >>> rng = np.random.default_rng(0)
+    >>> things, raters, true = np.repeat(np.arange(60), 4), np.tile(np.arange(4), 60), rng.normal(size=60)
+    >>> said = true[things] + rng.normal(size=240)
+    >>> alternative_annotator_of_ratings(things, raters, said, true).winning_rate
+    1.0
+    """
+    n_of = np.bincount(units)
+    kept = (n_of[units] > 1) & ~np.isnan(model[units])
+    thing, who, value = units[kept], raters[kept], values[kept]
+    rest = (np.bincount(units, weights=values)[thing] - value) / (n_of[thing] - 1)
+    gap = np.abs(model[thing] - rest) - np.abs(value - rest)
+    left_out = []
+    for rows in np.split(np.argsort(who, kind="stable"), np.cumsum(np.bincount(who))[:-1]):
+        if rows.size >= LEAST_ITEMS:
+            own_values = None if paradigms is None else paradigms[thing[rows]]
+            won, lost = (gap[rows] <= 0).astype(np.float64), (gap[rows] >= 0).astype(np.float64)
+            left_out.append(_LeftOut(model=won, rater=lost, paradigms=own_values))
+    return _test(left_out, epsilon=epsilon, n_items=np.unique(thing).size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LeftOut:
+    """One rater against the model: where each agrees with the others as well as the other or better."""
+
+    model: FloatArray
+    rater: FloatArray
+    paradigms: IntArray | None
+
+
+def _test(left_out: list[_LeftOut], *, epsilon: float, n_items: int) -> AlternativeAnnotator:
+    if not 0 <= epsilon < 1:
+        raise BankError(f"epsilon is {epsilon}; expected 0 or more, and below 1")
+    nan = math.nan
+    if len(left_out) < LEAST_RATERS:
+        return AlternativeAnnotator(
+            winning_rate=nan,
+            beyond_paradigms=nan,
+            advantage=nan,
+            rater_advantage=nan,
+            n_raters=len(left_out),
+            n_items=n_items,
+            reason=(
+                f"{len(left_out)} raters judged {LEAST_ITEMS} items or more that somebody else judged; "
+                f"expected {LEAST_RATERS}"
+            ),
+        )
+    lost = [entry.rater - entry.model - epsilon for entry in left_out]
+    beyond = [
+        nan if member.paradigms is None else _p_below_zero(values, member.paradigms)
+        for member, values in zip(left_out, lost, strict=True)
+    ]
+    return AlternativeAnnotator(
+        winning_rate=_rejected([_p_below_zero(values, None) for values in lost]),
+        beyond_paradigms=_rejected(beyond),
+        advantage=float(np.mean([value.model.mean() for value in left_out])),
+        rater_advantage=float(np.mean([element.rater.mean() for element in left_out])),
+        n_raters=len(left_out),
+        n_items=n_items,
+    )
+
+
+def _wins(choices: FloatArray, model: FloatArray, rater: int) -> tuple[FloatArray, FloatArray]:
+    """Return on which items the model agrees with the other raters as well as the rater does or better, and vice versa.
+
+    Mean agreement with the others is (1 + own x mean of theirs) / 2, so that own x sum of theirs decides.
+    """
+    selected = choices[:, rater]
+    others = np.rint(np.nansum(choices, axis=1) - selected)
+    return (model * others >= selected * others).astype(np.float64), (selected * others >= model * others).astype(
+        np.float64
+    )
+
+
+def _p_below_zero(values: FloatArray, clusters: IntArray | None) -> float:
+    """Return the one-sided p-value that a mean is 0 or more, by Student's t; over clusters where they are given."""
+    from scipy import special
+
+    mean = float(values.mean())
+    if clusters is None:
+        n, error = values.size, float(values.std(ddof=1)) / math.sqrt(values.size)
+    else:
+        _, number = np.unique(clusters, return_inverse=True)
+        n = int(number.max()) + 1
+        if n < LEAST_CLUSTERS:
+            return math.nan
+        sums = np.bincount(number, weights=values - mean)
+        error = math.sqrt(n / (n - 1) * float(sums @ sums)) / values.size
+    if error <= 1e-12:
+        return 0.0 if mean < -1e-12 else 1.0
+    return float(special.stdtr(n - 1, mean / error))
+
+
+def _rejected(p_values: list[float]) -> float:
+    """Return the share of null hypotheses that Benjamini and Yekutieli's procedure rejects; NaN without p-values."""
+    p = np.sort([p_value for p_value in p_values if not math.isnan(p_value)])
+    if not p.size:
+        return math.nan
+    harmonic = float((1 / np.arange(1, p.size + 1)).sum())
+    below = np.flatnonzero(p <= ALPHA * np.arange(1, p.size + 1) / (p.size * harmonic))
+    return (int(below[-1]) + 1) / p.size if below.size else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanAgreement:
+    """How often people agree with the labels of a corpus; shares."""
+
+    individual: float
+    """Mean over paradigms of the share of single judgments that are right."""
+    aggregate: float
+    """Mean over paradigms of the share of items that more than half of the raters get right; a tie is not more."""
+    aggregate_ties_half: float
+    """The same with tied items counted one half."""
+    pooled: Estimate
+    """Share of all judgments that are right; the items are the clusters of the interval."""
+    n_judgments: int
+    n_items: int
+    n_tied: int
+    """Items on which as many raters are right as wrong."""
+    n_paradigms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedAgreement:
+    """The same from counts a paradigm; shares."""
+
+    micro: float
+    """Right judgments of all judgments."""
+    macro: float
+    """Mean over paradigms of the share of right judgments."""
+    lowest: float
+    """Smallest share of a paradigm."""
+    n_judgments: int
+    n_paradigms: int
+
+
+def human_agreement(
+    paradigms: ArrayLike,
+    items: ArrayLike,
+    is_right: ArrayLike,
+    *,
+    level: float = 0.95,
+) -> HumanAgreement:
+    """Return the agreement of single judgments with the labels.
+
+    Args:
+        paradigms: Paradigm of each judgment, shape (judgments,).
+        items: Its item; ids may repeat over paradigms.
+        is_right: Whether the rater chose the better side.
+        level: Confidence level, a share.
+
+    Raises:
+        BankError: If there is no judgment, or the lengths differ.
+
+    >>> found = human_agreement(["a"] * 3 + ["b"] * 2, [1, 1, 1, 1, 1], [True, True, False, True, False])
+    >>> round(found.individual, 4), found.aggregate, found.aggregate_ties_half, found.n_items, found.n_tied
+    (0.5833, 0.5, 0.75, 2, 1)
+    """
+    columns = [np.asarray(values) for values in (paradigms, items, is_right)]
+    if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1 or not columns[0].size:
+        raise BankError(
+            f"judgments have shapes {[c.shape for c in columns]}; expected one paradigm, item and mark each"
+        )
+    rows = pd.DataFrame({"paradigm": columns[0], "item": columns[1], "right": columns[2].astype(np.float64)})
+    each = rows.groupby(["paradigm", "item"], sort=True)["right"].mean()
+    shares = each.to_numpy(dtype=np.float64)
+    votes = pd.DataFrame(
+        {
+            "paradigm": each.index.get_level_values("paradigm"),
+            "most": shares > 0.5,
+            "half": np.where(shares == 0.5, 0.5, shares > 0.5),
+        }
+    )
+    by_paradigm = votes.groupby("paradigm")[["most", "half"]].mean()
+    return HumanAgreement(
+        individual=float(rows.groupby("paradigm")["right"].mean().mean()),
+        aggregate=float(by_paradigm["most"].mean()),
+        aggregate_ties_half=float(by_paradigm["half"].mean()),
+        pooled=share_of_trials(
+            rows["right"].to_numpy(),
+            rows.groupby(["paradigm", "item"], sort=True).ngroup().to_numpy(),
+            level=level,
+        ),
+        n_judgments=len(rows),
+        n_items=len(votes),
+        n_tied=int(np.sum(shares == 0.5)),
+        n_paradigms=len(by_paradigm),
+    )
+
+
+def counted_agreement(n_right: ArrayLike, n_judgments: ArrayLike) -> CountedAgreement:
+    """Return the agreement from right and all judgments of each paradigm.
+
+    Args:
+        n_right: Right judgments, shape (paradigms,).
+        n_judgments: All judgments, 1 or more, same shape.
+
+    Raises:
+        BankError: If there is no paradigm, or counts that cannot be.
+
+    >>> found = counted_agreement([19, 28], [22, 28])
+    >>> round(found.micro, 4), round(found.macro, 4)
+    (0.94, 0.9318)
+    """
+    right, total = paired_vectors(n_right, n_judgments, names=("n_right", "n_judgments"))
+    if not right.size or (total < 1).any() or (right < 0).any() or (right > total).any():
+        raise BankError(
+            f"{right.size} paradigms; expected one or more, each with 0 to n right of n judgments, n above 0"
+        )
+    shares = right / total
+    return CountedAgreement(
+        micro=float(right.sum() / total.sum()),
+        macro=float(shares.mean()),
+        lowest=float(shares.min()),
+        n_judgments=int(total.sum()),
+        n_paradigms=right.size,
+    )
+
+
+COMPONENTS = "variance-components"
+VARIANCES = "rating-variances"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """Reliability of human means and the largest r that a perfect score could reach with them."""
+
+    reliability: float
+    """Share of the variance of the means that is not rating noise; NaN where undefined."""
+    ceiling_r: float
+    """Its square root; NaN where undefined."""
+    n: int
+    """Items."""
+    method: str
+    reason: str | None = None
+    """Why there is none; None where there is one."""
+
+
+def ceiling_from_ratings(items: ArrayLike, raters: ArrayLike, ratings: ArrayLike) -> Ceiling:
+    """Return the ceiling from individual ratings, by the components of their variance: items, raters and the rest.
+
+    The reliability of the items' means is that of the intraclass correlations: ICC(C,k) where all raters rated all
+    items (levels of raters then cancel out), ICC(1,k) where every rating has a rater of its own, and between them, for
+    any pattern of missing ratings, the share of the variance of means that is of the items.
+
+    Args:
+        items: The item of each rating, shape (ratings,).
+        raters: Its rater, same shape.
+        ratings: The rating, on the scale of the means that a score is compared with (for instance z).
+
+    Returns:
+        Reliability over the items that were rated; `n` is their number.
+
+    Raises:
+        BankError: If the three differ in length or a rating is not finite.
+
+    >>> items, raters = np.repeat([0, 1, 2, 3], 4), np.tile([0, 1, 2, 3], 4)
+    >>> found = ceiling_from_ratings(items, raters, items + 0.0)
+    >>> found.ceiling_r, found.n
+    (1.0, 4)
+    """
+    values = finite_vector(ratings, name="ratings")
+    item, rater = np.asarray(items), np.asarray(raters)
+    if not item.shape == rater.shape == values.shape:
+        raise BankError(f"items, raters and ratings have shapes {item.shape}, {rater.shape} and {values.shape}")
+    codes = [np.unique(names, return_inverse=True)[1].astype(np.int64) for names in (item, rater)]
+    n_items, n_raters = (int(code.max(initial=-1)) + 1 for code in codes)
+    n_of_item = np.bincount(codes[0], minlength=n_items)
+    if n_raters < 2 or n_items < 3 or n_of_item.max(initial=0) < 2:
+        reason = f"{n_raters} raters of {n_items} items; a reliability needs 2 raters of an item, and 3 items"
+        return _no_ceiling(reason, n=n_items, method=COMPONENTS)
+    of_items, of_raters, rest = _components(values, *codes)
+    noise = max(of_raters, 0.0) * _spread_of_levels(*codes) + rest * float((1 / n_of_item).mean())
+    if of_items + noise <= 0:
+        return _no_ceiling("every item has the same mean rating", n=n_items, method=COMPONENTS)
+    return _ceiling(of_items / (of_items + noise), n=n_items, method=COMPONENTS)
+
+
+def _components(values: FloatArray, item: IntArray, rater: IntArray) -> tuple[float, float, float]:
+    """Return the variance of items, of raters and of the rest; without raters where no rater rated two items."""
+    if np.bincount(rater).max() > 1:
+        result = component_variances(values, {"item": item, "rater": rater})
+        return float(result[0]), float(result[1]), float(result[2])
+    counts, means = np.bincount(item), np.bincount(item, weights=values) / np.bincount(item)
+    within = float(((values - means[item]) ** 2).sum()) / (values.size - counts.size)
+    between = float((counts * (means - values.mean()) ** 2).sum()) / (counts.size - 1)
+    each = (values.size - float((counts**2).sum()) / values.size) / (counts.size - 1)
+    return (between - within) / each, 0.0, within
+
+
+def _spread_of_levels(item: IntArray, rater: IntArray) -> float:
+    """Return how much of the variance of raters' levels is in the items' means: 0 where all rated all."""
+    n_items = int(item.max()) + 1
+    weight = 1 / np.bincount(item)[item]
+    of_rater = np.bincount(rater, weights=weight) / n_items
+    return (float(weight @ weight) / n_items - float(of_rater @ of_rater)) * n_items / (n_items - 1)
+
+
+def ceiling_from_spreads(
+    human_delta: ArrayLike, sd_good: ArrayLike, n_good: ArrayLike, sd_bad: ArrayLike, n_bad: ArrayLike
+) -> Ceiling:
+    """Return the ceiling of r with human differences from the spread of the ratings of each sentence.
+
+    The variance of the differences of means is true variance plus rating noise, sd^2 / n of each side (the raters of
+    the two sides taken as independent): reliability = 1 - mean noise / variance.
+
+    Args:
+        human_delta: Mean rating of the better sentence - that of the worse one, shape (items,).
+        sd_good: Standard deviation over raters (n - 1 in the denominator) of the better sentence's ratings.
+        n_good: Its raters, 2 or more.
+        sd_bad: The same for the worse sentence.
+        n_bad: Its raters.
+
+    Raises:
+        BankError: If lengths differ, a number is not finite, or a sentence has fewer than 2 raters.
+
+    >>> found = ceiling_from_spreads([0, 2, 4], [1, 1, 1], [4, 4, 4], [1, 1, 1], [4, 4, 4])
+    >>> found.reliability
+    0.875
+    """
+    names = ("human_delta", "sd_good", "n_good", "sd_bad", "n_bad")
+    provided = (human_delta, sd_good, n_good, sd_bad, n_bad)
+    delta, *rest = (finite_vector(values, name=name) for name, values in zip(names, provided, strict=True))
+    if any(vector.size != delta.size for vector in rest):
+        raise BankError(f"{names} have {[delta.size, *(v.size for v in rest)]} values; expected as many of each")
+    if delta.size < 3:
+        return _no_ceiling(f"{delta.size} items; expected 3 or more", n=delta.size, method=VARIANCES)
+    if min(rest[1].min(), rest[3].min()) < 2:
+        raise BankError("a sentence has fewer than 2 raters; its standard deviation says nothing, leave it out")
+    noise = float(np.mean(rest[0] ** 2 / rest[1] + rest[2] ** 2 / rest[3]))
+    variance = float(np.var(delta, ddof=1))
+    if variance == 0:
+        return _no_ceiling("the human differences do not vary", n=delta.size, method=VARIANCES)
+    return _ceiling(1 - noise / variance, n=delta.size, method=VARIANCES)
+
+
+def _ceiling(reliability: float, *, n: int, method: str) -> Ceiling:
+    if math.isnan(reliability):
+        return _no_ceiling("the ratings do not vary", n=n, method=method)
+    if reliability <= 0:
+        return _no_ceiling(
+            f"the ratings are noise only (reliability {number(reliability, digits=3)})", n=n, method=method
+        )
+    value = min(reliability, 1.0)
+    return Ceiling(reliability=value, ceiling_r=math.sqrt(value), n=n, method=method)
+
+
+def _no_ceiling(reason: str, *, n: int, method: str) -> Ceiling:
+    return Ceiling(reliability=math.nan, ceiling_r=math.nan, n=n, method=method, reason=reason)
