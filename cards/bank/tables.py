@@ -21,7 +21,7 @@ from pairbank.cards.bank.layout import LONG, SUMMARY, long_path, scores_path, ta
 from pairbank.errors import BankError, PairbankError
 from pairbank.files import read_parquet, sha256_of_file, write_parquet
 from pairbank.scoring.api.layout import NATS, MethodLayout, ScoreColumns
-from pairbank.scoring.api.names import MethodName
+from pairbank.scoring.api.names import MethodName, is_string_logprob
 from pairbank.scoring.methods.prompted import Prompted, prompt_of_definition
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
 from pairbank.scoring.prompts.prompt import Prompt
@@ -259,7 +259,9 @@ def value_problems(scored: Scored) -> Iterator[str]:
             values[name] = cells
             if n := int(np.isinf(cells).sum()):
                 yield f"column {name} is infinite in {n} value(s)"
-            of_nats = name == c.logprobs or (layout.unit_in_words == NATS and method == "direct" and name != c.delta)
+            of_nats = name == c.logprobs or (
+                layout.unit_in_words == NATS and is_string_logprob(method) and name != c.delta
+            )
             if of_nats and (n := int((cells > _ABOVE_ZERO_NATS).sum())):
                 yield f"column {name} is above 0 in {n} value(s); a log-probability is at most 0"
         if {c.good, c.bad, c.delta} <= values.keys():

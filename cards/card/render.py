@@ -312,11 +312,15 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         shown, of_nulls = shown[~is_null], shown[is_null]
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
     judged = judged_table(corpora, bank.contents)
+    singles = [n for n, held in bank.contents.items() if held.characters and not held.edits]
     add = commands_for(bank.manifest, name)
     return {
         "title": pretty_name(bank.manifest),
         "name": name,
         "is_placeholder": name == THIS_BANK,
+        "singles": [foreign_text.code(n) for n in singles],
+        "only_singles": len(singles) == len(corpora),
+        "example_is_single": example in singles,
         "has_scores": bool(signatures),
         "corpus_table": foreign_text.table(corpus_table(corpora, scores, bank.contents)),
         "ratings_table": foreign_text.table(ratings_table(bank.manifest[RATINGS])) if RATINGS in bank.manifest else "",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from pairbank.errors import PairbankError
-from pairbank.scoring.api.names import DIRECT, TIE_ANSWER, UNPARSED
+from pairbank.scoring.api.names import DIRECT, TIE_ANSWER, UNPARSED, is_string_logprob
 
 Kind = Literal["logprob", "surprisal", "perplexity", "score", "rating", "decision"]
 Direction = Literal["higher", "lower"]
@@ -91,8 +91,13 @@ def declared_score(name: str, said: str | Mapping[str, Any], *, where: str, take
     kind = table.get("kind")
     if kind not in KINDS:
         raise ScoreImportError(f"{of}.kind is {kind!r}, expected one of {', '.join(KINDS)}")
-    if name == DIRECT and kind not in ("logprob", "surprisal"):
-        raise ScoreImportError(f"{of} is a {kind}; `direct` is log P(target | context): give this score another name")
+    if is_string_logprob(name) and kind not in ("logprob", "surprisal"):
+        raise ScoreImportError(f"{of} is a {kind}; `{name}` is log P(target | context): give this score another name")
+    if name == DIRECT and table.get("label"):
+        raise ScoreImportError(
+            f"{of} has the label {table['label']!r}; `direct` is log P after one BOS, and what is scored "
+            "otherwise has a name of its own: call it direct_NAME"
+        )
     if not re.fullmatch(r"[A-Za-z]\w*", name) or name in taken or {name, f"{name}_good"} & {*taken}:
         raise ScoreImportError(f"{of}: the name is not free; expected a new one of letters, digits and _")
     for key in ("unit", "label"):

@@ -17,8 +17,8 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import finite_vector, paired_vectors
 from pairbank.stats.estimates.shares import share_of_trials
-from pairbank.stats.measures.crossed_variance import component_variances
 from pairbank.stats.measures.raters import check_choices
+from pairbank.stats.measures.regression import component_variances
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:

@@ -112,6 +112,7 @@ def main() -> None:
     """
     if sys.platform == "linux":  # its memory goes back to the system: tables are read one after the other
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
+    os.environ.setdefault("TQDM_DISABLE", "1")  # libraries' bars, a line per tensor in a log: ours show what goes on
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that its encoding lacks must not end a command
             stream.reconfigure(errors="backslashreplace")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.display.console import quiet_bars, say_next_steps, status
+from pairbank.cli.display.console import command_line, quiet_bars, say_next_steps, status
 from pairbank.cli.display.output import answer, hint, say
 from pairbank.errors import PairbankError
 from pairbank.files import reading
@@ -190,7 +191,7 @@ def merge(
     import pairbank
 
     with quiet_bars(), _quiet_hub(), status("merging"):
-        folder = pairbank.merge_banks(first, second, out=out)
+        folder = pairbank.merge_banks(first, second, out=out, command=command_line())
     say_next_steps(folder)
 
 
@@ -205,9 +206,9 @@ def strip(
     import pairbank
 
     with quiet_bars(), status("leaving out texts"):
-        folder = pairbank.strip_texts(bank, out)
+        folder = pairbank.strip_texts(bank, out, command=command_line())
     answer(bank=folder)
-    hint(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
+    hint(f"{folder}: next, pairbank publish {shlex.quote(str(folder))} ORG/NAME --dry-run")
 
 
 def remove(
@@ -222,7 +223,7 @@ def remove(
     import pairbank
 
     with quiet_bars(), status("removing"):
-        folder = pairbank.remove_model(bank, model, corpus=corpus)
+        folder = pairbank.remove_model(bank, model, corpus=corpus, command=command_line())
     answer(bank=folder, removed=model)
     say(f"{folder}: without {model}")
 
@@ -339,13 +340,11 @@ def say_what_publishing_lacks(bank: Path) -> None:
 
     names = locked(read_manifest(bank)["corpora"])
     answer(not_publishable=names)
-    if own_values := [name for name in names if name not in CORPORA]:
-        others = f"{', '.join(own_values[1:4])}{f' and {len(own_values) - 4} more' if len(own_values) > 4 else ''}"
-        more = f" (and one for {others})" if others else ""
-        hint(f"To publish it, state a licence: pairbank bank --out {bank} --licence {own_values[0]}=cc-by-4.0{more}")
+    if own := [name for name in names if name not in CORPORA]:
+        hint(_licence_hint(bank, own))
     if theirs := [name for name in names if name in CORPORA]:
-        which = ", ".join(theirs)
-        hint(f"It holds texts of {which} that may not be passed on; a copy without: pairbank strip {bank} --out PUBLIC")
+        texts = f"It holds texts of {', '.join(theirs)} that may not be redistributed"
+        hint(f"{texts}; a copy without: pairbank strip {shlex.quote(str(bank))} --out PUBLIC")
 
 
 @contextlib.contextmanager
@@ -439,10 +438,20 @@ def say_texts_left_out(bank: Path) -> None:
 
     names = locked(read_manifest(bank)["corpora"])
     answer(texts_left_out=names)
-    own_values = f"no licence is stated (pairbank bank --out {bank} --licence NAME=cc-by-4.0)"
-    for is_shipped, why in ((False, own_values), (True, "their terms forbid redistribution")):
-        if kept := [name for name in names if (name in CORPORA) == is_shipped]:
+    own, shipped = ([name for name in names if (name in CORPORA) == is_shipped] for is_shipped in (False, True))
+    for kept, why in ((own, "no licence is stated"), (shipped, "their terms forbid redistribution")):
+        if kept:
             say(f"Texts of {', '.join(kept)} are left out: {why}; --all-texts includes them, for your own use")
+    if own:
+        hint(_licence_hint(bank, own))
+
+
+def _licence_hint(bank: Path, names: Sequence[str]) -> str:
+    """Return the command that states the licences of corpora of the user's own."""
+    others = f"{', '.join(names[1:4])}{f' and {len(names) - 4} more' if len(names) > 4 else ''}"
+    more = f" (and one for {others})" if others else ""
+    stated = f"{shlex.quote(str(bank))} --licence {shlex.quote(names[0])}=cc-by-4.0"
+    return f"To publish them, state a licence: pairbank bank --out {stated}{more}"
 
 
 def _features(path: Path | None) -> dict[str, ModelFeatures] | None:

@@ -69,35 +69,39 @@ def test_a_perplexity_becomes_the_mean_log_probability_of_a_token(tmp_path: Path
     assert "difference = ln perplexity(bad) - ln perplexity(good)" in table.signature["methods"]["ppl"]["paper"]
 
 
-def test_log_probabilities_that_were_scored_otherwise_are_kept_apart_from_direct(tmp_path: Path) -> None:
-    columns = {"direct_good": [-9.0, -8.0, -7.0], "direct_bad": [-9.5, -8.5, -6.5]}
+def test_log_probabilities_that_were_scored_otherwise_have_a_name_of_their_own(tmp_path: Path) -> None:
+    good, bad = [-9.0, -8.0, -7.0], [-9.5, -8.5, -6.5]
     nats = {"kind": "logprob", "unit": "nats"}
     label = "without BOS: the first token is not scored"
-    usual, same, other = (
-        imported(tmp_path, {"direct": nats | more}, **columns) for more in ({}, {"unit": "nats"}, {"label": label})
+    with pytest.raises(ScoreImportError, match="what is scored otherwise has a name of its own: call it direct_NAME"):
+        imported(tmp_path, {"direct": nats | {"label": label}}, direct_good=good, direct_bad=bad)
+    usual = imported(tmp_path, {"direct": nats}, direct_good=good, direct_bad=bad)
+    other = imported(
+        tmp_path, {"direct_no_bos": nats | {"label": label}}, direct_no_bos_good=good, direct_no_bos_bad=bad
     )
-    usual_hash, same_hash, other_hash = (
-        table.signature["methods"]["direct"]["sha256"] for table in (usual, same, other)
-    )
-    assert usual_hash == same_hash != other_hash
-    assert label in other.signature["methods"]["direct"]["paper"]
+    definition = other.signature["methods"]["direct_no_bos"]
+    assert definition["sha256"] != usual.signature["methods"]["direct"]["sha256"]
+    assert label in definition["paper"]
     renamed = Scored(
         dataset=other.dataset, signature={**other.signature, "model": {**other.signature["model"], "name": "n"}}
     )
-    for refuse in (cut_alike, filled_alike):
-        with pytest.raises(BankError, match=r"same (wording|method)"):
-            refuse([usual, renamed])
-    findings = pairbank.report([usual, renamed], n_resamples=20, analyses=["audit"]).sections[0].tables["findings"]
-    assert findings["found"].str.contains("is defined in 2 ways under one name").any()
+    with pytest.raises(BankError, match="share no method in the same wording"):
+        cut_alike([usual, renamed])
+    assert [table.methods for table in filled_alike([usual, renamed])] == [("direct", "direct_no_bos")] * 2
+    made = pairbank.report([usual, renamed], n_resamples=20, analyses=["audit"])
+    assert made.sections[0].tables["findings"]["found"].str.contains("is another method than `direct`").any()
     pages = "\n".join(pages_of(pairbank.report([other], n_resamples=20)).values())
     assert label in pages
 
 
-def test_pythia_and_olmo_of_hu_and_frank_were_scored_without_bos_so_their_direct_is_not_ours() -> None:
+def test_hu_and_franks_direct_scores_are_minicons_own() -> None:
+    hashes = set()
     for name in ("hu-frank-2024", "hu-frank-2024-lambada"):
-        (score,) = [one for one in load_profile(name).scores if one.name == "direct"]
+        (score,) = load_profile(name).scores
+        assert score.name == "logprob_minicons"
         assert "none for Pythia and OLMo" in score.label
-        assert ImportedSides(score=score).definition["sha256"] != Direct().definition["sha256"]
+        hashes.add(ImportedSides(score=score).definition["sha256"])
+    assert Direct().definition["sha256"] not in hashes
 
 
 def test_a_score_of_which_the_lower_is_better_has_its_sign_changed(tmp_path: Path) -> None:

@@ -152,14 +152,15 @@ def say_next_steps(folder: Path) -> None:
     hint("Try next:")
     hint(f"  pairbank browse {place}")
     hint(f"  pairbank site {place} --out site")
-    hint(f"  pairbank report {place} --analysis comparisons --out report")
+    hint(f"  pairbank report {place}{' --analysis comparisons' if len(models) > 1 else ''} --out report")
     hint(f"  pairbank report {shlex.quote(str(path))} --wrong 10")
     hint(f'  python -c "from datasets import load_dataset; print({load}[0])"')
 
 
 def _some(names: Sequence[str], *, most: int = 3) -> str:
     shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more models"
+    more = len(names) - most
+    return shown if more <= 0 else f"{shown} and {more} more model{'s' if more > 1 else ''}"
 
 
 @contextlib.contextmanager
