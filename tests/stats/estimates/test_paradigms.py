@@ -71,6 +71,11 @@ def test_of_the_same_paradigms_the_interval_over_items_holds_the_truth(name: str
     assert held.items >= 0.91  # .95; below .91 in 1 of 100
 
 
+def test_kappa_of_two_items_in_each_of_twelve_paradigms_holds_a_kappa_of_0() -> None:
+    held = coverage("kappa", 12, 2, shared=0.0, runs=300)
+    assert min(held.items, held.paradigms) >= 0.92  # .950 and .958 in 1,500 runs; .906 and .911 with one quarter added
+
+
 def test_ratings_that_only_their_paradigms_share_with_the_model_are_not_called_predicted() -> None:
     rng = np.random.default_rng(4)
     n_runs, items, paradigms, partial = 150, 0, 0, 0
