@@ -224,7 +224,7 @@ def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
         return
     created, r2 = relative_importance(human[both], kept)
     n = int(both.sum())
-    p_all = p_of_all(r2, n=n, n_predictors=len(kept))
+    p_all = p_of_all(human[both], np.column_stack(list(kept.values())))
     p_paradigms = p_over_paradigms(human[both], kept, table.paradigms[both])
     for entry in created:
         yield {
@@ -269,7 +269,7 @@ def _predicted_text(part: pd.DataFrame) -> str:
     of = f"({len(part)} predictors, {first['n']:,} items)"
     if not first["p_all"] < SIGNIFICANCE:
         p = f"p = {number(first['p_all'])}"
-        return f"that anything of people's differences is predicted is not shown {of}: F test, {p}."
+        return f"that anything of people's differences is predicted is not shown {of}: permutation test, {p}."
     if first["p_paradigms"] >= SIGNIFICANCE:
         p = f"p = {number(first['p_paradigms'])}"
         return f"that people's differences are predicted beyond these paradigms is not shown {of}: T2 test, {p}."
@@ -300,8 +300,9 @@ DEFINITIONS = f"""\
   same item asked of several models counts once.
 - **importance**: part of R^2 of a linear regression of the human difference, averaged over all orders in which
   predictors can enter (LMG). **share**: its share of R^2. **slope**: in standard deviations, with an uncorrected **p**
-  from White's HC3 standard error. **r2_adjusted**: Ezekiel's, about 0 where nothing is predicted. **p_all**: F test of
-  all predictors. **p_paradigms**: T2 test of all predictors over paradigms (jackknife), where there are enough; the
-  text tells shares where both are below {SIGNIFICANCE}. At most {MOST_PREDICTORS} predictors; those that a tenth of
+  from White's HC3 standard error. **r2_adjusted**: Ezekiel's, about 0 where nothing is predicted. **p_all**:
+  permutation test of all predictors (by the exact mean and variance of R^2 over permutations). **p_paradigms**: T2 test
+  of all predictors over paradigms (jackknife), where there are enough; the text gives shares where both are below
+  {SIGNIFICANCE}. At most {MOST_PREDICTORS} predictors; those that a tenth of
   the rated items lack are left out.
 """

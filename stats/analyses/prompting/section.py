@@ -204,6 +204,8 @@ def _draw_scatters(asked: Sequence[Question]) -> Drawing:
     )
 
 
+ONE_SIDED = 0.025
+"""Of 95% intervals, those that by chance lie wholly on one side of 0; of several prompts all do in fewer cases."""
 MOST_LINES = 25
 PAPER_TASK, JUDGED, COMPARED = "Exp. ", "Exp. 3a", "Exp. 3b"
 """How the paper's tasks begin, which it orders by their likeness to word prediction, and the two on the same pairs."""
@@ -332,7 +334,8 @@ def _answer(found: pd.DataFrame) -> str:
     )
     first = (
         f"Every prompt scores lower than direct log-probabilities in **{n_lower} of {of}** (all intervals below 0 in "
-        f"{shown[0]}) and higher in {n_higher} (all above 0 in {shown[1]}). Prompted − direct: {sizes} "
+        f"{shown[0]}) and higher in {n_higher} (all above 0 in {shown[1]}); of either, at most "
+        f"{number(ONE_SIDED * len(ends), digits=1)} expected by chance. Prompted − direct: {sizes} "
         f"(n = {_n(found)} items)."
     )
     r = found["r"].dropna()
