@@ -28,12 +28,11 @@ from pairbank.cards.submissions import (
     tombstone,
 )
 from pairbank.cards.write import add_scores, remove_scores
-from pairbank.errors import BankError, PairbankError
+from pairbank.errors import BankError, PairbankError, spelt_out
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import Scored, open_scored
 from pairbank.scoring.signature import shared
-from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
     import datasets

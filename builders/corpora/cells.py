@@ -1,6 +1,12 @@
 """Cells of a user's table: texts and numbers, each strictly; in, a cell and where it stands; out, what it says.
 
 What is no text or number of the kind that its column needs is refused, with the cell, the row and the remedy.
+
+Linguists' marks before sentences (*, ??): what a user wants done with them, and what they say of a reading.
+
+In: the marks of the two sides of a row. Out: which side is the worse one by them, or why the row is refused. A mark is
+what somebody said of a sentence, so one on the better side alone contradicts the reading: it is never taken off there
+in silence. The rows of a file that are refused for their marks are one message, with the line to type.
 """
 
 from __future__ import annotations
@@ -8,7 +14,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 from pairbank.builders.sources.readers import SAY_ENCODING, odd_character
 from pairbank.errors import CorpusError
@@ -172,3 +181,107 @@ def foreign_letters(text: str) -> set[str]:
     (['ß', 'ä', 'ü'], set())
     """
     return {c for c in text.lower() if c.isalpha() and not c.isascii()}
+
+
+Marks = Literal["refuse", "strip", "keep", "decide"]
+SIDES = ("target_good", "target_bad")
+_ROWS_NAMED = 3
+
+
+def line_to_type(good: str, bad: str) -> str:
+    """Return the options that say which column is which.
+
+    >>> line_to_type("Satz A", "B")
+    "--column 'target_good=Satz A' --column target_bad=B"
+    """
+    return " ".join(
+        f"--column {shlex.quote(f'{name}={column}')}" for name, column in zip(SIDES, (good, bad), strict=True)
+    )
+
+
+def is_turned(found: Mapping[str, str]) -> bool:
+    """Return whether marks say that the side that is read as the better one is the worse one.
+
+    >>> is_turned({"target_good": "*"}), is_turned({"target_good": "?", "target_bad": "*"}), is_turned({})
+    (True, False, False)
+    """
+    good, bad = (found.get(name, "") for name in SIDES)
+    return bool(good) and (not bad or ("*" in good and "*" not in bad))
+
+
+class MarkedRowError(CorpusError):
+    """A row that is refused for its marks, or for having none where they decide."""
+
+    def __init__(self, where: str, found: Mapping[str, str]) -> None:
+        sides = " and ".join(f"{name} begins with {mark.strip()!r}" for name, mark in found.items())
+        super().__init__(f"{where}: {sides or 'no side begins with a mark'}; say what to do with marks (marks=)")
+        self.found = dict(found)
+
+
+@dataclass(kw_only=True)
+class MarkedRows:
+    """Collects the rows of a file that are refused for their marks."""
+
+    path: object
+    mapping: Mapping[str, str]
+    """Schema column -> the file's."""
+    treatment: Marks
+    by_map: bool = False
+    """Whether a map made the sides: then no column of the file is one side's alone."""
+    rows: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
+    """Line, and side -> mark."""
+
+    def fault(self, *, n_taken_off: int) -> CorpusError | None:
+        """Return all of them as one error; None where there are none.
+
+        Args:
+            n_taken_off: rows whose marks went well with the reading.
+        """
+        if not self.rows:
+            return None
+        where = f"{self.path}, {_rows_named([line for line, _ in self.rows])}"
+        if self.treatment == "decide":
+            return CorpusError(
+                f"{where}: expected a mark (*, ??) before one of the two sentences, found {self._found_instead()}; "
+                "mark the worse one, or type --marks strip"
+            )
+        two_sided = "target_bad" in self.mapping
+        turned = [line for line, result in self.rows if two_sided and is_turned(result)]
+        if not turned:
+            name, mark = next(iter(self.rows[0][1].items()))
+            return CorpusError(
+                f"{where}: {self._side(name)} begins with the mark {mark.strip()!r}, which would be scored with the "
+                "sentence: type --marks strip, or --marks keep (marks='strip')"
+            )
+        mark = next(results["target_good"] for _, results in self.rows if is_turned(results)).strip()
+        remedy = self._remedy(mixed=len(turned) < len(self.rows) + n_taken_off)
+        return CorpusError(
+            f"{self.path}, {_rows_named(turned)}: {self._side('target_good')}, which is read as the better side, "
+            f"begins with the mark {mark!r}, and the other side does not: {remedy}; or, if the marks belong to the "
+            "sentences, --marks keep"
+        )
+
+    def _remedy(self, *, mixed: bool) -> str:
+        if mixed or self.by_map:
+            return "type --marks decide (in each row the sentence with the mark is the worse one)"
+        exchanged = line_to_type(self.mapping["target_bad"], self.mapping["target_good"])
+        return f"if it is the worse one, type --marks strip, and {exchanged} too"
+
+    def _side(self, name: str) -> str:
+        return f"column {self.mapping[name]!r}"
+
+    def _found_instead(self) -> str:
+        n_none = sum(not result for _, result in self.rows)
+        kinds = (("none", n_none), ("one before both", len(self.rows) - n_none))
+        return " or ".join(kind for kind, n in kinds if n)
+
+
+def _rows_named(lines: Iterable[int]) -> str:
+    """Return rows in words: the first three, and how many more.
+
+    >>> _rows_named([2]), _rows_named([2, 3, 4, 5, 6])
+    ('row 2', 'row 2, 3, 4 and 2 more')
+    """
+    all_lines = list(lines)
+    more = len(all_lines) - _ROWS_NAMED
+    return f"row {', '.join(map(str, all_lines[:_ROWS_NAMED]))}{f' and {more} more' if more > 0 else ''}"

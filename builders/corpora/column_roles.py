@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.cells import mark_before
+from pairbank.builders.corpora.cells import SIDES, line_to_type, mark_before
 from pairbank.builders.corpora.column_use import (
     further_options,
     labels,
@@ -26,7 +26,6 @@ from pairbank.builders.corpora.column_use import (
     verdict,
     words_of,
 )
-from pairbank.builders.corpora.marks import SIDES, line_to_type
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import CorpusError, unknown_name
 

@@ -17,6 +17,9 @@ from pathlib import Path
 
 from pairbank.builders.corpora.cells import (
     MOST_POINTS,
+    SIDES,
+    MarkedRowError,
+    MarkedRows,
     check_characters,
     foreign_letters,
     has_comma,
@@ -31,7 +34,6 @@ from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.corpora.corpus_map import LABELS, Keep, OwnMap, kept_cells, read_map
 from pairbank.builders.corpora.declared import OwnFacts
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
-from pairbank.builders.corpora.marks import SIDES, MarkedRowError, MarkedRows
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.corpora.tabular_items import (
     DEFAULT_LANGUAGE,

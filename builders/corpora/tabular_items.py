@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from pairbank.builders.corpora.cells import (
+    SIDES,
+    MarkedRowError,
+    Marks,
     check_on_scale,
     count_in,
+    is_turned,
     label_in,
     mark_before,
     number_in,
     sentence_in,
 )
 from pairbank.builders.corpora.column_map import ShapedRow
-from pairbank.builders.corpora.marks import SIDES, MarkedRowError, Marks, is_turned
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Scalar, Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name

@@ -19,7 +19,7 @@ from pairbank.cards.card.citations import hub_licence
 from pairbank.cards.card.dictionary import BIASES, IMPACT, INTENDED, LIMITATIONS, SENSITIVE, SUMMARY, UNSUITABLE
 from pairbank.cards.card.foreign_text import shown
 from pairbank.cards.card.tables import languages_of
-from pairbank.shown import spelt_out
+from pairbank.errors import spelt_out
 
 if TYPE_CHECKING:
     from pairbank.cards.card.contents import Contents

@@ -10,9 +10,9 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pairbank.errors import spelt_out
 from pairbank.files import sha256_of_text
 from pairbank.markdown import html_as_text, tables_in, to_markdown
-from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
     import pandas as pd

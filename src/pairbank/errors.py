@@ -1,13 +1,16 @@
-"""The errors pairbank raises. Each also fits the standard tree, so that `except ValueError` keeps working.
+"""What people are told: the errors that pairbank raises, and how texts of others are printed.
 
-A message says which item or file, what was found, what was expected, and what to do about it.
-
-What is raised over a study or a list of models.
+Each error also fits the standard tree, so that `except ValueError` keeps working. A message says which item or file,
+what was found, what was expected, and what to do about it. A text that somebody else wrote is shown so that no
+terminal, editor or page obeys it; tables keep every text byte for byte.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 
 
@@ -85,3 +88,36 @@ def unknown_name(
 
 class StudyError(PairbankError, ValueError):
     """A study file that breaks the rules, or a study that cannot be run, with file, key and remedy."""
+
+
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_JOINERS = "\u200c\u200d"
+"""Zero-width joiners are letters' business in Persian and Hindi, and turn nothing."""
+_LINES = "\n\t"
+_PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
+
+
+def spelt_out(text: str) -> str:
+    r"""Return a text with controls, direction marks and the like spelt out; line ends and tabs stay.
+
+    >>> spelt_out("red \x1b[31m, left \u202e\n")
+    'red [U+001B][31m, left [U+202E]\n'
+    """
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(f"[U+{ord(c):04X}]" if _is_invisible(c) else c for c in text)
+
+
+def spelt_in_json(document: str) -> str:
+    r"""Return a JSON document with controls, direction marks and the like as escapes; it means the same.
+
+    >>> spelt_in_json('["left \u202e 左"]')
+    '["left \\u202e 左"]'
+    """
+    if _PLAIN.fullmatch(document):
+        return document
+    return "".join(json.dumps(c)[1:-1] if _is_invisible(c) else c for c in document)
+
+
+def _is_invisible(character: str) -> bool:
+    return unicodedata.category(character) in _INVISIBLE and character not in _JOINERS and character not in _LINES

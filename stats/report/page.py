@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from pairbank.errors import spelt_out
 from pairbank.markdown import html_as_text, to_markdown
-from pairbank.shown import spelt_out
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.style import Figure, named, save_bytes
 from pairbank.stats.report.overview_figures import PEOPLE

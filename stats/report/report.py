@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pairbank.errors import BankError
+from pairbank.errors import BankError, spelt_out
 from pairbank.files import defused, write_json, write_text
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
-from pairbank.shown import spelt_out
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.known_errors import known_error_notes
 from pairbank.stats.analyses.registry import checked_options, section_or_note

@@ -32,8 +32,7 @@ from pairbank.cli import (
     scoring,
 )
 from pairbank.cli.display.output import Command, Group, takes_output_options
-from pairbank.errors import PairbankError
-from pairbank.shown import spelt_out
+from pairbank.errors import PairbankError, spelt_out
 
 app = typer.Typer(
     cls=Group,

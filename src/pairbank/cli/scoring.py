@@ -215,7 +215,7 @@ def _exchanged(corpus: str, scored: Scored, made: Report) -> str:
 
     They seem so where the upper end of the interval of direct accuracy is below one half.
     """
-    from pairbank.builders.corpora.marks import line_to_type
+    from pairbank.builders.corpora.cells import line_to_type
     from pairbank.builders.corpora.tabular import READ_AS, is_own
 
     of_all = made.summary[(made.summary["group_by"] == "all") & (made.summary["method"] == "direct")]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pairbank.cli.display.output import answer, hint, note, output, say
 from pairbank.cli.display.tables import folded, show
-from pairbank.shown import spelt_out
+from pairbank.errors import spelt_out
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:

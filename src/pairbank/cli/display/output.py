@@ -24,7 +24,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.models import OptionInfo
 
-from pairbank.shown import spelt_in_json, spelt_out
+from pairbank.errors import spelt_in_json, spelt_out
 
 
 @dataclass(slots=True, kw_only=True)

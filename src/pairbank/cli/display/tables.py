@@ -17,8 +17,8 @@ import numpy as np
 import typer
 
 from pairbank.cli.display.output import answer, output, say
+from pairbank.errors import spelt_out
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
-from pairbank.shown import spelt_out
 from pairbank.stats.wording import number, percent
 
 if TYPE_CHECKING:
