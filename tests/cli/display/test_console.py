@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from pairbank.cli.display.console import command_line
+from pairbank.cli.display.console import _say_text, command_line, say_work
+from pairbank.scoring.api.model import ScoringStats
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,18 @@ def test_the_command_on_a_card_tells_no_folders_of_its_writer(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["/usr/bin/pairbank", *typed])
     assert command_line() == told
+
+
+def test_the_work_of_many_models_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    one = ScoringStats(n_sequence_tokens=300, n_computed_tokens=100, seconds=2.0)
+    say_work({f"m{n}": one for n in range(20)} | {"known": ScoringStats(), "uncounted": None})
+    assert capsys.readouterr().err.splitlines() == ["22 models: 2,000 tokens computed by 20 of them in 40.0 s"]
+    say_work({"m": one})
+    assert capsys.readouterr().err.startswith(
+        "m: 100 tokens computed for 300 asked (3.0x shared) in 2.0 s, 50 tokens/s"
+    )
+
+
+def test_a_terminal_shows_a_page_without_its_marks(capsys: pytest.CaptureFixture[str]) -> None:
+    _say_text("**Inconclusive**: `meta` p &lt; .05\n- in 0 of 3\n\nNext.", {"meta": "Meta"})
+    assert capsys.readouterr().out == "Inconclusive: Meta p < .05\n- in 0 of 3\n\nNext.\n"
