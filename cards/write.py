@@ -33,7 +33,9 @@ from pairbank.cards.bank.layout import (
     REPORTS,
     SUMMARY,
     bank_files,
+    compact,
     data_files,
+    expand,
     items_path,
     probe_files,
     probe_paths,
@@ -52,6 +54,7 @@ from pairbank.cards.bank.redistribution import (
     refuse_quoted_texts,
 )
 from pairbank.cards.bank.tables import (
+    Results,
     add_models,
     read_summary,
     read_table,
@@ -165,10 +168,13 @@ def write_bank(
     return root
 
 
-def _write(draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command: str = "") -> None:
+def _write(
+    draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command: str = "", results: Results = "computed"
+) -> None:
     """Write everything that is new, and what is made from the whole."""
-    summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()))
-    _refuse_other_results(draft, summary)
+    summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()), results=results)
+    if results == "computed":
+        _refuse_other_results(draft, summary)
     # beside the new state: what a killed writer leaves is removed with it
     with tempfile.TemporaryDirectory(dir=draft.root.parent) as folder_of_reports:
         source = Path(folder_of_reports)
@@ -253,7 +259,9 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
         "command": before if f"\n{command}\n" in f"\n{before}\n" else f"{before}\n{command}".strip("\n"),
         "written_with": package_versions(),
     }
-    manifest |= json.loads(json.dumps(manifest, sort_keys=True))  # as the next writer finds it: the same card
+    again = json.loads(json.dumps(compact(manifest), sort_keys=True))  # as the next writer finds it: the same card
+    expand(again)
+    manifest |= again
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
     probes = {path: sha256_of_file(root / path) for path in probe_files(manifest)}
     manifest["history"] = with_version(manifest, hashes | probes, version("pairbank"))
@@ -263,11 +271,36 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     write_text(root / CROISSANT, croissant_of(bank, hashes))
     known = hashes | probes
     manifest["files"] = {path: known.get(path) or sha256_of_file(root / path) for path in bank_files(root)}
-    write_json(root / MANIFEST, manifest)
+    write_json(root / MANIFEST, compact(manifest))
     return root
 
 
-def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]], *, command: str = "") -> Path:
+def add_scores(folder: str | Path, scored: Iterable[Scored]) -> Path:
+    """Add scored tables to a bank, and read no other: of these the hashes are checked, and their results stay.
+
+    `check_bank` computes those again. Reports in the bank stay as they are.
+
+    Args:
+        folder: the bank.
+        scored: tables of corpora that the bank has.
+
+    Raises:
+        BankError: no bank, files of it were changed, or a table cannot stand in it.
+    """
+    root = Path(folder)
+    with rewritten(root) as staged:
+        check_locked(root, depth="files", reports="free")
+        draft = draft_of(staged)
+        for table in scored:
+            take_scored(draft, table)
+        check_old_scores(draft)
+        _write(draft, {}, texts="all", results="kept")
+    return root
+
+
+def remove_scores(
+    folder: str | Path, which: Iterable[tuple[str, str]], *, results: Results = "computed", command: str = ""
+) -> Path:
     """Remove models' scores and probes of corpora from a bank; results, card and manifest are made anew.
 
     Reports in the bank stay as they are.
@@ -275,6 +308,7 @@ def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]], *, comma
     Args:
         folder: the bank.
         which: (corpus, split of the model).
+        results: of the tables that stay; "kept" reads none of them, and checks their hashes alone.
         command: how to remove them again, for the card.
 
     Raises:
@@ -282,7 +316,7 @@ def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]], *, comma
     """
     root = Path(folder)
     with rewritten(root) as staged:
-        check_locked(root, depth="quick", reports="free")
+        check_locked(root, depth="quick" if results == "computed" else "files", reports="free")
         draft = draft_of(staged)
         for corpus, slug in which:
             if slug not in draft.manifest["scores"].get(corpus, {}):
@@ -294,7 +328,7 @@ def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]], *, comma
                 (staged / path).unlink(missing_ok=True)
         if not draft.manifest["scores"]:
             (staged / SUMMARY).unlink(missing_ok=True)
-        _write(draft, {}, texts="all", command=command)
+        _write(draft, {}, texts="all", results=results, command=command)
     return root
 
 

@@ -85,10 +85,9 @@ def _column(table: pd.DataFrame, name: str, path: Path) -> pd.Series[str]:
     parts = [name] if name in table else [part.strip() for part in name.split(",")]
     if missing := next((part for part in parts if part not in table), None):
         raise ScoringError(f"{path}: no column {missing!r}; it has {', '.join(map(str, table.columns))}")
-    if parts == [name]:
-        return table[name].astype(str)
-    cells = zip(*(table[part].astype(str).str.strip() for part in parts), strict=True)
-    return pd.Series(["/".join(row) for row in cells], index=table.index, dtype=str)
+    if len(parts) == 1:
+        return table[parts[0]].astype(str)
+    return pd.concat([table[part].astype(str).str.strip() for part in parts], axis=1).agg("/".join, axis=1)
 
 
 def _by_text(table: pd.DataFrame, path: Path, *, text: str | None, text_id: str | None, language: str) -> list[Text]:
@@ -114,8 +113,7 @@ def _by_word(
     ids, texts = _column(table, text_id, path), _column(table, word, path).str.strip()
     regions = pd.Series("", index=table.index) if region is None else _column(table, region, path)
     if len(once := _once(table, ids, texts, text_id, path)) < len(table):
-        table = table.loc[once]
-        ids, texts, regions = ids.loc[once], texts.loc[once], regions.loc[once]
+        table, ids, texts, regions = table.loc[once], ids.loc[once], texts.loc[once], regions.loc[once]
     for name in (column for column in table if NUMBER_COLUMNS.fullmatch(str(column))):
         numbers = pd.to_numeric(table[name], errors="coerce").groupby(ids, sort=False)
         if falling := next((text for text, places in numbers if (places.diff() < 0).any()), None):

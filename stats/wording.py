@@ -180,21 +180,25 @@ def mean_and_span(values: pd.Series[float]) -> str:
     return f"{number(known.mean())} ({span(known)})" if len(known) > 1 else span(known)
 
 
-def median_and_span(values: pd.Series[float], *, more: str = "") -> str:
-    """Return the median of several values, how many these are, and the smallest and the largest.
+def median_and_span(values: pd.Series[float], *, more: str = "", noun: str = "", sign: bool = False) -> str:
+    """Return the median of several values, how many these are, and the smallest and the largest; one value alone.
 
     Args:
         values: The values.
         more: What else stands between the brackets.
+        noun: What the values are of, in the plural.
+        sign: Whether the median has its sign, as a difference has.
 
     >>> import pandas as pd
     >>> median_and_span(pd.Series([0.5, 0.6, 0.9]), more="n = 20")
     '0.60 (median of 3; 0.50 to 0.90; n = 20)'
+    >>> median_and_span(pd.Series([0.1, 0.3]), noun="models", sign=True)
+    '+0.20 (median of 2 models; 0.10 to 0.30)'
     """
     known = values.dropna()
-    shown = [f"median of {len(known)}", span(known)] if len(known) > 1 else []
+    shown = [f"median of {len(known)} {noun}".rstrip(), span(known)] if len(known) > 1 else []
     inside = "; ".join(part for part in (*shown, more) if part)
-    middle = number(float(known.median())) if shown else span(known)
+    middle = number(float(known.median()), sign=sign) if shown or sign else span(known)
     return f"{middle} ({inside})" if inside else middle
 
 

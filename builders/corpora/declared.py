@@ -206,14 +206,21 @@ class OwnFile(CorpusFile):
         return facts.language or (facts.languages[0] if len(facts.languages) == 1 else "")
 
 
+_FOLDER = resources.files("pairbank.builders") / "data" / "corpora"
+
+
+def corpus_files() -> list[str]:
+    """Return the names of the corpora that have a file of facts."""
+    return sorted(file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml"))
+
+
 def facts_of(name: str) -> CorpusFile:
     """Return what is stated of a corpus of ours.
 
     Raises:
         CorpusError: something in the file is not as expected; the message names the keys.
     """
-    file = resources.files("pairbank.builders") / "data" / "corpora" / f"{name}.toml"
-    with resources.as_file(file) as path:
+    with resources.as_file(_FOLDER / f"{name}.toml") as path:
         return CorpusFile.load(Path(path), error=CorpusError)
 
 

@@ -8,6 +8,7 @@ from pairbank.builders.corpora.blimp import BLIMP, BLIMP_LI, HU_LEVY_BLIMP
 from pairbank.builders.corpora.concepts import COMPS, XCOMPS
 from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.corpus_map import corpus_map
+from pairbank.builders.corpora.declared import corpus_files
 from pairbank.builders.corpora.events import DTFIT, EWOK, KAUF_2024, SOCIAL_RELATIONS
 from pairbank.builders.corpora.hll import HLL
 from pairbank.builders.corpora.li import LI, LI_ADGER
@@ -19,25 +20,7 @@ from pairbank.builders.corpora.syntaxgym import SYNTAXGYM, SYNTAXGYM_MANDARIN, S
 from pairbank.errors import unknown_name
 from pairbank.plugins import package_names, plugins
 
-PAIR_MAPS = (
-    "lm-syneval",
-    "multiblimp",
-    "blimp-nl",
-    "rublimp",
-    "qfrblimp",
-    "clams",
-    "bhs",
-    "climp",
-    "jblimp",
-    "lindsea",
-    "xcopa",
-    "morcela",
-)
-"""Corpora of pairs that are only a mapping."""
-SENTENCE_MAPS = ("jcola", "rucola", "escola", "colac", "mega-veridicality", "mega-negraising", "mela")
-"""Corpora of labelled or rated sentences that are only a mapping."""
-
-OURS: Mapping[str, Corpus] = {
+OURS: dict[str, Corpus] = {
     corpus.name: corpus
     for corpus in (
         STARTER,
@@ -66,16 +49,17 @@ OURS: Mapping[str, Corpus] = {
         SYNTAXGYM_SUITES,
         SYNTAXGYM_MANDARIN,
         TURBLIMP,
-        *(corpus_map(name).corpus() for name in PAIR_MAPS),
         KAUF_2024,
         ITACOLA,
         NOCOLA,
         NOCOLA_ZERO,
-        *(corpus_map(name).corpus() for name in SENTENCE_MAPS),
         MEGA_ACCEPTABILITY,
         DGL,
     )
 }
+MAPS = tuple(name for name in corpus_files() if name not in OURS)
+"""Corpora that are only a mapping: each file of `data/corpora` whose corpus no module makes."""
+OURS |= {name: corpus_map(name).corpus() for name in MAPS}
 
 
 class _Corpora(Mapping[str, Corpus]):

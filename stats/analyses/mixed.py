@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import file_name, intervals
 from pairbank.stats.figures.style import Figure
@@ -27,10 +27,12 @@ from pairbank.stats.measures.mixed import (
     MODEL,
     PHENOMENON,
     UNIT,
+    VALUE,
     Fitted,
     cells_of,
     fit_mixed,
 )
+from pairbank.stats.measures.mixed_logistic import ITEM, fit_logistic
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
 
 PARADIGM = "paradigm"
 SIGNIFICANCE = 0.05
-OUTCOMES = {"delta": fit_mixed, "accuracy": fit_mixed}
+LOG_ODDS = "log odds"
+OUTCOMES = {"delta": fit_mixed, "accuracy": fit_mixed, LOG_ODDS: fit_logistic}
 _TYPES = {
     "corpus": "string",
     "outcome": "string",
@@ -75,13 +78,16 @@ class _Cells:
     """Which accuracies are not compared, and why; empty where all are."""
 
 
-def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_items: int = 300) -> Section:
+def section(
+    tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_items: int = 300, logistic: bool = False
+) -> Section:
     """Return the effects of methods, models and phenomena, with paradigms or items as random effects.
 
     Args:
         tables: Scored tables.
         context: The seed.
         max_items: Items of a corpus without paradigms that are used at most, drawn at random.
+        logistic: Whether to fit a logistic mixed model of the single answers as well.
 
     Raises:
         BankError: If no corpus has ten items that two methods or two models have scored.
@@ -91,7 +97,9 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
     fits: list[dict[str, Any]] = []
     parts, refused, drawn = list[str](), list[str](), list[str]()
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        cells = _cells(corpus, [t for t in tables if t.corpus == corpus], seed=context.seed, max_items=max_items)
+        cells = _cells(
+            corpus, [t for t in tables if t.corpus == corpus], seed=context.seed, max_items=max_items, logistic=logistic
+        )
         references = _references(cells.by_outcome)
         fitted: dict[str, Fitted] = {}
         reasons: dict[str, str] = {}
@@ -128,7 +136,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
         figures=tuple(_figures(effects)),
         references=(
             "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: random effects",
-            "Bates, Maechler, Bolker & Walker 2015, J Stat Softw 67(1): REML",
+            "Bates, Maechler, Bolker & Walker 2015, J Stat Softw 67(1): REML and Laplace's approximation",
             "Kuznetsova, Brockhoff & Christensen 2017, J Stat Softw 82(13): Satterthwaite's degrees of freedom",
             "Nakagawa & Schielzeth 2013, Methods in Ecology and Evolution 4:133-142: R2 of mixed models",
             "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
@@ -147,7 +155,7 @@ def _fit_row(cells: _Cells, outcome: str, fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: int) -> _Cells:
+def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: int, logistic: bool) -> _Cells:
     read = [read_table(table).choices for table in tables]
     items = sorted({item for table in read for item in table.item_ids})
     names = {name for table in read if PARADIGM in table.frame.columns for name in table.frame[PARADIGM].dropna()}
@@ -155,14 +163,15 @@ def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: 
     kept = items
     if not by_paradigm and len(items) > max_items:
         kept = sorted(np.random.default_rng([seed, len(items)]).choice(items, size=max_items, replace=False))
-    created: dict[str, list[pd.DataFrame]] = {name: [] for name in OUTCOMES}
+    created: dict[str, list[pd.DataFrame]] = {name: [] for name in OUTCOMES if logistic or name != LOG_ODDS}
     biased: list[dict[str, str]] = []
     for table in read:
         used = np.ones(len(table.frame), dtype=np.bool_)
         if not by_paradigm:
             used = pd.Series(table.item_ids).isin(kept).to_numpy(dtype=np.bool_)
         for name, cells in _of_table(table, used, biased, by_paradigm=by_paradigm):
-            created[name].append(cells)
+            if name in created:
+                created[name].append(cells)
     joined = {name: pd.concat(result, ignore_index=True) if result else _NOTHING for name, result in created.items()}
     return _Cells(
         corpus=corpus,
@@ -195,6 +204,9 @@ def _of_table(
             biased.append({"model": table.model, "method": method})
         else:
             outcomes["accuracy"] = result.credit[used]
+            answers = pd.DataFrame({UNIT: units, ITEM: rows["item_id"].to_list(), VALUE: outcomes["accuracy"]})
+            answers = answers.assign(phenomenon=phenomena, method=method, model=table.model)
+            yield LOG_ODDS, answers[answers[VALUE].notna()]
         for name, values in outcomes.items():
             yield name, cells_of(values, units=units, method=method, model=table.model, phenomena=phenomena)
 
@@ -209,7 +221,7 @@ def _references(by_outcome: dict[str, pd.DataFrame]) -> dict[str, str]:
         return {}
     methods = cells.groupby(MODEL)[METHOD].nunique()
     return {MODEL: min(methods.index[methods == methods.max()])} | (
-        {METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {}
+        {METHOD: reference} if (reference := reference_of(cells[METHOD])) else {}
     )
 
 
@@ -274,7 +286,7 @@ def _sample(term: str, cells: pd.DataFrame) -> str:
 
 
 _PLURAL = {METHOD: "other methods", MODEL: "other models", PHENOMENON: "phenomena"}
-_UNITS = {"delta": "standard deviations", "accuracy": "in accuracy"}
+_UNITS = {"delta": "standard deviations", "accuracy": "in accuracy", LOG_ODDS: "in log odds"}
 
 
 def _versus(level: str) -> str:
@@ -303,6 +315,10 @@ DEFINITIONS = f"""\
 - **delta**: each method's difference (good - bad) over its standard deviation on the corpus, by model, so that nats and
   points of a scale are comparable. **accuracy**: share of right choices, by the definition of each method's paper,
   without models that have position bias. Both by a linear mixed model (REML); its variances may be 0.
+- **log odds** (option `logistic`): single right and wrong answers by a logistic mixed model (Laplace's approximation,
+  as lme4's `glmer`), with items as a further random part within paradigms. A half-right answer counts as half of each.
+  An effect is on the log odds of one item in one paradigm, so that it is larger than that on averages. Degrees of
+  freedom are those of the same effect on accuracy.
 - **units**: paradigms where the corpus has {LEAST_UNITS} or more (each is the mean of its items, and counts once
   whatever its size), else items, of which at most `max_items` are drawn (option). `variance` has the variances of
   units, of methods and models within units, and the rest, with items within paradigms.

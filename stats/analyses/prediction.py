@@ -14,12 +14,11 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import SummaryRow, long_table, read_table
+from pairbank.stats.scored_table.scored_table import SummaryRow, either, long_table, read_table
 from pairbank.stats.wording import number
 
 TASK = "word_prediction"
@@ -54,7 +53,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
 def _rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     read = read_table(table)
     words = read.rows(read.has_value("task", TASK)).choices
-    direct = words.side(DIRECT, "good")
+    direct = words.side(words.reference, "good")
     for layout in words.layouts:
         logprob = words.side(layout.method, "good")
         applies = ~np.isnan(logprob)
@@ -64,8 +63,8 @@ def _rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
         current = replace(place, metric="mean_logprob")
         yield current.row(mean_of_items(logprob[applies]), n_rows=int(applies.sum()))
         both = applies & ~np.isnan(direct)
-        if layout.method != DIRECT and both.any():
-            current = replace(place, versus=DIRECT, metric="pearson")
+        if layout.method != words.reference and both.any():
+            current = replace(place, versus=words.reference, metric="pearson")
             yield current.row(pearson(direct[both], logprob[both]), n_rows=int(applies.sum()))
 
 
@@ -78,7 +77,10 @@ def _text(found: pd.DataFrame) -> str:
         for method, selected in part.groupby("method", sort=False):
             mean = _ends(selected.loc[selected["metric"] == "mean_logprob", "value"])
             r = _ends(selected.loc[selected["metric"] == "pearson", "value"].dropna())
-            texts.append(f"`{method}` {mean} nats" + (f" (r with `direct` = {r})" if r else ""))
+            texts.append(
+                f"`{method}` {mean} nats"
+                + (f" (r with {either(part['versus'][part['versus'] != ''])} = {r})" if r else "")
+            )
         parts.append(
             f"**{corpus}** ({part['n'].max():,} items{over}), mean log P of the true word: {'; '.join(texts)}."
         )

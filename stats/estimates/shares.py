@@ -177,14 +177,14 @@ def _share(sums: FloatArray, sizes: FloatArray, *, method: str, level: float) ->
     residuals = (sums - value * sizes) / sizes.mean()
     effect = design_effect(np.array([np.mean(residuals**2)]), share)
     if np.ptp(sizes):  # the number of trials is then itself drawn: without this, 0.91 of 24 items' intervals cover
-        effect, level_used = effect * n / (n - 1), _of_student(level, n - 1)
+        effect, level_used = effect * n / (n - 1), student_level(level, n - 1)
     else:
         level_used = level
     low, high = wilson_bounds(share, np.array([float(n)]), effect, level=level_used)
     return Estimate(value=value, low=float(low[0]), high=float(high[0]), n=n, method=method, level=level)
 
 
-def _of_student(level: float, freedom: int) -> float:
+def student_level(level: float, freedom: int) -> float:
     """Return the level at which the normal quantile is Student's at the level that is asked for."""
     from scipy import special
 

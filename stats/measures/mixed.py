@@ -83,15 +83,15 @@ def fit_mixed(cells: pd.DataFrame, *, references: dict[str, str] | None = None) 
     Raises:
         BankError: If there are no two methods or models, or fewer than ten units.
     """
-    plan = _planned(cells, references or {})
+    plan = planned(cells, references or {})
     if plan.n_cells <= plan.n_fixed:
-        return _unfitted(plan, f"{plan.n_cells} cells for {plan.n_fixed} effects leave none for their error")
+        return unfitted(plan, f"{plan.n_cells} cells for {plan.n_fixed} effects leave none for their error")
     ratios = _optimum(plan)
     if ratios is None:
-        return _unfitted(plan, "the restricted likelihood has no optimum: effects leave nearly no variation")
+        return unfitted(plan, "the restricted likelihood has no optimum: effects leave nearly no variation")
     best = plan.at(ratios)
     if not best.scale > 1e-12 * plan.spread**2:
-        return _unfitted(plan, "no variation is left beside the effects, so that they have no error")
+        return unfitted(plan, "no variation is left beside the effects, so that they have no error")
     variances = np.append(ratios, 1.0) * best.scale
     covariances, degrees = _uncertainty(plan, variances)
     shown = [name for name in (*BY_UNIT, BY_MODEL) if name in plan.parts]
@@ -143,7 +143,9 @@ class _State:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Plan:
+class Plan:
+    """The terms of a model, and what its likelihood takes of the cells."""
+
     patterns: tuple[_Pattern, ...]
     parts: tuple[str, ...]
     """Random parts: those within units in the order of each pattern's `alike`, then methods within models."""
@@ -157,12 +159,16 @@ class _Plan:
     """Term, level, what it is compared with, and its weights on the columns of the design."""
     design: FloatArray
     spread: float
+    has_fixed_by_model: bool
+    """Whether how much a method changes a single model is a fixed effect."""
 
     @property
     def n_fixed(self) -> int:
+        """Columns of the design."""
         return int(self.design.shape[1])
 
     def fitted(self, effects: FloatArray) -> FloatArray:
+        """Return what the effects predict of each cell."""
         return np.asarray(self.design @ effects)
 
     @cached_property
@@ -239,7 +245,7 @@ class _Plan:
         )
 
 
-def _optimum(plan: _Plan) -> FloatArray | None:
+def _optimum(plan: Plan) -> FloatArray | None:
     """Return the variance ratios of the largest restricted likelihood, each 0 or more; None if none is found."""
     from scipy.optimize import minimize
 
@@ -264,7 +270,7 @@ def _optimum(plan: _Plan) -> FloatArray | None:
     return None
 
 
-def _uncertainty(plan: _Plan, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _uncertainty(plan: Plan, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the covariance of each contrast's weights, shape (contrasts,), and its degrees of freedom.
 
     Satterthwaite's: twice the squared variance of the contrast over the variance of that variance, which is by the
@@ -303,7 +309,8 @@ def _uncertainty(plan: _Plan, variances: FloatArray) -> tuple[FloatArray, FloatA
     return squares, np.clip(degrees, 1, plan.n_cells - plan.n_fixed)
 
 
-def _planned(cells: pd.DataFrame, references: dict[str, str]) -> _Plan:
+def planned(cells: pd.DataFrame, references: dict[str, str]) -> Plan:
+    """Return the terms of a model of cells; arguments and errors as for `fit_mixed`."""
     keys = [UNIT, METHOD, MODEL]
     ordered = cells.sort_values(keys, kind="stable").reset_index(drop=True)
     if ordered.duplicated(keys).any():
@@ -325,7 +332,7 @@ def _planned(cells: pd.DataFrame, references: dict[str, str]) -> _Plan:
     n_between = blocks[PHENOMENON].shape[1] if PHENOMENON in blocks else 0
     n_by_kind = design.shape[1] - n_between
     within = [UNIT] * (len(kinds) > 1) + [*BY_UNIT[1:]] * crossed
-    return _Plan(
+    return Plan(
         patterns=tuple(_patterns(ordered, kind, values, design[:, n_by_kind:], levels=(methods, models), parts=within)),
         parts=(*within, *[BY_MODEL] * (crossed and n_models >= LEAST_MODELS)),
         by_kind=design[first, :n_by_kind],
@@ -339,6 +346,7 @@ def _planned(cells: pd.DataFrame, references: dict[str, str]) -> _Plan:
         ),
         design=design,
         spread=float(values.std()),
+        has_fixed_by_model=BY_MODEL in blocks,
     )
 
 
@@ -417,7 +425,7 @@ def _levels(cells: pd.DataFrame, term: str) -> list[str]:
     return list(dict.fromkeys(cells[term]))
 
 
-def _effects(plan: _Plan, effects: FloatArray, squares: FloatArray, degrees: FloatArray) -> Iterator[Effect]:
+def _effects(plan: Plan, effects: FloatArray, squares: FloatArray, degrees: FloatArray) -> Iterator[Effect]:
     from scipy.stats import t
 
     for (term, level, versus, weights), square, freedom in zip(plan.contrasts, squares, degrees, strict=True):
@@ -433,8 +441,9 @@ def _effects(plan: _Plan, effects: FloatArray, squares: FloatArray, degrees: Flo
         )
 
 
-def _unfitted(plan: _Plan, reason: str) -> Fitted:
-    nothing = undefined(reason, n=plan.n_units, method=REML)
+def unfitted(plan: Plan, reason: str, method: str = REML) -> Fitted:
+    """Return the effects of a plan without numbers, and why."""
+    nothing = undefined(reason, n=plan.n_units, method=method)
     effects = [
         Effect(term=term, level=level, versus=versus, p=np.nan, estimate=nothing)
         for term, level, versus, _ in plan.contrasts

@@ -16,7 +16,7 @@ import pandas as pd
 from pairbank.builders.schema.columns import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.api.names import DIRECT, SENTENCE
+from pairbank.scoring.api.names import SENTENCE
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.metrics import HUMAN
@@ -25,6 +25,7 @@ from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.cautions import KEYS, POOLED, by_place, picks
 from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_text
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged
+from pairbank.stats.scored_table.scored_table import is_reference
 from pairbank.stats.wording import n_items, percent, shared_value, span, with_interval
 
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
@@ -133,9 +134,10 @@ def _answer(
         return html_as_text("\n\n".join(besides)) or "No accuracy: no item with two sides was scored."
     requested = whole["method"].map(lambda name: name in layouts and layouts[name].is_answer)
     people, biased = whole["method"] == HUMAN, whole["first_option"].notna()
-    direct, prompted = whole[whole["method"] == DIRECT], whole[requested & ~biased]
+    by_string = is_reference(whole)
+    direct, prompted = whole[by_string], whole[requested & ~biased]
     likely = whole["method"].map(lambda name: name in layouts and layouts[name].is_of_probability)
-    by_other = ~requested & ~people & (whole["method"] != DIRECT)
+    by_other = ~requested & ~people & ~by_string
     kinds = (
         ("direct log-probabilities", direct),
         ("other functions of probability", whole[by_other & likely]),

@@ -274,7 +274,7 @@ def page_of_html(title: str, pages: Mapping[str, str]) -> str:
 
 def shown_in_notebook(report: Report) -> str:
     """Return the first page of a report as HTML, its figures inside it."""
-    page = pages_of(report)[FIRST].partition("## Everything else")[0]
+    page = pages_of(report)[FIRST].partition("\n## Appendix\n")[0]
     shown = _html(page)
     for figure in report.figures:
         place = f'src="{FIGURES}/{figure.name}.png"'

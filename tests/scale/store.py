@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 METHODS = ("direct", "meta_question_simple", "mean_logprob", "acceptable_sentence", "meta_sentence_good")
-REPORTED = ("build-store", "check --submission", "fetch", "site")
+REPORTED = ("build-store", "build-store, nothing new", "check --submission", "fetch", "site")
 
 
 def submissions(folder: Path, *, n_models: int, n_corpora: int, n_items: int) -> tuple[Path, list[Path]]:
@@ -94,7 +94,7 @@ def measured(command: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print a line per size and command, and the fit of CPU seconds over tables."""
+    """Print a line per size and command, and how CPU seconds and memory grow with tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=int, nargs="+", default=[5, 10, 20])
     parser.add_argument("--corpora", type=int, default=8)
@@ -120,15 +120,17 @@ def main() -> None:
             commands = {
                 "check --submission": ["check", "--submission", str(files[-1]), "--against", str(store)],
                 "build-store": ["build-store", str(store)],
+                "build-store, nothing new": ["build-store", str(store)],
                 "fetch": fetch,
                 "site": ["site", str(store), "--out", str(folder / "site")],
             }
             for name, command in commands.items():
                 seconds, megabytes = measured([*run, *command])
                 rows[name].append((n_tables, seconds, megabytes))
-                say(f"{n_tables:5} tables  {name:20} {seconds:8.1f} CPU-s {megabytes:7.0f} MB")
-            for part in (store / "submissions", store / "scores", store / "results", folder / "site"):
-                n_bytes = sum(p.stat().st_size for p in part.rglob("*") if p.is_file())
+                say(f"{n_tables:5} tables  {name:24} {seconds:8.1f} CPU-s {megabytes:7.0f} MB")
+            folders = [store / "submissions", store / "scores", store / "results", folder / "site"]
+            for part in (*folders, store / "manifest.json", store / "README.md"):
+                n_bytes = sum(p.stat().st_size for p in (part, *part.rglob("*")) if p.is_file())
                 say(f"{n_tables:5} tables  {n_bytes:14,} bytes of {part.name}")
     for name, found in rows.items():
         n, seconds, megabytes = np.array(found).T
@@ -136,8 +138,10 @@ def main() -> None:
             slope, start = np.polyfit(n, seconds, 1)
             fit = 1 - np.var(seconds - start - slope * n) / max(np.var(seconds), 1e-9)
             growth = np.polyfit(n, megabytes, 1)[0]
+            exponents = [np.polyfit(np.log(n), np.log(y), 1)[0] for y in (seconds, megabytes)]
             of_time = f"{start:.1f} s + {1000 * slope:.1f} ms per table (R² of a line {fit:.3f})"
-            say(f"{name}: {of_time}, {growth:.3f} MB per table")
+            power = f"grows as tables to the power {exponents[0]:.2f} (memory: {exponents[1]:.2f})"
+            say(f"{name}: {of_time}, {growth:.3f} MB per table; {power}")
 
 
 def say(text: str) -> None:

@@ -13,19 +13,20 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from claims_nulls import KINDS, association_misses, equivalence_errors, mixed_errors
+from claims_nulls import KINDS, answer_errors, association_misses, equivalence_errors, mixed_errors
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=200)
-    parser.add_argument("--only", choices=("equivalence", "associations", "mixed"))
+    parser.add_argument("--only", choices=("equivalence", "associations", "mixed", "logistic"))
     given = parser.parse_args(arguments)
     tables = {
         "equivalence": equivalence(),
         "associations": associations(given.repetitions),
         "mixed": mixed(given.repetitions),
+        "logistic": logistic(given.repetitions),
     }
     for lines in [tables[given.only]] if given.only else tables.values():
         for line in lines:
@@ -71,6 +72,33 @@ def mixed(repetitions: int) -> Iterator[str]:
             given: dict[str, Any] = {"n_methods": 2, **more}
             found = mixed_errors(units, n_models=n_models, n_runs=repetitions, seed=units, by_model=by_model, **given)
             yield _row(name, n_models, units, by_model, 0.0, found)
+
+
+def logistic(repetitions: int) -> Iterator[str]:
+    """Yield how often the linear model of shares and the logistic one say that something differs; last, power."""
+    names = "methods: linear | methods: logistic | models: linear | models: logistic"
+    yield f"| models | paradigms | accuracy | sd by model | effect | covered | {names} |"
+    yield "| --- |" + " --- |" * 9
+    for n_models, mean, by_model, effect in (
+        (3, 1.3, 0.0, 0.0),
+        (3, 4.0, 0.0, 0.0),
+        (5, 1.3, 0.4, 0.0),
+        (5, 4.0, 0.4, 0.0),
+        (5, 1.3, 0.0, 0.6),
+        (5, 4.0, 0.0, 0.9),
+    ):
+        found = answer_errors(
+            20,
+            n_models,
+            n_runs=repetitions,
+            seed=int(10 * mean) + n_models,
+            mean=mean,
+            by_model=by_model,
+            effect=effect,
+        )
+        keys = ("covered", "linear, method", "logistic, method", "linear, model", "logistic, model")
+        rates = " | ".join(f"{found[key]:.3f}" for key in keys)
+        yield f"| {n_models} | 20 | {found['accuracy']:.2f} | {by_model} | {effect} | {rates} |"
 
 
 def _row(name: str, n_models: int, units: int, by_model: float, effect: float, found: dict[str, float]) -> str:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pairbank.stats.measures.associations import partial_correlation, within_correlation
 from pairbank.stats.measures.mixed import LEAST_MODELS, fit_mixed
+from pairbank.stats.measures.mixed_logistic import fit_logistic
 from pairbank.stats.measures.paired_tests import corrected, equivalence_p
 
 KINDS = ("normal", "heavy", "spread grows")
@@ -139,3 +140,65 @@ def mixed_errors(
     rates = {term: float(np.mean(found)) for term, found in said.items()}
     known = not (threshold and effect)
     return {"coverage": float(np.mean(covered)) if known else np.nan, "fitted": len(covered) / n_runs} | rates
+
+
+def crossed_answers(
+    n_units: int,
+    n_models: int,
+    rng: np.random.Generator,
+    *,
+    mean: float,
+    n_items: int = 10,
+    effect: float = 0.0,
+    by_model: float = 0.0,
+) -> pd.DataFrame:
+    """Right and wrong answers of two methods, from log odds in which paradigms, items and their differences are drawn.
+
+    The second method is better by `effect`; `mean` is the mean of the log odds, `by_model` as for `crossed_cells`.
+    """
+    shape = (n_units, n_items, 2, n_models)
+    odds = np.full(shape, mean)
+    for size, part in (
+        (1.0, (n_units, 1, 1, 1)),
+        (0.4, (n_units, 1, 2, 1)),
+        (0.3, (n_units, 1, 1, n_models)),
+        (0.8, (n_units, n_items, 1, 1)),
+    ):
+        odds = odds + size * rng.normal(size=part)
+    own = by_model * rng.normal(size=(2, n_models))
+    own -= own.mean(axis=0)
+    odds = odds + own - (own.mean(axis=1, keepdims=True) if n_models < LEAST_MODELS else 0.0)
+    odds[:, :, 1] += effect
+    unit, item, method, model = np.indices(shape).reshape(4, -1)
+    return pd.DataFrame(
+        {
+            "unit": [f"u{i:03d}" for i in unit],
+            "item": [f"u{i:03d}-{j:02d}" for i, j in zip(unit, item, strict=True)],
+            "method": [f"k{i}" for i in method],
+            "model": [f"m{i}" for i in model],
+            "phenomenon": None,
+            "value": (rng.random(shape) < 1 / (1 + np.exp(-odds))).astype(np.float64).ravel(),
+        }
+    )
+
+
+def answer_errors(
+    n_units: int, n_models: int, *, n_runs: int, seed: int, mean: float, effect: float = 0.0, by_model: float = 0.0
+) -> dict[str, float]:
+    """How often methods and models are said to differ, by the linear model of shares and by the logistic one."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(n_runs):
+        answers = crossed_answers(n_units, n_models, rng, mean=mean, effect=effect, by_model=by_model)
+        odds = fit_logistic(answers)
+        if odds.reason:
+            continue
+        cells = answers.groupby(["unit", "method", "model"], as_index=False)["value"].mean()
+        found: dict[str, float] = {"accuracy": answers["value"].mean()}
+        for name, fitted in (("linear", fit_mixed(cells)), ("logistic", odds)):
+            for term in ("method", "model"):
+                p_values = [x.p for x in fitted.effects if x.term == term]
+                found[f"{name}, {term}"] = bool((corrected(p_values).holm < 0.05).any())
+        own = next(x.estimate for x in odds.effects if x.level == "k1")
+        rows.append(found | {"covered": own.low <= effect <= own.high})
+    return {**pd.DataFrame(rows).astype(float).mean().to_dict(), "fitted": len(rows) / n_runs}

@@ -64,4 +64,4 @@ def as_good(
     paradigms = np.arange(n) % n_paradigms if n_paradigms else None
     own = model_of(rng, asked, n=n, paradigms=paradigms, spread=0.15)
     found = alternative_annotator(people(rng, n=n, n_raters=n_raters), own, epsilon=epsilon, paradigms=paradigms)
-    return found.beyond_paradigms >= 0.5 if beyond else found.passes
+    return found.passes and (not beyond or found.beyond_paradigms >= 0.5)

@@ -29,6 +29,7 @@ EVERY_EVAL_EVER = "every-eval-ever"
 FOR_R = "r"
 DEPOSIT = "deposit"
 PROPOSE = "Open a pull request with the results on each model's repository; publishes eval.yaml."
+SUBMIT_TO = "Bank on the Hub that it is to join, or every-eval-ever: the datastore of Every Eval Ever."
 BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
 
 
@@ -230,7 +231,7 @@ def remove(
 
 def submit(
     scored: Annotated[Path, typer.Argument(help="Parquet file written by pairbank score.")],
-    to: Annotated[str, typer.Option(metavar="ORG/NAME", help="Bank on the Hub that it is to join.")],
+    to: Annotated[str, typer.Option(metavar="ORG/NAME", help=SUBMIT_TO)],
     submitter: Annotated[str, typer.Option(help="Name of your group; default: the user of your token.")] = "",
     command: Annotated[str, typer.Option(help="Command that made the scores.")] = "",
     date: Annotated[str, typer.Option(help="Date to state, YYYY-MM-DD; default: not stated.")] = "",
@@ -239,9 +240,17 @@ def submit(
     """Submit one scored table to a shared bank as a pull request. Uses HF_TOKEN or `hf auth login`.
 
     Example: pairbank submit scored.parquet --to my-org/my-bank --submitter my-lab --dry-run
+    Example: pairbank submit scored.parquet --to every-eval-ever --submitter my-lab --date 2026-11-24 --dry-run
     """
     import pairbank
 
+    if to == EVERY_EVAL_EVER:
+        with quiet_bars(), _quiet_hub(), status("submitting"):
+            files = pairbank.submit_results(scored, organisation=submitter, date=date, dry_run=dry_run)
+        answer(submissions=[{"path": file.path, "url": file.url} for file in files], dry_run=dry_run)
+        for file in files:
+            say(f"{file.path}: {file.url or 'valid; dry run, nothing was submitted'}")
+        return
     with quiet_bars(), _quiet_hub(), status("submitting"):
         submitted = pairbank.submit(scored, to, submitter=submitter, command=command, date=date, dry_run=dry_run)
     answer(path=submitted.path, url=submitted.url, dry_run=dry_run)

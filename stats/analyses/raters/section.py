@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.raters.beside import (
     DISTANCES,
@@ -173,11 +173,11 @@ def _length_text(beside: pd.DataFrame) -> Iterator[str]:
     """Yield which score is fair where sentences of different lengths are compared, as all that is rated singly is."""
     together = beside[(beside["r_with_others"].notna() | beside["r_with_means"].notna()) & (beside["kind"] == "model")]
     methods = set(together["method"])
-    if DIRECT not in methods:
+    if (reference := reference_of(sorted(methods))) is None:
         return
     fair = sorted(methods & set(FAIR))
     rest = f"read {' or '.join(f'`{name}`' for name in fair)} for r" if fair else "score `mean_logprob` too"
-    yield f"Summed log-probability (`{DIRECT}`) decreases with length: {rest}."
+    yield f"Summed log-probability (`{reference}`) decreases with length: {rest}."
 
 
 def _means_text(means: Means) -> Iterator[str]:
@@ -204,11 +204,14 @@ def _verdict(tests: pd.DataFrame, epsilon: float) -> str:
             "The alternative-annotator test is unavailable: it needs three raters who each judged 30 items that others "
             "judged too, and a method that scores what they judged."
         )
-    passed = known[known["winning_rate"] >= 0.5]
+    wins = known[["winning_rate", "winning_rate_beyond"]].min(
+        axis=1
+    )  # beyond its paradigms as well, where there are ten
+    passed = known[wins >= 0.5]
     if passed.empty:
         return (
             f"None of {len(known)} combinations of model, method and corpus passes the alternative-annotator test "
-            f"(epsilon = {epsilon:g}): each wins against at most {percent(known['winning_rate'].max())} of the raters, "
+            f"(epsilon = {epsilon:g}): each wins against at most {percent(wins.max())} of the raters, "
             "and half are needed."
         )
     names = "; ".join(_passed_text(row) for row in passed.head(MOST_SAID).to_dict("records"))
@@ -309,8 +312,8 @@ DEFINITIONS = """\
   z-scores). `advantage` is the model's share of items, averaged over raters; `rater_advantage` is the raters'. The
   model wins against a rater where its advantage is shown to be less than epsilon below the rater's (one-sided t test
   over items, Benjamini & Yekutieli over raters, level 0.05). `winning_rate`: share of raters won against; half or more
-  = as good as one more person. `winning_rate_beyond`: the same with paradigms as draws (ten or more). Raters with
-  fewer than 30 items are not tested.
+  = as good as one more person. `winning_rate_beyond`: the same with paradigms as draws (ten or more); a model passes
+  by both. Raters with fewer than 30 items are not tested.
 - **mean ratings** (corpora without individual ratings): accuracy is the share of pairs whose better side has the
   higher mean. The column `r_with_means` is Pearson r of a model's scores of single sentences with their means, both
   sides pooled.

@@ -16,7 +16,7 @@ from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import REGION_TOKENS_DIFFER, REGIONS
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, share_over
 from pairbank.stats.estimates.estimate import Estimate
-from pairbank.stats.estimates.shares import mean_of_items, share_of_items, wilson_bounds
+from pairbank.stats.estimates.shares import mean_of_items, share_of_items, student_level, wilson_bounds
 from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 
 if TYPE_CHECKING:
@@ -320,7 +320,8 @@ def model_rows(by_suite: pd.DataFrame) -> Iterator[dict[str, Any]]:
         by_suite: Rows of `suite_row`; suites without items are passed over.
 
     Yields:
-        `value`, `low` and `high` (Wilson's for the effective number of items of a mean that weighs suites equally),
+        `value`, `low` and `high` (Wilson's for the effective number of items of a mean that weighs suites equally,
+        Student's quantile of items - suites: of two items each, .92 of intervals held the truth without it),
         `low_paradigms`, `high_paradigms` (Wilson's for suites as draws, Student's quantile) and their number.
     """
     for model, part in by_suite[by_suite["n"] > 0].groupby("model", sort=False):
@@ -328,7 +329,8 @@ def model_rows(by_suite: pd.DataFrame) -> Iterator[dict[str, Any]]:
         mean, n_items = float(shares.mean()), int(n.sum())
         error = float((shares * (1 - shares) / np.maximum(n - 1, 1)).sum()) / shares.size**2
         effect = error * n_items / (mean * (1 - mean)) if error else 1.0
-        low, high = wilson_bounds(np.array([mean]), np.array([float(n_items)]), np.array([effect]), level=0.95)
+        level = student_level(0.95, max(1, n_items - shares.size))
+        low, high = wilson_bounds(np.array([mean]), np.array([float(n_items)]), np.array([effect]), level=level)
         estimate = Estimate(value=mean, low=float(low[0]), high=float(high[0]), n=n_items, method="wilson-stratified")
         if shares.size >= LEAST_PARADIGMS:
             estimate = share_over(estimate, shares, np.arange(shares.size))

@@ -11,7 +11,8 @@ import pytest
 import pairbank
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.corpus_map import corpus_map
-from pairbank.builders.corpora.registry import CORPORA, PAIR_MAPS, SENTENCE_MAPS
+from pairbank.builders.corpora.declared import corpus_files
+from pairbank.builders.corpora.registry import CORPORA, MAPS, OURS
 from pairbank.builders.corpora.syntaxgym import joined_with_spans
 from pairbank.builders.load import located_files
 from pairbank.builders.schema.validation import Validator
@@ -72,7 +73,13 @@ def test_the_corpora_are_in_thirty_languages() -> None:
     assert len(languages | set(CORPORA["multiblimp"].languages)) > 100
 
 
-@pytest.mark.parametrize("name", [*PAIR_MAPS, *SENTENCE_MAPS])
+def test_a_file_of_facts_is_enough_for_a_corpus() -> None:
+    assert set(MAPS) < set(corpus_files()) == set(OURS)
+    assert {"jblimp", "rucola"} <= set(MAPS)
+    assert not {"blimp", "ewok"} & set(MAPS)
+
+
+@pytest.mark.parametrize("name", MAPS)
 def test_a_map_in_data_says_all_of_a_corpus(name: str) -> None:
     found = corpus_map(name)
     assert found.source.licence

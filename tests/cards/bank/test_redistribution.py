@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 from pathlib import Path
 
+import datasets
 import pytest
 
 import pairbank
 from hub_emulator import FakeHub
+from pairbank.cards.bank.redistribution import refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.bank.writing import items_of_scored
 from pairbank.errors import BankError
@@ -121,6 +124,19 @@ def test_a_report_that_quotes_an_item_is_refused_by_name(scored: Scored, tmp_pat
     assert not (tmp_path / "public").exists()
     with pytest.raises(BankError, match="is not empty"):
         pairbank.strip_texts(full, full)
+
+
+@pytest.mark.parametrize(
+    "text", ['The "old" barn & the hen stood.', "Das größte Haus steht dort.", "他昨天在图书馆看了一本很有意思的书。"]
+)
+def test_a_quoted_text_is_found_in_every_form(tmp_path: Path, text: str) -> None:
+    (tmp_path / "reports").mkdir()
+    items = datasets.Dataset.from_dict({"target_good": [text, "A text that no report quotes."]})
+    refuse_quoted_texts(tmp_path, [("ewok", items)])
+    for form in (text, html.escape(text), json.dumps(text), text.replace('"', '""')):
+        (tmp_path / "reports" / "page.md").write_text(f"so:\n({form})", encoding="utf-8")
+        with pytest.raises(BankError, match=r"reports/page\.md quotes items of 'ewok'"):
+            refuse_quoted_texts(tmp_path, [("ewok", items)])
 
 
 def test_a_report_written_with_the_bank_may_not_quote_either(scored: Scored, tmp_path: Path) -> None:

@@ -73,10 +73,25 @@ def open_bank_of(opened: Open, tmp_path: Path) -> Open:
 # --- what is read ---
 
 
-def test_only_what_is_looked_at_is_read(hard: Shown) -> None:
+FIRST_VIEW = ["data/results/board/0-0.json.gz", "data/results/board/0-3.json.gz", "data/site.json.gz"]
+
+
+def test_what_the_next_click_is_likely_to_need_is_read_behind_the_first_view(hard: Shown) -> None:
+    hard.open()
+    hard.page.wait_for_load_state("networkidle")
+    data = [path for path in hard.asked if path.startswith("data/")]
+    assert sorted(data[:3]) == FIRST_VIEW
+    assert any("/items/" in path for path in data)
+    for tab in ("All results", "People", "Items"):
+        hard.go(tab)
+    assert [path for path in hard.asked if path.startswith("data/")] == data
+
+
+def test_who_saves_data_reads_only_what_is_looked_at(hard: Shown) -> None:
+    hard.page.add_init_script("Object.defineProperty(navigator, 'connection', {value: {saveData: true}})")
     hard.open()
     data = [path for path in hard.asked if path.startswith("data/")]
-    assert sorted(data) == ["data/results/board/0-0.json.gz", "data/results/board/0-3.json.gz", "data/site.json.gz"]
+    assert sorted(data) == FIRST_VIEW
     hard.open("?tab=compare&corpus=hard&model=fake_1")
     unwanted = ("/rows", "fake_2_", "others", "axes-1")
     assert not [path for path in hard.asked if any(part in path for part in unwanted)]

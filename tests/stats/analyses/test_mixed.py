@@ -86,3 +86,18 @@ def test_nothing_is_seldom_said_where_methods_change_each_model_and_none_on_aver
     assert found["coverage"] >= 0.75
     # each said wrongly in 4 of 20 at most: at .05, more often in 3 of 1,000
     assert max(found["method"], found["model"], found["phenomenon"]) <= 0.2
+
+
+@pytest.mark.ci
+def test_log_odds_of_a_right_answer_are_fitted_where_asked_for() -> None:
+    found = section(models(), logistic=True)
+    effects = found.tables["effects"]
+    rows = keyed(effects[effects["outcome"] != "delta"], "outcome", "term", "level")
+    (odds,) = [row for (outcome, term, _), row in rows.items() if (outcome, term) == ("log odds", "method")]
+    (shares,) = [row for (outcome, term, _), row in rows.items() if (outcome, term) == ("accuracy", "method")]
+    assert odds["ci_method"] == "mixed-laplace"
+    assert odds["value"] * shares["value"] > 0
+    assert odds["df"] == pytest.approx(shares["df"])
+    assert " in log odds (Holm's p " in found.text
+    assert set(found.tables["variance"].query("outcome == 'log odds'")["part"]) >= {"item", "unit"}
+    assert "log odds" not in set(section(models()).tables["effects"]["outcome"])

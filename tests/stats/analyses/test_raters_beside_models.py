@@ -62,6 +62,19 @@ def made(tables: list[ScoredFrame], *ratings: pd.DataFrame) -> Section:
     return section(tables, Context(ratings=list(ratings)))
 
 
+def test_a_model_that_is_wrong_on_whole_paradigms_does_not_pass_for_a_person() -> None:
+    sure = models()[0]
+    paradigm = np.arange(300) % 12
+    wrong = np.where(paradigm == 0, -1.0, 1.0)
+    nested = replace(sure, frame=sure.frame.assign(direct_delta=wrong, paradigm=[f"p{k}" for k in paradigm]))
+    ratings = forced(sure)
+    test = made([nested], ratings).tables["test"].iloc[0]
+    assert test["winning_rate"] >= 0.5 > test["winning_rate_beyond"]
+    assert " passes the alternative-annotator test" in made([nested], ratings).answer
+    apart = replace(nested, frame=nested.frame.assign(paradigm=None))
+    assert "Passing the alternative-annotator test" in made([apart], ratings).answer
+
+
 def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
     tables = models()
     found = made(tables, forced(tables[0]))

@@ -163,7 +163,7 @@ def test_the_standard_error_of_kappa_is_fleiss_cohen_everitts() -> None:
 
 def test_the_interval_of_kappa_stands_on_the_z_scale_of_the_smoothed_table() -> None:
     estimate = cohens_kappa(*deltas((20, 5, 10, 15)))
-    smoothed = kappa_of(np.array([[20.25, 5.25], [10.25, 15.25]]))
+    smoothed = kappa_of(np.array([[20.5, 5.5], [10.5, 15.5]]))
     half = 1.959963984540054 * smoothed.standard_error / (1 - smoothed.value**2)
     ends = (math.tanh(math.atanh(smoothed.value) - half), math.tanh(math.atanh(smoothed.value) + half))
     assert estimate.value == pytest.approx(0.4, abs=1e-12)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import pearsonr
+from statsmodels.api import OLS
 
 from claims_nulls import association_misses
 from pairbank.errors import BankError
 from pairbank.stats.measures.associations import (
+    _permuted_variance,
     all_digits,
     bayes_factor_of_r,
+    p_of_all,
     partial_correlation,
     relative_importance,
     within_correlation,
@@ -88,3 +92,22 @@ def test_intervals_of_partial_and_within_correlations_cover_zero_where_there_is_
     partial, within = association_misses(kind, n_items=120, n_runs=25, seed=1)
     assert partial <= 0.12  # 3 of 25; at .05, more in 3 of 100
     assert within <= 0.12
+
+
+def test_r2_of_all_orders_of_an_outcome_has_the_mean_and_variance_of_its_beta_distribution() -> None:
+    rng = np.random.default_rng(6)
+    y, x = rng.standard_t(3, 7), rng.standard_t(3, (7, 2))
+    y, basis = y - y.mean(), np.linalg.qr(x - x.mean(axis=0))[0]
+    orders = np.array(list(permutations(y)))
+    r2 = ((orders @ basis) ** 2).sum(axis=1) / (y @ y)
+    leverage = (basis**2).sum(axis=1)
+    spread = _permuted_variance(float((y**4).sum() / (y @ y) ** 2), float(leverage @ leverage), 7, 2)
+    assert r2.mean() == pytest.approx(2 / 6, abs=1e-12)
+    assert r2.var() == pytest.approx(spread, abs=1e-12)
+    assert p_of_all(y, x) == pytest.approx((r2 >= r2[0] - 1e-12).mean(), abs=0.03)
+
+
+def test_of_normal_numbers_the_test_of_all_predictors_is_the_f_test() -> None:
+    rng = np.random.default_rng(7)
+    y, x = rng.normal(size=400), rng.normal(size=(400, 3))
+    assert p_of_all(y, x) == pytest.approx(OLS(y, np.column_stack([np.ones(400), x])).fit().f_pvalue, abs=2e-3)

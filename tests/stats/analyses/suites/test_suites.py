@@ -81,9 +81,9 @@ def test_from_ten_suites_on_the_mean_has_an_interval_for_suites_like_these() -> 
     (row,) = model_rows(suites)
     (few,) = model_rows(suites.head(9))
     assert row["value"] == pytest.approx(0.6)
-    # Wilson's interval by hand: of the items whose variance is that of the mean; t with 9 degrees of freedom
+    # Wilson's interval by hand: of the items whose variance is that of the mean; t with 190 and 9 degrees of freedom
     for error, quantile, low, high in (
-        (np.sqrt((shares * (1 - shares) / 19).sum()) / 10, 1.959964, "low", "high"),
+        (np.sqrt((shares * (1 - shares) / 19).sum()) / 10, 1.972528, "low", "high"),
         (shares.std(ddof=1) / np.sqrt(10), 2.262157, "low_paradigms", "high_paradigms"),
     ):
         n = 0.24 / error**2
