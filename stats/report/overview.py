@@ -214,7 +214,9 @@ def _draws(own: pd.DataFrame) -> str:
 
 def _raters(tables: Sequence[ScoredFrame]) -> list[str]:
     """Return how many people rated a user's own items, and how many raters were excluded and why, a line per corpus."""
-    facts = {table.corpus: (table.signature["corpus"].get("manifest") or {}).get("facts") or {} for table in tables}
+    facts = {
+        table.corpus: (table.signature.get("corpus", {}).get("manifest") or {}).get("facts") or {} for table in tables
+    }
     return [f"Ratings of {corpus}: {text}." for corpus, fact in facts.items() if (text := fact.get("raters"))]
 
 
