@@ -111,6 +111,7 @@ def test_inputs_go_through_pinned_memory_and_are_not_waited_for(monkeypatch: pyt
     assert calls == ["pinned", ("cuda", {"non_blocking": True})]
 
 
+@pytest.mark.ci
 def test_the_next_unit_is_encoded_and_begun_while_the_last_passes_of_one_run(
     scorer: CausalScorer, events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
