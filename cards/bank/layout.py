@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, NonNegativeInt
+from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt
 
 from pairbank.declarations import StoredRecord, problems_of
 from pairbank.errors import BankError
@@ -312,6 +312,15 @@ class _Probe(StoredRecord):
     corpus: _ProbedCorpus
 
 
+def _slug(name: str) -> str:
+    if not is_slug(name):
+        raise ValueError(f"{name[:80]!r} cannot name a split")
+    return name
+
+
+_Slug = Annotated[str, AfterValidator(_slug)]
+
+
 class _Manifest(StoredRecord):
     """A manifest, as every reader can use it."""
 
@@ -324,9 +333,9 @@ class _Manifest(StoredRecord):
     long: Literal[True] = True
     written_with: dict[str, str] = Field(default_factory=dict)
     corpora: dict[str, _Corpus]
-    scores: dict[str, dict[str, Signature]]
+    scores: dict[str, dict[_Slug, Signature]]
     ratings: dict[str, _Ratings] = Field(default_factory=dict)
-    probes: dict[str, dict[str, _Probe]] = Field(default_factory=dict)
+    probes: dict[str, dict[_Slug, _Probe]] = Field(default_factory=dict)
     features: dict[str, dict[str, Any]] = Field(default_factory=dict)
     files: dict[str, Annotated[str, BeforeValidator(_sha256)]] = Field(default_factory=dict)
     history: tuple[_Version, ...] = ()
@@ -374,7 +383,5 @@ def _contradictions(manifest: Mapping[str, Any]) -> Iterator[str]:
 def _misplaced(corpus: str, slug: str, signature: Mapping[str, Any]) -> Iterator[str]:
     """Yield why a signature cannot be that of a model on a corpus."""
     model, of = signature["model"]["slug"], signature["corpus"]["name"]
-    if not is_slug(slug):
-        yield f"{slug[:80]!r} cannot name a split"
-    elif (model, of) != (slug, corpus):
+    if (model, of) != (slug, corpus):
         yield f"the signature of {slug[:80]!r} is that of {model[:80]!r} on {of[:80]!r}"

@@ -132,7 +132,7 @@ def test_an_edited_rating_is_found_even_where_its_hash_was_edited_too(tmp_path: 
         check_bank(bank)
     manifest["ratings"]["starter"] = {"n_ratings": "many"}
     (bank / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(BankError, match="ratings of 'starter': n_ratings is 'many'"):
+    with pytest.raises(BankError, match=r"ratings\.starter\.n_ratings is 'many'"):
         check_bank(bank)
 
 
