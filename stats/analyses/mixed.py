@@ -8,7 +8,7 @@ are compared on models like these; with fewer, on these models.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
+from pairbank.stats.estimates.estimate import without_interval
 from pairbank.stats.figures.charts import file_name, intervals
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.mixed import (
@@ -28,6 +29,7 @@ from pairbank.stats.measures.mixed import (
     PHENOMENON,
     UNIT,
     VALUE,
+    Effect,
     Fitted,
     cells_of,
     fit_mixed,
@@ -44,7 +46,27 @@ if TYPE_CHECKING:
 PARADIGM = "paradigm"
 SIGNIFICANCE = 0.05
 LOG_ODDS = "log odds"
-OUTCOMES = {"delta": fit_mixed, "accuracy": fit_mixed, LOG_ODDS: fit_logistic}
+FEW_MODELS = (
+    "likelihood takes how methods vary by model for smaller than it is (95% intervals covered 0.90 with five models); "
+    "read the accuracies"
+)
+
+
+def _log_odds(answers: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
+    """Return effects on log odds; of methods on models like these without intervals: they would be too narrow."""
+    fitted = fit_logistic(answers, references=references)
+    if fitted.reason or answers[MODEL].nunique() < LEAST_MODELS:
+        return fitted
+    return replace(fitted, effects=tuple(_without(x) if x.term == METHOD else x for x in fitted.effects))
+
+
+def _without(effect: Effect) -> Effect:
+    known = effect.estimate
+    estimate = without_interval(known.value, FEW_MODELS, n=known.n, method=known.method)
+    return replace(effect, estimate=estimate, p=np.nan, degrees=np.nan)
+
+
+OUTCOMES = {"delta": fit_mixed, "accuracy": fit_mixed, LOG_ODDS: _log_odds}
 _TYPES = {
     "corpus": "string",
     "outcome": "string",
@@ -266,6 +288,12 @@ def _wording(rows: pd.DataFrame, cells: _Cells) -> str:
             differ = int((selected["p_holm"] < SIGNIFICANCE).sum())
             versus = _versus(str(most["versus"]))
             by = with_interval(most, sign=True, interval=len(selected) == 1)
+            if selected["p"].isna().all():
+                texts.append(
+                    f"- {outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: `{most['level']}` is furthest "
+                    f"from {versus}, by {by} {_UNITS[str(outcome)]} (no interval: {most['reason']})."
+                )
+                continue
             texts.append(
                 f"- {outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: of {len(selected)} "
                 f"{_PLURAL[str(term)]}, "
@@ -318,7 +346,7 @@ DEFINITIONS = f"""\
 - **log odds** (option `logistic`): single right and wrong answers by a logistic mixed model (Laplace's approximation,
   as lme4's `glmer`), with items as a further random part within paradigms. A half-right answer counts as half of each.
   An effect is on the log odds of one item in one paradigm, so that it is larger than that on averages. Degrees of
-  freedom are those of the same effect on accuracy.
+  freedom are those of the same effect on accuracy. From {LEAST_MODELS} models on, effects of methods have no interval.
 - **units**: paradigms where the corpus has {LEAST_UNITS} or more (each is the mean of its items, and counts once
   whatever its size), else items, of which at most `max_items` are drawn (option). `variance` has the variances of
   units, of methods and models within units, and the rest, with items within paradigms.

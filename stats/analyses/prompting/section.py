@@ -334,8 +334,8 @@ def _answer(found: pd.DataFrame) -> str:
     )
     first = (
         f"Every prompt scores lower than direct log-probabilities in **{n_lower} of {of}** (all intervals below 0 in "
-        f"{shown[0]}) and higher in {n_higher} (all above 0 in {shown[1]}); of either, at most "
-        f"{number(ONE_SIDED * len(ends), digits=1)} expected by chance. Prompted − direct: {sizes} "
+        f"{shown[0]}) and higher in {n_higher} (all above 0 in {shown[1]}). Chance gives at "
+        f"most {number(ONE_SIDED * len(ends), digits=1)} of either. Prompted − direct: {sizes} "
         f"(n = {_n(found)} items)."
     )
     r = found["r"].dropna()

@@ -101,3 +101,12 @@ def test_log_odds_of_a_right_answer_are_fitted_where_asked_for() -> None:
     assert " in log odds (Holm's p " in found.text
     assert set(found.tables["variance"].query("outcome == 'log odds'")["part"]) >= {"item", "unit"}
     assert "log odds" not in set(section(models()).tables["effects"]["outcome"])
+
+
+@pytest.mark.ci
+def test_log_odds_of_methods_on_models_like_these_have_no_interval() -> None:
+    found = section(models(seeds=4), logistic=True)
+    rows = found.tables["effects"].query("outcome == 'log odds'").set_index("term")
+    assert rows.loc["method", ["low", "high", "p"]].isna().all()
+    assert rows.loc["model", "p"].notna().all()
+    assert "in log odds (no interval: " in found.text

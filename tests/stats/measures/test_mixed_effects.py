@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t as student
+from scipy.stats import ttest_rel
 
 from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import Fitted, fit_mixed
@@ -230,3 +231,21 @@ def test_cells_that_effects_explain_wholly_have_no_numbers() -> None:
     fitted = fit_mixed(cells.assign(value=exact), references=FIRST)
     assert "no" in str(fitted.reason)
     assert all(np.isnan(x.estimate.value) for x in fitted.effects)
+
+
+@pytest.mark.parametrize("shared", [-0.6, 0.0, 0.6])
+def test_two_models_by_one_method_are_compared_by_the_paired_t_test_however_alike_units_are(shared: float) -> None:
+    rng = np.random.default_rng(11)
+    a, b = rng.multivariate_normal([0.0, 0.4], [[1.0, shared], [shared, 1.0]], size=20).T
+    units = [f"u{k:02d}" for k in range(20)]
+    cells = pd.concat(
+        [
+            pd.DataFrame({"unit": units, "method": "k", "model": m, "value": x})
+            for m, x in zip("ab", (a, b), strict=True)
+        ]
+    )
+    fitted = fit_mixed(cells)
+    (effect,) = fitted.effects
+    assert effect.p == pytest.approx(ttest_rel(b, a).pvalue, rel=1e-4)
+    assert effect.degrees == pytest.approx(19, abs=0.01)
+    assert min(variance for _, variance in fitted.variances) >= 0
