@@ -97,7 +97,7 @@ def _robust_text(rows: pd.DataFrame, robust: pd.DataFrame) -> Iterator[str]:
 
 def _method_text(method: str, rows: pd.DataFrame) -> str:
     message = html_as_text(value_range(rows, ("model",)))
-    if message == "undefined":
+    if rows["value"].isna().all():
         return f"`{method}`: r is undefined"
     no_interval = " (no interval)" if len(rows) == 1 and rows["low"].isna().all() else ""
     return f"`{method}`: r = {message}{no_interval}"

@@ -35,7 +35,7 @@ from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged, shows_both
 from pairbank.stats.wording import MISSING, n_items, names, percent, span, with_interval
 
-LOG_P = "log P of a side's target given its context, summed over tokens"
+LOG_P = "log P of the sentence, or of the target given its context, summed over tokens"
 TEXTS = {"target_good", "target_bad"}
 """Columns whose texts may be the answers."""
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
@@ -97,8 +97,8 @@ def _gloss(layout: MethodLayout, definition: Mapping[str, Any]) -> str:
     if label := definition.get("imported", {}).get("label"):
         return f"{LOG_P}; {label}" if layout.method == DIRECT else f"{label} (imported)"
     if layout.kind == "direct":
-        formula = definition.get("formula")
-        return LOG_P if layout.method == DIRECT else f"{formula}, over N tokens" if formula else layout.unit_in_words
+        formula = str(definition.get("formula", "")) or layout.unit_in_words
+        return LOG_P if layout.method == DIRECT else f"{formula}, over N tokens" if "N" in formula else formula
     answers = f"the answers {', '.join(layout.options)}"
     if layout.kind == "rating":
         answers = f"the answers {layout.options[0]} to {layout.options[-1]}"

@@ -181,7 +181,7 @@ def _first(report: Report) -> Iterator[Block]:
         yield Text(html_as_text(report.description))
     blocks = [*lead]
     yield from blocks
-    yield from _methods(report.glosses, [block.cells for block in blocks if isinstance(block, Table)])
+    yield from _methods(report.glosses, blocks)
     cautions = (in_words(caution, report.labels) for caution in report.cautions)
     yield from (Text(caution, is_caution=True) for caution in (*report.warnings, *cautions))
     for part in others:
@@ -191,10 +191,12 @@ def _first(report: Report) -> Iterator[Block]:
         yield _list(notes)
 
 
-def _methods(glosses: Mapping[str, str], tables: Sequence[pd.DataFrame]) -> Iterator[Block]:
-    """Yield what the methods of some tables measure, of tables without a method all methods."""
-    shown = {str(x) for table in tables for x in (*table.columns, *table.get("method", ()), *table.get("within", ()))}
-    own = {name: gloss for name, gloss in glosses.items() if name.strip("`") in shown} or glosses
+def _methods(glosses: Mapping[str, str], blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield what the methods measure that some blocks name; where they name none, all methods."""
+    text = " ".join(block.markdown for block in blocks if isinstance(block, Text))
+    tables = [block.cells for block in blocks if isinstance(block, Table)]
+    cells = {str(x) for table in tables for x in (*table.columns, *table.to_numpy().ravel())}
+    own = {name: gloss for name, gloss in glosses.items() if name in text or name.strip("`") in cells} or glosses
     names: dict[str, list[str]] = {}
     for name, gloss in own.items():
         names.setdefault(gloss, []).append(name)

@@ -411,3 +411,27 @@ def hostile_pull_requests(hub: FakeHub, files: list[Path], folder: Path) -> list
         ]
         HfApi().create_commit(REPO, operations, commit_message="Good results", repo_type="dataset", create_pr=True)
     return [reason for _, reason in asked]
+
+
+def test_the_commands_submit_review_withdraw_build_and_fetch(
+    hub: FakeHub, bank: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    pairbank.publish(bank, REPO)
+    file = scored_by("fake-2").save(tmp_path / "fake-2.parquet")
+
+    def printed(*words: str) -> str:
+        done = CliRunner().invoke(app, [*words], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return " ".join(done.output.split())
+
+    path, _, address = printed("submit", str(file), "--to", REPO, "--submitter", "lab").partition(": ")
+    assert address.endswith("/discussions/1")
+    assert printed("review", REPO, "--merge").endswith("/discussions/1: merged")
+    assert path in hub.repo(REPO).head.tree
+    withdrawn = printed("withdraw", path, "--to", REPO, "--reason", "wrong tokenizer", "--dry-run")
+    assert withdrawn == f"{path}: dry run, nothing was withdrawn"
+    assert printed("review", REPO) == f"{REPO}: no open pull request"
+    assert printed("build-store", str(bank)) == f"{bank}: no submissions"
+    out = tmp_path / "fetched.parquet"
+    printed("fetch", REPO, "--model", "fake-1", "--corpus", "starter", "--out", str(out))
+    assert pairbank.read_scored(out).model == "fake-1"

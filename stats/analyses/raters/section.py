@@ -50,10 +50,8 @@ OF_BOTH = (
 OF_MEANS = (
     "Which side do people's mean ratings prefer, do models prefer the same, and do they correlate with the means?"
 )
-WINS = (
-    "Wins against: raters whose agreement with the others the model reaches within epsilon; half are needed to pass. "
-    "The majority without one rater is the fair comparison for a model."
-)
+WINS = "Wins against: raters whose agreement with the others the model reaches within epsilon; half are needed to pass."
+WITHOUT_ONE = "The majority without one rater is the fair comparison for a model."
 HALF = 0.5
 """Of the raters must be won against."""
 MOST_SAID = 3
@@ -429,7 +427,10 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
         text=text_of(shown, tests, reliability, distances, epsilon=epsilon, means=means),
         answer=answer_of(shown, tests, distances, epsilon=epsilon, means=means),
         main_table="beside",
-        footnotes=(WINS,) if len(tests) else (),
+        footnotes=(
+            *([WINS] if tests["winning_rate"].notna().any() else []),
+            *([WITHOUT_ONE] if (shown["kind"] == "people").any() and len(tests) else []),
+        ),
         definitions=DEFINITIONS,
         tables={"beside": beside_table(shown, tests), "each": beside, "test": tests, "reliability": reliability}
         | ({"distances": distances} if len(distances) else {}),
