@@ -36,8 +36,6 @@ from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFra
 from pairbank.stats.wording import MISSING, n_items, names, percent, span, with_interval
 
 LOG_P = "log P of the sentence, or of the target given its context, summed over tokens"
-TEXTS = {"target_good", "target_bad"}
-"""Columns whose texts may be the answers."""
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
 """Metrics of single sentences on the first page, and their headings there."""
 MOST_LINES = 25
@@ -98,14 +96,15 @@ def _gloss(layout: MethodLayout, definition: Mapping[str, Any]) -> str:
         return f"{LOG_P}; {label}" if layout.method == DIRECT else f"{label} (imported)"
     if layout.kind == "direct":
         formula = str(definition.get("formula", "")) or layout.unit_in_words
-        return LOG_P if layout.method == DIRECT else f"{formula}, over N tokens" if "N" in formula else formula
+        return LOG_P if layout.method == DIRECT else f"{formula} (N tokens)" if "N" in formula else formula
     answers = f"the answers {', '.join(layout.options)}"
     if layout.kind == "rating":
         answers = f"the answers {layout.options[0]} to {layout.options[-1]}"
-    elif layout.kind == "prediction" or set(layout.options) <= TEXTS:
+    elif layout.kind == "prediction" or all(option.endswith(("_good", "_bad")) for option in layout.options):
         answers = "the word itself" if layout.kind == "prediction" else "the two sides as answers"
+    orders = "both orders" if shows_both(layout) and layout.asked == "all" else "one order"
     question = {
-        "forced_choice": f"a question about both sides, in {'both orders' if shows_both(layout) else 'one order'}",
+        "forced_choice": f"a question about both sides, in {orders}",
         "judgment": "a question about each side alone",
         "rating": "a question about each side alone",
         "prediction": "a question about the next word",

@@ -71,6 +71,7 @@ MOST_UNASKED = 2
 _HEADINGS = {
     "choice_share": "share of its choice",
     "ci_method": "interval",
+    "f1": "F1",
     "f1_chosen": "F1 (chosen layer)",
     "f1_control": "F1 (control)",
     "f1_selectivity": "F1 − control",
@@ -196,7 +197,11 @@ def _methods(glosses: Mapping[str, str], blocks: Sequence[Block]) -> Iterator[Bl
     text = " ".join(block.markdown for block in blocks if isinstance(block, Text))
     tables = [block.cells for block in blocks if isinstance(block, Table)]
     cells = {str(x) for table in tables for x in (*table.columns, *table.to_numpy().ravel())}
-    own = {name: gloss for name, gloss in glosses.items() if name in text or name.strip("`") in cells} or glosses
+    own = {
+        name: gloss
+        for name, gloss in glosses.items()
+        if name in text or {name.strip("`"), name.partition(" (")[0]} & cells
+    } or glosses
     names: dict[str, list[str]] = {}
     for name, gloss in own.items():
         names.setdefault(gloss, []).append(name)
