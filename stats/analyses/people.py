@@ -113,7 +113,8 @@ def answer(whole: pd.DataFrame) -> str:
     direct = whole[whole["method"] == DIRECT]
     for part, who in ((direct, "log P (`direct`)"), (whole[whole["method"] != DIRECT], "the other methods")):
         if part["value"].notna().any():
-            middle = f"{number(float(part['value'].median()))} (median), " if len(part) > 2 else ""
+            n = int(part["value"].notna().sum())
+            middle = f"{number(float(part['value'].median()))} (median of {n:,}), " if n > 2 else ""
             texts.append(f"by {who} r = {middle}{value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
     if not texts:
         return "The differences of no method vary, so that none correlates with people's."
