@@ -31,7 +31,7 @@ from pairbank.cards.bank.layout import (
     scores_path,
 )
 from pairbank.cards.bank.lock import locked_where_writable
-from pairbank.cards.bank.redistribution import is_left_out
+from pairbank.cards.bank.redistribution import is_left_out, lacks_licence
 from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary
 from pairbank.cards.bank.writing import refuse_other_folders, written_anew
 from pairbank.cards.check import check_locked
@@ -62,13 +62,16 @@ class _Side:
     """What of it is known to be on the Hub."""
 
 
-def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Path:
+def merge_banks(first: str | Path, second: str | Path, *, out: str | Path, command: str = "") -> Path:
     """Write a bank that holds what two banks hold; return its folder.
+
+    A licence that only one of them states for your own items holds for both.
 
     Args:
         first: a bank's folder, or `org/name` on the Hub.
         second: the other one.
         out: a new or empty folder, or one that holds this very bank.
+        command: how to merge them again, for the card; it follows the commands of both.
 
     Raises:
         BankError: one is no whole bank, or they contradict each other: another version of a corpus, other numbers or
@@ -87,7 +90,7 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Pa
         a, b = (_side(place) for place in roots)
         _refuse_conflicts(a, b)
         with written_anew(target, purpose="the merged bank") as staged:
-            _write_union(a, b, staged)
+            _write_union(a, b, staged, command)
     return target
 
 
@@ -111,7 +114,7 @@ def _refuse_conflicts(a: _Side, b: _Side) -> None:
         )
 
 
-def _write_union(a: _Side, b: _Side, staged: Path) -> None:
+def _write_union(a: _Side, b: _Side, staged: Path, command: str) -> None:
     manifest = _united(a, b)
     for side in (b, a):
         for path in bank_files(side.root):
@@ -122,7 +125,7 @@ def _write_union(a: _Side, b: _Side, staged: Path) -> None:
     summary = summary_of(staged, manifest, {})
     if summary is not None:
         write_summary(staged / SUMMARY, summary)
-    finish(staged, manifest, summary)
+    finish(staged, manifest, summary, command=command)
     if record := {**a.record, **b.record}:
         write_json(staged / RECORD, record)
     check_locked(staged, depth="quick")
@@ -187,7 +190,7 @@ def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
             for key in differ
         )
         licences = [(f.get("source") or {}).get("licence") for f in facts]
-        if licences[0] != licences[1]:
+        if licences[0] != licences[1] and not any(lacks_licence(name, f) for f in facts):
             yield f"corpus {name!r}: licence {licences[0]!r} in {a.name}, {licences[1]!r} in {b.name}"
         if is_left_out(facts[0]) != is_left_out(facts[1]):
             whole, other = (b, a) if is_left_out(facts[0]) else (a, b)
@@ -318,6 +321,9 @@ def _differing_rows(a: datasets.Dataset, b: datasets.Dataset, column: str) -> It
 
 def _united(a: _Side, b: _Side) -> dict[str, Any]:
     corpora = {**b.manifest["corpora"], **a.manifest["corpora"]}
+    for name, facts in b.manifest["corpora"].items():
+        if lacks_licence(name, corpora[name]):
+            corpora[name] = facts
     order = [*a.manifest["corpora"], *(name for name in b.manifest["corpora"] if name not in a.manifest["corpora"])]
     scores: dict[str, dict[str, Any]] = {}
     for side in (a, b):

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import CARD, CROISSANT, INDEX, MANIFEST, RECORD, data_files, read_manifest
+from pairbank.cards.bank.layout import CARD, CROISSANT, INDEX, MANIFEST, RECORD, compact, data_files, read_manifest
 from pairbank.cards.bank.lock import locked
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.render import bank_in, card_text, croissant_of
@@ -213,7 +213,7 @@ def bank_as_published(
     if benchmark and (tasks := eval_yaml(manifest)):
         facts[EVAL] = tasks.encode()
     digests = manifest["files"] | {path: hashlib.sha256(facts[path]).hexdigest() for path in (CARD, CROISSANT)}
-    stated = json.dumps({**manifest, "files": digests}, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    stated = json.dumps(compact({**manifest, "files": digests}), ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in facts}
     if (root / INDEX).is_file():
         files[INDEX] = LocalFile(content=root / INDEX)

@@ -8,12 +8,14 @@ conflict. Tables stay in their files until they are needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import INDEX, SUBMISSIONS, read_manifest, scores_path
 from pairbank.cards.bank.tables import same_cells
+from pairbank.cards.bank.writing import IDENTITY as ONE_NAME
 from pairbank.cards.hub.repository import with_retries
 from pairbank.cards.submissions import (
     Verdict,
@@ -25,18 +27,21 @@ from pairbank.cards.submissions import (
     text_beside,
     tombstone,
 )
-from pairbank.cards.write import remove_scores, write_bank
-from pairbank.errors import BankError
-from pairbank.files import write_json
+from pairbank.cards.write import add_scores, remove_scores
+from pairbank.errors import BankError, PairbankError
+from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import Scored, open_scored
 from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
+    import datasets
     from huggingface_hub import HfApi
 
 IDENTITY = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
 ACCEPTED, REFUSED = "Accepted by pairbank.", "Not accepted by pairbank."
+_KEPT = ("shown", "replication")
+"""States that stay until something changes; what is refused is looked at again each time."""
 MOST_FILES = 200
 """Of one pull request."""
 
@@ -52,6 +57,8 @@ class State:
     reason: str = ""
     largest_difference: Mapping[str, float] | None = None
     """Of a replication: method -> largest |difference| of a score from the table shown, in the method's unit."""
+    seen: str = ""
+    """Hash of the table, its record and what the bank shows of its model: while it is the same, so is the state."""
 
 
 def build_store(root: str | Path) -> list[State]:
@@ -60,29 +67,38 @@ def build_store(root: str | Path) -> list[State]:
     The first submission of a model on a corpus is shown (by date, then path; what the bank already shows stays). Later
     ones of the same model are replications, with their largest difference from it. One that `check_submission` does
     not accept is left out with the reason. A withdrawn one is removed from what is shown.
-    `submissions/index.json` says all of it.
+    `submissions/index.json` says all of it; what was accepted before, and is the same as then, is not read again.
 
     Args:
         root: the store's folder: a bank with `submissions/` in it.
 
     Raises:
-        BankError: no bank, or one that is not whole.
+        BankError: no bank, or one whose files were changed.
     """
     folder = Path(root)
     result = (folder / SUBMISSIONS).rglob("*.parquet")
-    files = sorted(result, key=lambda member: (text_beside(member, "date") or "~", str(member)))
-    gone = [file for file in files if Path(tombstone(str(file))).is_file()]
-    states = [_withdrawn(file, folder) for file in gone]
+    files = sorted(result, key=lambda member: (_place(member)[0], text_beside(member, "date") or "~", str(member)))
+    gone = {file for file in files if Path(tombstone(str(file))).is_file()}
+    states = [_withdrawn(file, folder) for file in files if file in gone]
     if shown_still := sorted({key for file in gone if (key := _shown_as(file, folder))}):
-        remove_scores(folder, shown_still)
+        remove_scores(folder, shown_still, results="kept")
     manifest = read_manifest(folder)
+    known = _accepted_before(folder)
     new: dict[tuple[str, str], Scored] = {}
+    forms: dict[str, datasets.Features] = {}
     for file in (entry for entry in files if entry not in gone):
+        path = file.relative_to(folder).as_posix()
+        if (before := known.get(path)) and before.seen == _seen(file, manifest):
+            states.append(before)
+            continue
         table, state = _accepted(file, folder, manifest)
         if table is None:
             states.append(state)
             continue
         key = (table.corpus, table.model_slug)
+        if reason := _unfit(table, folder, manifest, forms):
+            states.append(replace(state, state="refused", reason=reason))
+            continue
         models = manifest["scores"].setdefault(table.corpus, {})
         if key not in new and table.model_slug not in models:
             new[key] = table
@@ -90,10 +106,40 @@ def build_store(root: str | Path) -> list[State]:
         shown = new.get(key) or open_scored(folder / scores_path(*key))
         states.append(_state_of(state.path, state.submitter, table, shown))
     if new:
-        write_bank(folder, scored=list(new.values()))
+        add_scores(folder, new.values())
+        manifest = read_manifest(folder)
     (folder / SUBMISSIONS).mkdir(exist_ok=True)
+    states = [
+        replace(state, seen=_seen(folder / state.path, manifest)) if state.state in _KEPT and not state.seen else state
+        for state in states
+    ]
     write_json(folder / INDEX, [asdict(state) for state in sorted(states, key=lambda value: value.path)])
     return states
+
+
+def _accepted_before(folder: Path) -> dict[str, State]:
+    """Return what the last build accepted, by path; nothing where its index is of another form."""
+    try:
+        entries = read_json(folder / INDEX)
+        states = [State(**entry) for entry in entries]
+    except (PairbankError, TypeError):
+        return {}
+    return {state.path: state for state in states if state.state in _KEPT and state.seen}
+
+
+def _place(file: Path) -> tuple[str, str]:
+    """Return the two folders of a submission, of its corpus and of its model."""
+    *_, corpus, model, _name = ("", "", *file.parts)
+    return corpus, model
+
+
+def _seen(file: Path, manifest: Mapping[str, Any]) -> str:
+    """Return a hash of all that decides what becomes of an accepted submission, with the table that the bank shows."""
+    place, model = (name.partition("@")[0] for name in _place(file))
+    record, files = Path(record_path(str(file))), manifest["files"]
+    shown = [files.get(path, "") for path in (f"scores/{place}/{model}.parquet", f"data/{place}/items.parquet")]
+    own_hashes = [sha256_of_file(path) if path.is_file() else "" for path in (file, record)]
+    return sha256_of_text(version("pairbank"), *own_hashes, *shown) if all(shown) else ""
 
 
 def _accepted(file: Path, folder: Path, manifest: Mapping[str, Any]) -> tuple[Scored | None, State]:
@@ -101,11 +147,33 @@ def _accepted(file: Path, folder: Path, manifest: Mapping[str, Any]) -> tuple[Sc
     path, who = file.relative_to(folder).as_posix(), text_beside(file, "submitter")
     try:
         table = open_scored(file)
-        problems = [*table_problems(table, folder, manifest), *record_problems(file, table)]
+        facts = manifest["corpora"].get(table.corpus)
+        problems = [*table_problems(table, folder, manifest), *record_problems(file, table, facts)]
     except BankError as error:
         table, problems = None, [str(error).replace(f"{folder}/", "")]
     state = "refused" if problems else "shown"
     return (None if problems else table), State(path=path, submitter=who, state=state, reason="; ".join(problems))
+
+
+def _unfit(table: Scored, folder: Path, manifest: Mapping[str, Any], forms: dict[str, datasets.Features]) -> str:
+    """Return why a table cannot stand beside those that the bank shows; "" = it can.
+
+    All splits of a config have one form, and one name is one model, on whichever corpora.
+    """
+    corpus, slug, ours = table.corpus, table.model_slug, table.signature["model"]
+    if corpus not in forms:
+        first = min(manifest["scores"].get(corpus, {}), default="")
+        forms[corpus] = open_scored(folder / scores_path(corpus, first)).features if first else table.features
+    if table.features != forms[corpus]:
+        both = dict(table.features), dict(forms[corpus])
+        differ = sorted(name for name in {**both[0], **both[1]} if both[0].get(name) != both[1].get(name))
+        return f"column(s) {', '.join(differ) or '(order)'}: not of the form of the bank's other tables of this corpus"
+    for other, models in manifest["scores"].items():
+        theirs = models[slug]["model"] if other != corpus and slug in models else ours
+        if key := next((key for key in ONE_NAME if (ours.get(key) or None) != (theirs.get(key) or None)), ""):
+            stated = f"{key} is {ours.get(key)!r}; the store shows {theirs.get(key)!r} under the name {slug} on {other}"
+            return f"{stated}; score under another name"
+    return ""
 
 
 def _withdrawn(file: Path, folder: Path) -> State:

@@ -1,11 +1,8 @@
 """Submissions to a shared bank: in, a scored table of one group; out, a pull request, or one cell of the bank.
 
-The files of a submission have names of their own and touch no others, so that two submissions never conflict
-(`pairbank.cards.submissions`). `pairbank.cards.store` makes what is shared from the accepted ones.
-
-Is a scored table fit for a shared bank? In, the table and the bank; out, a verdict with problems and notes.
-
-A store is a bank with a folder `submissions/`, here or on the Hub. A submission is one scored table and a JSON record:
+The files of a submission have names of their own and touch no others, so that two submissions never conflict.
+`pairbank.cards.store` makes what is shared from those that `check_submission` accepts. A store is a bank with a folder
+`submissions/`, here or on the Hub. A submission is one scored table and a JSON record:
 
     submissions/CORPUS@ITEMS/MODEL@REVISION/SUBMITTER-HASH.parquet   (.json: who, when, command, environment, signature)
 
@@ -22,6 +19,7 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +27,13 @@ import numpy as np
 
 from pairbank.cards.bank.check_tables import submission_problems
 from pairbank.cards.bank.layout import MANIFEST, SUBMISSIONS, config_name, items_path, read_manifest, scores_path
-from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, may_publish
-from pairbank.cards.bank.tables import definition_problems, read_table, without_people
+from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, may_publish, score_columns, text_columns
+from pairbank.cards.bank.tables import definition_problems, read_items, without_people
 from pairbank.cards.bank.writing import items_of_scored
+from pairbank.cards.export.every_eval_ever import DATASTORE, export_results, schema_problems
 from pairbank.cards.hub.benchmark import is_on_hub
 from pairbank.cards.hub.repository import Repository, with_retries
-from pairbank.cards.write import package_versions, split_of
+from pairbank.cards.write import DATE, package_versions, split_of
 from pairbank.errors import BankError, unknown_name
 from pairbank.files import read_json, sha256_of_file
 from pairbank.scoring.api.layout import ScoreColumns
@@ -44,7 +43,7 @@ from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.methods.registry import FAMILIES
 from pairbank.scoring.models.batch_check import allowed_nats
 from pairbank.scoring.prompts.registry import prompts
-from pairbank.scoring.scored import Scored, read_scored
+from pairbank.scoring.scored import MODEL, Scored, read_scored
 from pairbank.scoring.signature import method_hashes
 from pairbank.stats.wording import magnitude
 
@@ -81,7 +80,7 @@ def submit(
         BankError: the store does not accept it; names everything that is wrong.
         PublishError: the Hub could not be reached or refused.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi
+    from huggingface_hub import HfApi
 
     table = read_scored(scored)
     root, manifest = hub_store(repo_id, table.corpus)
@@ -108,18 +107,62 @@ def submit(
         if dry_run:
             return Submitted(path=path, url="")
         content = {path: file.read_bytes(), record_path(path): _json(record)}
+    return Submitted(path=path, url=_proposed(repo_id, content, f"Add {table.model} on {table.corpus}"))
+
+
+def submit_results(scored: str | Path, *, organisation: str, date: str, dry_run: bool = False) -> list[Submitted]:
+    """Open a pull request on Every Eval Ever's datastore with one scored table; check its files against the schema.
+
+    Args:
+        scored: a parquet file as `score` saves it.
+        organisation: who evaluated.
+        date: of the evaluation, YYYY-MM-DD; the schema wants one.
+        dry_run: write and check the files, and propose nothing; needs no network.
+
+    Returns:
+        A file each, all with the address of the pull request.
+
+    Raises:
+        BankError: no organisation, no date, no developer of the model, or files that break the schema.
+        PublishError: the Hub could not be reached or refused.
+    """
+    table = read_scored(scored)
+    if not organisation.strip():
+        raise BankError("Every Eval Ever asks who evaluated: name your group (--submitter)")
+    if not DATE.fullmatch(date):
+        raise BankError(f"date {date[:40]!r}: Every Eval Ever asks for one, as 2026-11-24 (--date)")
+    if "/" not in (model_id := str(table.signature["model"]["model_id"])):
+        raise BankError(
+            f"model {table.model}: its id {model_id!r} names no developer, by which the datastore addresses it; score "
+            "it by its id on the Hub, ORG/MODEL"
+        )
+    seconds = int(datetime.fromisoformat(f"{date}T00:00:00+00:00").timestamp())
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name)
+        export_results([table], out, organisation=organisation, at=seconds)
+        files = sorted(path for path in out.rglob("*") if path.is_file())
+        if problems := [problem for path in files for problem in schema_problems(path)]:
+            raise BankError(f"{scored}: not in Every Eval Ever's schema: {'; '.join(problems[:5])}")
+        content = {path.relative_to(out).as_posix(): path.read_bytes() for path in files}
+    url = "" if dry_run else _proposed(DATASTORE, content, f"Add {table.model} on {table.corpus}")
+    return [Submitted(path=path, url=url) for path in content]
+
+
+def _proposed(repo_id: str, content: Mapping[str, bytes], message: str) -> str:
+    """Return the address of a new pull request that adds these files."""
+    from huggingface_hub import CommitOperationAdd, HfApi
 
     def propose() -> str:
-        commit = repository.api.create_commit(
+        commit = HfApi().create_commit(
             repo_id,
-            [CommitOperationAdd(name, data) for name, data in content.items()],
-            commit_message=f"Add {table.model} on {table.corpus}"[:200],
+            [CommitOperationAdd(path, data) for path, data in content.items()],
+            commit_message=message[:200],
             repo_type="dataset",
             create_pr=True,
         )
         return str(commit.pr_url)
 
-    return Submitted(path=path, url=with_retries(f"submit to {repo_id}", propose))
+    return with_retries(f"submit to {repo_id}", propose)
 
 
 def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: bool = False) -> str:
@@ -138,7 +181,7 @@ def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: b
         BankError: the store has no such submission, it is withdrawn already, or no reason is given.
         PublishError: the Hub could not be reached or refused.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi
+    from huggingface_hub import HfApi
 
     if not reason.strip():
         raise BankError(f"{path}: a withdrawal needs a reason")
@@ -152,17 +195,8 @@ def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: b
     if dry_run:
         return ""
 
-    def propose() -> str:
-        commit = repository.api.create_commit(
-            repo_id,
-            [CommitOperationAdd(beside, _json({"reason": reason.strip(), "date": date}))],
-            commit_message=f"Withdraw {path.rpartition('/')[2]}",
-            repo_type="dataset",
-            create_pr=True,
-        )
-        return str(commit.pr_url)
-
-    return with_retries(f"withdraw from {repo_id}", propose)
+    content = {beside: _json({"reason": reason.strip(), "date": date})}
+    return _proposed(repo_id, content, f"Withdraw {path.rpartition('/')[2]}")
 
 
 def fetch(repo_id: str | Path, *, model: str, corpus: str) -> Scored:
@@ -252,7 +286,8 @@ def check_submission(
         root, manifest = place, read_manifest(place)
     else:
         root, manifest = hub_store(str(against), table.corpus)
-    problems = [*table_problems(table, root, manifest), *record_problems(Path(file), table)]
+    facts = manifest["corpora"].get(table.corpus)
+    problems = [*table_problems(table, root, manifest), *record_problems(Path(file), table, facts)]
     notes = list(_findings(table))
     if rescore and not problems:
         drawn = secrets.randbits(32) if seed is None else seed
@@ -268,7 +303,8 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
     if facts is None:
         yield f"the store has no corpus {table.corpus!r}; it has {', '.join(manifest['corpora'])}"
         return
-    yield from submission_problems(table, read_table(root / items_path(table.corpus)), facts)
+    items = read_items(root, table.corpus)
+    yield from submission_problems(table, items, facts)
     yield from definition_problems(table.signature)
     others = manifest["scores"].get(table.corpus, {})
     for slug, other in sorted(others.items())[:1]:
@@ -278,8 +314,16 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
         if differ := sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m)):
             yield (
                 f"method(s) {', '.join(differ)}: missing, not in the store, or defined differently; score with "
-                f"{','.join(hashes[0])}"
+                + " ".join(f"--method {name}" for name in hashes[0])
             )
+            continue
+        lost = text_columns(table.features, table.signature["methods"]) if is_left_out(facts) else ()
+        made, known = score_columns(other["methods"]), {*items.column_names, MODEL}
+        held = {name for name in table.column_names if name not in lost}
+        if more := sorted(held - known - made):
+            yield f"column(s) {', '.join(more)}: neither of the items nor of the store's other tables of this corpus"
+        if not is_left_out(facts) and (fewer := sorted(made - held)):
+            yield f"lacks the column(s) {', '.join(fewer)}, which {slug} has; score with the same options"
 
 
 def _findings(table: Scored) -> Iterator[str]:
@@ -376,10 +420,12 @@ def _moved(method: str, table: Scored, again: Scored, rows: list[int], dtype: st
             return
 
 
-def record_problems(file: Path, table: Scored) -> Iterator[str]:
+def record_problems(file: Path, table: Scored, facts: Mapping[str, Any] | None = None) -> Iterator[str]:
     """Yield where a submission's record or path is not that of its table; a table outside a store needs no record."""
     path = Path(record_path(str(file)))
     inside = SUBMISSIONS in file.parts
+    if inside and facts and is_left_out(facts) and (held := text_columns(table.features, table.signature["methods"])):
+        yield f"column(s) {', '.join(held)}: the store leaves these texts out; hand in with pairbank submit"
     if not path.is_file():
         if inside:
             yield f"{path.name} is missing; a submission has its record beside it"

@@ -33,7 +33,9 @@ from pairbank.cards.bank.layout import (
     REPORTS,
     SUMMARY,
     bank_files,
+    compact,
     data_files,
+    expand,
     items_path,
     probe_files,
     probe_paths,
@@ -52,6 +54,7 @@ from pairbank.cards.bank.redistribution import (
     refuse_quoted_texts,
 )
 from pairbank.cards.bank.tables import (
+    Results,
     add_models,
     read_summary,
     read_table,
@@ -128,7 +131,7 @@ def write_bank(
         texts: "redistributable" keeps ids and scores only of corpora whose terms forbid to publish their texts,
             so that the bank can be published; their results are computed before. It can't be undone in this folder.
         licences: corpus -> licence (`cc-by-4.0` …) of items of your own, which makes them publishable.
-        command: how to make this bank again, for the card.
+        command: how to make this bank again, for the card; it follows the commands that the bank has already.
         title: of the bank, for the card, the site and who cites it; without one the corpora's titles stand there.
         authors: who made the bank, in the order in which they are cited.
         contact: whom to ask about the bank, for the card: an address or a page. Title, authors and contact stay until
@@ -165,10 +168,13 @@ def write_bank(
     return root
 
 
-def _write(draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command: str = "") -> None:
+def _write(
+    draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command: str = "", results: Results = "computed"
+) -> None:
     """Write everything that is new, and what is made from the whole."""
-    summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()))
-    _refuse_other_results(draft, summary)
+    summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()), results=results)
+    if results == "computed":
+        _refuse_other_results(draft, summary)
     # beside the new state: what a killed writer leaves is removed with it
     with tempfile.TemporaryDirectory(dir=draft.root.parent) as folder_of_reports:
         source = Path(folder_of_reports)
@@ -247,12 +253,15 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     """Write the card and, last, the manifest with the hash of every file; return the folder."""
     add_models(root, manifest)
     write_long(root, manifest)
+    before = manifest.get("command", "")
     manifest |= {
         "pairbank": version("pairbank"),
-        "command": command or manifest.get("command", ""),
+        "command": before if f"\n{command}\n" in f"\n{before}\n" else f"{before}\n{command}".strip("\n"),
         "written_with": package_versions(),
     }
-    manifest |= json.loads(json.dumps(manifest, sort_keys=True))  # as the next writer finds it: the same card
+    again = json.loads(json.dumps(compact(manifest), sort_keys=True))  # as the next writer finds it: the same card
+    expand(again)
+    manifest |= again
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
     probes = {path: sha256_of_file(root / path) for path in probe_files(manifest)}
     manifest["history"] = with_version(manifest, hashes | probes, version("pairbank"))
@@ -262,11 +271,36 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     write_text(root / CROISSANT, croissant_of(bank, hashes))
     known = hashes | probes
     manifest["files"] = {path: known.get(path) or sha256_of_file(root / path) for path in bank_files(root)}
-    write_json(root / MANIFEST, manifest)
+    write_json(root / MANIFEST, compact(manifest))
     return root
 
 
-def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]]) -> Path:
+def add_scores(folder: str | Path, scored: Iterable[Scored]) -> Path:
+    """Add scored tables to a bank, and read no other: of these the hashes are checked, and their results stay.
+
+    `check_bank` computes those again. Reports in the bank stay as they are.
+
+    Args:
+        folder: the bank.
+        scored: tables of corpora that the bank has.
+
+    Raises:
+        BankError: no bank, files of it were changed, or a table cannot stand in it.
+    """
+    root = Path(folder)
+    with rewritten(root) as staged:
+        check_locked(root, depth="files", reports="free")
+        draft = draft_of(staged)
+        for table in scored:
+            take_scored(draft, table)
+        check_old_scores(draft)
+        _write(draft, {}, texts="all", results="kept")
+    return root
+
+
+def remove_scores(
+    folder: str | Path, which: Iterable[tuple[str, str]], *, results: Results = "computed", command: str = ""
+) -> Path:
     """Remove models' scores and probes of corpora from a bank; results, card and manifest are made anew.
 
     Reports in the bank stay as they are.
@@ -274,13 +308,15 @@ def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]]) -> Path:
     Args:
         folder: the bank.
         which: (corpus, split of the model).
+        results: of the tables that stay; "kept" reads none of them, and checks their hashes alone.
+        command: how to remove them again, for the card.
 
     Raises:
         BankError: no bank, or it lacks such scores.
     """
     root = Path(folder)
     with rewritten(root) as staged:
-        check_locked(root, depth="quick", reports="free")
+        check_locked(root, depth="quick" if results == "computed" else "files", reports="free")
         draft = draft_of(staged)
         for corpus, slug in which:
             if slug not in draft.manifest["scores"].get(corpus, {}):
@@ -292,11 +328,11 @@ def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]]) -> Path:
                 (staged / path).unlink(missing_ok=True)
         if not draft.manifest["scores"]:
             (staged / SUMMARY).unlink(missing_ok=True)
-        _write(draft, {}, texts="all")
+        _write(draft, {}, texts="all", results=results, command=command)
     return root
 
 
-def remove_model(folder: str | Path, model: str, *, corpus: str = "") -> Path:
+def remove_model(folder: str | Path, model: str, *, corpus: str = "", command: str = "") -> Path:
     """Remove a model's scores and probes from a bank; results, card and manifest are made anew.
 
     Reports in the bank stay as they are.
@@ -305,6 +341,7 @@ def remove_model(folder: str | Path, model: str, *, corpus: str = "") -> Path:
         folder: the bank.
         model: as the bank names it: its split, its name or its id.
         corpus: remove it from this corpus only; "" = from all.
+        command: how to remove it again, for the card.
 
     Raises:
         UnknownNameError: the bank has no such model, or no scores of this corpus.
@@ -316,7 +353,7 @@ def remove_model(folder: str | Path, model: str, *, corpus: str = "") -> Path:
     which = [(name, slug) for name, models in requested.items() if (slug := split_of(models, model))]
     if not which:
         raise unknown_name("model", model, sorted({slug for models in requested.values() for slug in models}))
-    return remove_scores(folder, which)
+    return remove_scores(folder, which, command=command)
 
 
 def split_of(models: Mapping[str, Mapping[str, Any]], model: str) -> str:
@@ -336,12 +373,13 @@ def package_versions() -> dict[str, str]:
     return results
 
 
-def strip_texts(bank: str | Path, out: str | Path) -> Path:
+def strip_texts(bank: str | Path, out: str | Path, *, command: str = "") -> Path:
     """Copy a bank, with ids and scores only of corpora whose texts may not be published; return the copy.
 
     Args:
         bank: the bank; it stays as it is.
         out: a new or empty folder, or one that holds this very copy.
+        command: how to copy it again, for the card; it follows the commands of the bank.
 
     Raises:
         BankError: no whole bank, `out` holds something, or a report quotes such a text.
@@ -357,7 +395,7 @@ def strip_texts(bank: str | Path, out: str | Path) -> Path:
         for path in (MANIFEST, *bank_files(source)):
             (staged / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / path, staged / path)
-        _write(draft_of(staged), {}, texts="redistributable")
+        _write(draft_of(staged), {}, texts="redistributable", command=command)
     return target
 
 

@@ -25,6 +25,7 @@ from rapidfuzz.distance import Levenshtein
 from pairbank.builders.languages import joined
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_file, sha256_of_text, write_text
+from pairbank.scoring.models.checkpoints import commit_on_hub
 from pairbank.scoring.models.weights import fingerprint
 from pairbank.scoring.scored import Scored
 
@@ -187,7 +188,7 @@ def load_embedder(
             f"cannot load embedding model {str(folder or model_id)!r}: {error}; expected a sentence-transformers "
             "model: a folder or a Hub id"
         ) from error
-    result = fingerprint(folder) if folder else _commit(model)
+    result = fingerprint(folder) if folder else commit_on_hub(model_id, "config.json", revision)
     return SentenceTransformerEmbedder(model, f"{model_id}@{result or revision or 'unknown'}")
 
 
@@ -226,11 +227,6 @@ def _located(name: str | Path | None) -> tuple[Path | None, str]:
         return (Path(places[0]) / "model" if places else None), DEFAULT_MODEL
     path = Path(name).expanduser()
     return (path, path.resolve().name) if path.is_dir() else (None, str(name))
-
-
-def _commit(model: SentenceTransformer) -> str:
-    config = getattr(getattr(model[0], "auto_model", None), "config", None)
-    return str(getattr(config, "_commit_hash", None) or "")
 
 
 def _sides(table: datasets.Dataset) -> tuple[list[str | None], list[str | None]]:

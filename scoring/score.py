@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,7 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method, WritingMethod
-from pairbank.scoring.api.model import ScoringStats
+from pairbank.scoring.api.model import ScoringStats, one_begun_ahead
 from pairbank.scoring.api.names import NO_UNIGRAMS, MethodName
 from pairbank.scoring.methods.prompted import Pool
 from pairbank.scoring.methods.registry import FAMILIES, in_order
@@ -280,15 +281,20 @@ class _Work:
         n_items = self._n_items(units)
         work = efforts(units, self.items.__getitem__, len(self.items), run.reader)
         an_item = n_items / sum(work) if work else 0.0
-        n_done = 0.0
-        for unit, effort in zip(units, work, strict=True):
+        done = [0.0] * len(units)
 
-            def told(share: float, n_before: float = n_done, n_own: float = effort * an_item) -> None:
-                tell(round(n_before + share * n_own, 6), n_items)
+        def taken(number: int) -> Generator[None, None, dict[str, pa.Table]]:
+            unit, n_own = units[number], work[number] * an_item
 
-            yield run.shard(self.rows(unit), unit.methods, told)
-            n_done += effort * an_item
-            tell(round(n_done, 6), n_items)
+            def told(share: float) -> None:
+                done[number] = share * n_own
+                tell(round(math.fsum(done), 6), n_items)
+
+            tables = yield from run.shard_steps(self.rows(unit), unit.methods, told)
+            told(1.0)
+            return tables
+
+        yield from one_begun_ahead(taken(number) for number in range(len(units)))
 
     def stored(self, run: Run, units: Sequence[Unit]) -> Iterator[dict[str, pa.Table]]:
         """Yield each unit's columns, which workers scored."""

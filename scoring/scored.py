@@ -248,14 +248,16 @@ class ScoredFile(Scored):
         return list(self._names)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Return some columns as an Arrow table; no others are read."""
+        """Return some columns as an Arrow table; of a large file no others are read."""
         self._check()
-        return read_parquet(self.path, columns)
+        if self._state[1] > SMALL_BYTES or not columns:
+            return read_parquet(self.path, columns)
+        return _small(self.path, self._state).select([name for name in columns if name in self._names])
 
     @property
     def features(self) -> datasets.Features:
         """Types of the columns."""
-        return dataset_of(self.arrow(()), self.path).features
+        return _features(self.path, self.arrow(()))
 
     def select_columns(self, columns: Sequence[str]) -> datasets.Dataset:
         """Return some columns as a Dataset with their Features; no others are read."""
@@ -280,10 +282,37 @@ def open_scored(path: str | Path) -> Scored:
     path = Path(path)
     empty = _parquet(path, columns=())
     signature = _signature_of(path, empty)
-    dataset_of(empty, path)
-    if MODEL not in empty.column_names or not has_model(dataset_of(read_parquet(path, [MODEL]), path), signature):
-        return read_scored(path)
-    return ScoredFile(path, signature, empty.column_names)
+    _features(path, empty)
+    if MODEL in empty.column_names:
+        table = ScoredFile(path, signature, empty.column_names)
+        if table.arrow([MODEL])[MODEL].unique().to_pylist() == [signature["model"]["name"]]:
+            return table
+    return read_scored(path)
+
+
+_MOST_FEATURES = 64
+SMALL_BYTES = 2**20
+"""A file up to this size is read once, whole, and not a column at a time."""
+
+
+@functools.lru_cache(maxsize=4)
+def _small(path: Path, _state: tuple[int, ...]) -> pa.Table:
+    return read_parquet(path)
+
+
+_FEATURES: dict[tuple[bytes, bytes], datasets.Features] = {}
+"""Features that were read back, by the schema and the metadata that they are made of: those of a corpus's tables."""
+
+
+def _features(path: Path, empty: pa.Table) -> datasets.Features:
+    """Return the Features of a table, of which the schema was read."""
+    metadata = (empty.schema.metadata or {}).get(b"huggingface", b"")
+    key = (empty.schema.remove_metadata().serialize().to_pybytes(), metadata)
+    if key not in _FEATURES:
+        while len(_FEATURES) >= _MOST_FEATURES:
+            del _FEATURES[next(iter(_FEATURES))]
+        _FEATURES[key] = dataset_of(empty, path).features
+    return _FEATURES[key]
 
 
 @functools.lru_cache(maxsize=2)

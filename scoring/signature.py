@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from pydantic import Field, model_validator
+
+from pairbank.declarations import StoredRecord, problems_of
 from pairbank.files import sha256_of_text, sha256_of_texts
 from pairbank.scoring.api.layout import MethodLayout
 
@@ -20,6 +23,25 @@ MOST_FILES_SHOWN = 3
 def signature_json(signature: Mapping[str, Any]) -> bytes:
     """Return a signature as JSON bytes; its own order is stable."""
     return json.dumps(signature, ensure_ascii=False).encode()
+
+
+SHARED = ("methods", "corpus")
+"""Parts of a signature that all models of a corpus have."""
+
+
+def shared(signature: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
+    """Return a signature whose methods and corpus are the objects of the signatures before it, where they are equal.
+
+    A bank has thousands of signatures; of one corpus and its methods each would hold a copy.
+
+    Args:
+        signature: which is changed in place.
+        parts: JSON of a part -> the part; new ones are added.
+    """
+    for name in SHARED:
+        if name in signature:
+            signature[name] = parts.setdefault(json.dumps(signature[name]), signature[name])
+    return signature
 
 
 def signature_line(signature: Mapping[str, Any]) -> str:
@@ -50,65 +72,54 @@ def _unigrams_text(model: Mapping[str, Any]) -> str:
     return "+".join(f"{'/'.join(t['languages']) or 'unknown'}#{t['documents_sha256'][:8]}" for t in tables)
 
 
-_TEXTS = {
-    "model": ("name", "slug", "model_id", "revision", "dtype", "prompt_format"),
-    "corpus": ("name", "version", "items_sha256"),
-}
+class _SignedModel(StoredRecord):
+    name: str
+    slug: str
+    model_id: str
+    revision: str
+    dtype: str
+    prompt_format: str
+
+
+class _SignedCorpus(StoredRecord):
+    name: str
+    version: str
+    items_sha256: str
+    n_items: int
+    unpinned_files: tuple[str, ...] = ()
+
+
+class _SignedMethod(StoredRecord):
+    sha256: str
+    layout: MethodLayout
+    columns: tuple[str, ...] = ()
+    cites: tuple[str, ...] = ()
+
+
+class Signature(StoredRecord):
+    """A signature, as every reader can use it."""
+
+    model: _SignedModel
+    corpus: _SignedCorpus
+    methods: dict[str, _SignedMethod] = Field(min_length=1)
+    seed: int | str
+    pairbank: str
+
+    @model_validator(mode="after")
+    def _of_itself(self) -> Self:
+        for name, method in self.methods.items():
+            if method.layout.method != name:
+                raise ValueError(f"the layout of method {name!r} is that of {method.layout.method!r}")
+        return self
 
 
 def signature_problems(signature: Any) -> list[str]:  # noqa: ANN401 - JSON is any
     """Return what of a signature is missing or of another type than ours; none = every reader can use it.
 
     >>> signature_problems({"model": [], "corpus": {}, "methods": {}, "seed": "0", "pairbank": "0.1.0"})[:2]
-    ['model is []; expected a table', 'corpus.name is None; expected a text']
+    ['model is []; expected a table', 'corpus.name is missing']
     """
-    if not isinstance(signature, dict):
-        return [f"it is {_short(signature)}; expected a table"]
-    results = []
-    for part, names in _TEXTS.items():
-        table = signature.get(part)
-        if not isinstance(table, dict):
-            results.append(f"{part} is {_short(table)}; expected a table")
-            continue
-        wrong = [name for name in names if not isinstance(table.get(name), str)]
-        results += [f"{part}.{name} is {_short(table.get(name))}; expected a text" for name in wrong]
-    n_items = signature["corpus"].get("n_items") if isinstance(signature.get("corpus"), dict) else 0
-    if type(n_items) is not int:
-        results.append(f"corpus.n_items is {_short(n_items)}; expected a whole number")
-    unpinned = signature["corpus"].get("unpinned_files", []) if isinstance(signature.get("corpus"), dict) else []
-    if not isinstance(unpinned, list) or not all(isinstance(name, str) for name in unpinned):
-        results.append(f"corpus.unpinned_files is {_short(unpinned)}; expected a list of texts")
-    if type(seed := signature.get("seed")) not in (int, str):
-        results.append(f"seed is {_short(seed)}; expected a whole number, or unknown")
-    if not isinstance(signature.get("pairbank"), str):
-        results.append(f"pairbank is {_short(signature.get('pairbank'))}; expected a version")
-    return results + _method_problems(signature.get("methods"))
-
-
-def _method_problems(methods: Any) -> list[str]:  # noqa: ANN401 - JSON is any
-    if not isinstance(methods, dict) or not methods:
-        return [f"methods is {_short(methods)}; expected a table of methods"]
-    results = []
-    for name, definition in methods.items():
-        if not isinstance(definition, dict) or not isinstance(definition.get("sha256"), str):
-            results.append(f"method {name!r} is {_short(definition)}; expected a table with its sha256")
-            continue
-        for key in ("columns", "cites"):
-            texts = definition.get(key, [])
-            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-                results.append(f"method {name!r}: {key} is {_short(texts)}; expected a list of texts")
-        try:
-            layout = MethodLayout.from_dict(definition["layout"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            results.append(f"method {name!r}: its layout is none of pairbank's ({error})")
-            continue
-        if layout.method != name:
-            results.append(f"method {name!r}: its layout is that of {layout.method!r}")
-    return results
-
-
-def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any
-    return repr(value)[:60]
+    return problems_of(Signature, signature)
 
 
 def _units(definitions: Iterable[Mapping[str, Any]]) -> str:

@@ -19,8 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairbank.errors import OutputError
-from pairbank.files import defused, replaced_atomically, write_bytes, write_json, write_parquet, write_text
+from pairbank.errors import BankError, OutputError
+from pairbank.files import (
+    defused,
+    read_json,
+    read_parquet,
+    replaced_atomically,
+    write_bytes,
+    write_json,
+    write_parquet,
+    write_text,
+)
 from pairbank.scoring.signature import METADATA_KEY, signature_json
 
 if TYPE_CHECKING:
@@ -47,6 +56,26 @@ def refuse_other_suffixes(path: Path) -> None:
             f"{path}: cannot tell from {path.suffix!r} what kind of file to write; expected "
             f"{PARQUET} (which bank and report read) or, for other programs, {', '.join(COPIES)}"
         )
+
+
+def signature_at(path: Path) -> Mapping[str, Any] | None:
+    """Return the signature of the scored table in a file that is about to be replaced, None where there is no file.
+
+    Raises:
+        OutputError: pairbank did not write the file; it would be lost.
+    """
+    if not path.is_file():
+        return None
+    beside = signature_beside(path)
+    with contextlib.suppress(BankError, ValueError):
+        if path.suffix.lower() in COPIES:
+            stated = read_json(beside) if beside.is_file() else None
+        else:
+            metadata = read_parquet(path, columns=()).schema.metadata or {}
+            stated = json.loads(metadata[METADATA_KEY]) if METADATA_KEY in metadata else None
+        if isinstance(stated, dict):
+            return stated
+    raise OutputError(f"{path} holds something other than scores, and would be lost; choose another name, or move it")
 
 
 def write_scored(path: Path, table: pa.Table, signature: Mapping[str, Any], *, bom: bool = False) -> None:

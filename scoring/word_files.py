@@ -54,9 +54,12 @@ def read_texts(
         path: .txt, or a table.
         text: column of the text; None = `text` or `sentence`.
         word: column of the word, where a row is a word.
-        text_id: column that says which text a row is; None = the number of the row. Needed with `word`.
+        text_id: column that says which text a row is, several with commas; None = the number of the row. Needed with
+            `word`.
         region: column of the region of interest, with `word`.
         language: decides how texts are cut into words, and what stands between words.
+
+    A table of words may have one row per observation (participants repeat the words) if a column numbers the words.
 
     Raises:
         ScoringError: no text, a column that is not there, or an id that stands twice.
@@ -78,9 +81,12 @@ def read_texts(
 
 
 def _column(table: pd.DataFrame, name: str, path: Path) -> pd.Series[str]:
-    if name not in table:
-        raise ScoringError(f"{path}: no column {name!r}; it has {', '.join(map(str, table.columns))}")
-    return table[name].astype(str)
+    """Return a column as text; of several that are named with commas, their cells joined by a slash."""
+    parts = [name] if name in table else [part.strip() for part in name.split(",")]
+    if missing := next((part for part in parts if part not in table), None):
+        raise ScoringError(f"{path}: no column {missing!r}; it has {', '.join(map(str, table.columns))}")
+    first, *others = (table[part].astype(str).str.strip() for part in parts)
+    return first.str.cat(others, sep="/") if others else table[parts[0]].astype(str)
 
 
 def _by_text(table: pd.DataFrame, path: Path, *, text: str | None, text_id: str | None, language: str) -> list[Text]:
@@ -105,6 +111,8 @@ def _by_word(
         raise ScoringError(f"{path}: a row is a word; name the column that says which text it belongs to (--id)")
     ids, texts = _column(table, text_id, path), _column(table, word, path).str.strip()
     regions = pd.Series("", index=table.index) if region is None else _column(table, region, path)
+    if len(once := _once(table, ids, texts, text_id, path)) < len(table):
+        table, ids, texts, regions = (value.loc[once] for value in (table, ids, texts, regions))
     for name in (column for column in table if NUMBER_COLUMNS.fullmatch(str(column))):
         numbers = pd.to_numeric(table[name], errors="coerce").groupby(ids, sort=False)
         if falling := next((text for text, places in numbers if (places.diff() < 0).any()), None):
@@ -118,13 +126,39 @@ def _by_word(
     ]
 
 
+def _once(table: pd.DataFrame, ids: pd.Series[str], words: pd.Series[str], text_id: str, path: Path) -> pd.Index[int]:
+    """Return one row per word, in reading order, of a table with one row per observation; else all rows.
+
+    A table has observations if a number of a word is in several rows of its text.
+    """
+    for name in (column for column in table if NUMBER_COLUMNS.fullmatch(str(column))):
+        numbers = pd.to_numeric(table[name], errors="coerce")
+        places = pd.DataFrame({"text": ids, "number": numbers, "word": words})
+        if numbers.isna().any() or not places.duplicated(["text", "number"]).any():
+            continue
+        first = places.drop_duplicates(["text", "number"])
+        different = places.drop_duplicates()
+        if len(twice := different[different.duplicated(["text", "number"], keep=False)]):
+            text, number = twice[["text", "number"]].iloc[0]
+            known = twice[(twice["text"] == text) & (twice["number"] == number)]["word"].head(2)
+            raise ScoringError(
+                f"{path}: word {number:g} of text {text!r} is {' and '.join(map(repr, known))}; name all columns that "
+                f"tell texts apart, as in --id {text_id},condition"
+            )
+        order = first["text"].drop_duplicates().reset_index(drop=True)
+        ranks = first["text"].map({text: rank for rank, text in order.items()})
+        return first.assign(rank=ranks).sort_values(["rank", "number"], kind="stable").index
+    return table.index
+
+
 def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], path: Path) -> pd.DataFrame:
     """Return the rows of a table of reading times, in their order, each with the columns of its word.
 
     Args:
         table: what `words` returned.
         times: one row per observation: participants repeat the words.
-        by: its columns of the text's id, and of the word's number or the word itself. Numbers are numbers from 1.
+        by: its columns of the text's id (several with commas), and of the word's number or the word itself. Numbers are
+            numbers from 1.
         path: where it is from, for messages.
 
     Raises:

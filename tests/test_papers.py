@@ -13,35 +13,41 @@ ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 NEEDED = {
     "hu-levy-2023": {
+        *(f"Abstract {nth}" for nth in ("1", "2", "3", "4")),
         *(f"Table {nth}" for nth in ("1", "2", "3", "4a", "4b", "5")),
         *(f"Figure {nth}" for nth in range(1, 12)),
         *(f"Claim {nth}" for nth in range(1, 5)),
     },
     "introspection": {
+        *(f"Abstract {nth}" for nth in ("1", "2", "3", "4")),
         *(f"Table {nth}" for nth in ("1", "2", "5", "6", "7a", "7b", "8")),
         *(f"Figure {nth}" for nth in ("1", "2a", "2b", "3a", "3b", "5a", "6", "7", "10")),
     },
     "introspection-2": {
+        *(f"Abstract {nth}" for nth in ("1", "3")),
         *(f"Table {nth}" for nth in ("3", "4", "6", "7", "8")),
         *(f"Figure {nth}" for nth in ("4a", "4b", "5b", "8", "9")),
     },
     "xcomps": {
+        *(f"Abstract {nth}" for nth in ("1a", "1b", "2", "3a", "3b")),
         *(f"Table {nth}" for nth in (1, 2)),
         *(f"Figure {nth}" for nth in range(1, 5)),
         *(f"Claim {nth}" for nth in range(1, 4)),
     },
     "ivanova-2024": {
+        *(f"Abstract {nth}" for nth in ("1", "2")),
         *(f"Table {nth}" for nth in (1, 2, 3)),
         *(f"Figure {nth}" for nth in (1, 2)),
         *(f"Claim {nth}" for nth in (1, 2)),
     },
     "grammaticality": {
+        *(f"Abstract {nth}" for nth in ("1", "2", "3", "4", "5")),
         *(f"Table {nth}" for nth in ("1a", "1b")),
         *(f"Figure {nth}" for nth in ("1", "2a", "2b", "3a", "3b", "4a", "4b", "5", "6", "7", "8")),
         *(f"Prediction {nth}" for nth in ("1a", "1b", "2a", "2b", "3")),
     },
 }
-"""What each paper numbers, by the study that shows it."""
+"""What each paper numbers, and the claims of its abstract in their order, by the study that shows it."""
 NOT_IN_GOLDEN = {"introspection_seed_variants_*": "stats/analyses/introspection/figures.py"}
 """Figures that the golden reports have no models for, and the code that draws them."""
 
@@ -56,7 +62,7 @@ def rows_of(study: str) -> list[list[str]]:
 
 def names_in(cell: str) -> set[str]:
     """Return what a cell names, one by one: `Tables 2, 3` are Table 2 and Table 3."""
-    found = re.match(r"(Table|Figure|Claim|Prediction)s? ([\da-z]+(?:, [\da-z]+)*)", cell)
+    found = re.match(r"(Table|Figure|Claim|Prediction|Abstract)s? ([\da-z]+(?:, [\da-z]+)*)", cell)
     return {f"{found[1]} {number}" for number in found[2].split(", ")} if found else set()
 
 

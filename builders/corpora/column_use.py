@@ -212,13 +212,18 @@ def _some(cells: Sequence[str]) -> str:
 
 
 _RATER = re.compile(
-    r"\b(?:participants?|subjects?|raters?|annotators?|workers?|informants?|vp|probands?|persons?|sujet|"
-    r"participante|judge|user)\b|被试|参加者"
+    r"\b(?:participants?|subjects?|subj|raters?|annotators?|workers?|informants?|persons?|judge|user|prolific|vpn?|tn|"
+    r"teilnehmer(?:in)?|versuchspersone?n?|proband(?:in)?s?|sujet|participant[ei]s?|partecipante|deelnemer)\b"
+    r"|被试|参加者|участник|испытуем"
 )
 _ITEM = re.compile(r"\b(?:items?|itm|pairs?|stimulus|stimuli|set)\b|项目")
 _LABELLED = re.compile(r"\b(?:labels?|gold|judge?ment|acceptability|grammaticality|condition|type|ok)\b")
 _OF_A_TRIAL = re.compile(r"\b(?:trial|order|list|age|rt|time|zeit|alter|no|nr|id|index|position|block)\b")
 _GOOD = ("1", "true", "yes", "ok", "good", "acceptable", "grammatical", "correct", "ja", "oui", "g", "y", "t")
+_ATTENTION = re.compile(r"\b(?:attention|catch|checks?\d*|instructed|aufmerksamkeit\w*)\b|注意")
+"""Of the id or condition of an attention check."""
+_INSTRUCTION = re.compile(r"\b(?:please|bitte|veuillez|s'il vous|por favor|per favore)\b.*\d|请.*\d", re.IGNORECASE)
+"""Of a sentence that tells which answer to give."""
 _CELL_OF_RATINGS = re.compile(r"\[?\s*\d+(?:\.\d+)?(?:\s*[,;|/ ]\s*\d+(?:\.\d+)?)+\s*\]?")
 
 
@@ -239,8 +244,10 @@ def proposed_map(header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> st
     <BLANKLINE>
     """
     words = {name: words_of(name) for name in header}
-    numeric = [name for name in header if _are_numbers(rows, name)]
     rater = next((name for name in header if _RATER.search(words[name]) and _repeats(rows, name)), "")
+    checks = _attention_rows(header, rows, words) if rater else []
+    all_rows, rows = rows, [row for row in rows if row not in checks]
+    numeric = [name for name in header if _are_numbers(rows, name)]
     raters = [name for name in numeric if _RATER.search(words[name]) and name != rater]
     cell = next((name for name in header if _holds_ratings(texts(rows, name))), "")
     sentences = [name for name in header if _are_sentences(texts(rows, name))]
@@ -264,7 +271,9 @@ def proposed_map(header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> st
     if (rater and rating) or individual:
         columns.pop("human", None)
         names = raters or [cell or rating]
-        individual["scale"] = _likely_scale([row.get(name) for row in rows for name in names])
+        individual["scale"] = _likely_scale([row.get(name) for row in all_rows for name in names])
+        if checks and item and rating:
+            individual["attention"] = _attention(checks, item, rating, sentence)
     labelled = {"column": label, "good": good, "bad": bad} if label else {}
     return _toml("long" if is_long else "sentences", columns, labelled, individual)
 
@@ -277,13 +286,52 @@ def _toml(layout: str, columns: Mapping[str, str], label: Mapping[str, Any], rat
     }
     lines = [f'layout = "{layout}"']
     for name, table in tables.items():
-        if table:
+        entries = [
+            (f"[[{name}.{key}]]", entry) for key, value in table.items() if key == "attention" for entry in value
+        ]
+        for head, entry in [(f"[{name}]", table), *entries] if table else ():
             lines += [
                 "",
-                f"[{name}]",
-                *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()),
+                head,
+                *(
+                    f"{key} = {json.dumps(value, ensure_ascii=False)}"
+                    for key, value in entry.items()
+                    if key != "attention"
+                ),
             ]
     return "\n".join(lines) + "\n"
+
+
+def _attention_rows(
+    header: Sequence[str], rows: Sequence[Mapping[str, Any]], words: Mapping[str, str]
+) -> list[Mapping[str, Any]]:
+    """Return the rows that look like attention checks, by their item, condition or sentence; none of most rows."""
+    named = [name for name in header if not _RATER.search(words[name]) and not _are_numbers(rows, name)]
+    sentences = {name for name in named if _mean_words(rows, name) > 2}
+    checks = [
+        row
+        for row in rows
+        if any(
+            (_INSTRUCTION if name in sentences else _ATTENTION).search(words_of(str(row.get(name) or "")))
+            for name in named
+        )
+    ]
+    return checks if len(checks) * 2 < len(rows) else []
+
+
+def _attention(checks: Sequence[Mapping[str, Any]], item: str, rating: str, sentence: str) -> list[dict[str, Any]]:
+    """Return a rule for each attention check: the answer that its sentence asks for, else the one that most gave."""
+    by_item: dict[str, list[Mapping[str, Any]]] = {}
+    for row in checks:
+        by_item.setdefault(str(row.get(item)), []).append(row)
+    rules = []
+    for value, same in by_item.items():
+        stated = re.findall(r"\d+", str(same[0].get(sentence) or ""))
+        usual = Counter(str(row.get(rating)).strip() for row in same).most_common(1)[0][0]
+        expected = stated[-1] if stated else usual
+        if expected.isdigit():
+            rules.append({"column": item, "values": [value], "at_least": int(expected), "at_most": int(expected)})
+    return rules
 
 
 def _first(header: Sequence[str], pattern: re.Pattern[str], words: Mapping[str, str]) -> str:

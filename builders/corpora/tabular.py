@@ -61,6 +61,10 @@ MAP_NAMES = ("corpus.toml", "map.toml")
 MOST_LETTERS = 5
 READING = "reading"
 """Among the facts of the manifest: how the file was read, a sentence a fact."""
+READ_AS = "columns"
+"""Among them: of one table, schema column -> the table's column."""
+RATERS = "raters"
+"""Among them: how many people rated, and how many were excluded and why; "" without individual ratings."""
 _LONGEST_NAME = 100
 
 
@@ -108,7 +112,11 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping
         subsets=(),
         rows=own_values.rows,
         extra_columns=own_values.extra_columns(),
-        metadata=lambda _files: {READING: own_values.said()},
+        metadata=lambda _files: {
+            READING: own_values.said(),
+            READ_AS: dict(own_values.tables[0].map.columns) if len(own_values.tables) == 1 else {},
+            RATERS: own_values.said_of_raters(),
+        },
         source=own_values.facts.own_source(),
         rated=own_values.rated if own_values.rules is not None else None,
     )
@@ -177,6 +185,8 @@ class _Met:
     """Rows whose marks exchanged the sides."""
     n_lost: int = 0
     n_few: int = 0
+    n_one_sided: int = 0
+    """Pairs of which people rated one side."""
     tags: dict[str, str] = field(default_factory=dict)
     """Language tag as the file has it -> in its standard form."""
     n_foreign: int = 0
@@ -418,6 +428,7 @@ class OwnTables:
         met.n_commas += any(has_comma(str(cells.get(name, ""))) for name in RATINGS)
         met.n_lost += any(isinstance(cell, str) and "\ufffd" in cell for cell in row.values())
         met.n_few += FEW_RATINGS in item.flags
+        met.n_one_sided += item.target_bad is not None and (item.human_good is None) != (item.human_bad is None)
         met.nested |= {keep.column for keep in self.keeps if isinstance(row.get(keep.column), list | Mapping)}
         if tag := label_in(cells.get("language", ""), "", ""):
             met.tags[tag] = item.language
@@ -458,6 +469,11 @@ class OwnTables:
             *self.notes,
         ]
 
+    def said_of_raters(self) -> str:
+        """Return how many people rated one by one, and how many were excluded and why."""
+        is_by_judgment = self.judgments is not None and any(table.map.rater for table in self.tables)
+        return "; ".join(self.judgments.said()) if self.judgments is not None and is_by_judgment else ""
+
     def _said_of_raters(self, met: _Met) -> Iterator[str]:
         judgments, rules = self.judgments, self.rules
         if judgments is None or rules is None:
@@ -472,7 +488,8 @@ class OwnTables:
     def _languages(self, met: _Met) -> Iterator[str]:
         stated = self.options.language
         if met.n_without_language and stated is None:
-            yield f"language {self.language} ({language_name(self.language)}), the default: --language says another"
+            language = f"{self.language} ({language_name(self.language)})"
+            yield f"language {language}, the default; for another, type --language TAG (de, zh, pt-BR)"
             if met.n_foreign * 5 >= met.n_rows:
                 some = ", ".join(sorted(met.foreign)[:MOST_LETTERS])
                 yield f"yet {met.n_foreign:,} of {met.n_rows:,} rows have letters that English lacks ({some})"
@@ -618,6 +635,11 @@ def _oddities(met: _Met) -> Iterator[str]:
         yield f"{met.n_blank:,} blank row(s) left out"
     if met.n_commas:
         yield f"decimal commas in {met.n_commas:,} row(s): 6,4 is 6.4"
+    if met.n_one_sided:
+        yield (
+            f"ratings of one side only in {met.n_one_sided:,} row(s), which no result uses: a comparison with people "
+            "needs human_good and human_bad"
+        )
     if met.n_stripped:
         yield f"linguists' marks taken off in {met.n_stripped:,} row(s), which are flagged {STRIPPED!r}"
     if met.nested:

@@ -182,7 +182,7 @@ def _folders(corpus: str, data_dir: Path | None) -> Sequence[Path]:
         raise CorpusFileNotFoundError(
             f"corpus {corpus!r}: data folder {data_dir} does not exist; give the folder that holds its files"
         )
-    return (data_dir / corpus, data_dir / corpus.replace("-", "_"), data_dir)
+    return tuple(dict.fromkeys((data_dir / corpus, data_dir / corpus.replace("-", "_"), data_dir)))
 
 
 def _on_disk(folder: Path, file: SourceFile) -> Path | None:

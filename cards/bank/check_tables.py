@@ -6,7 +6,8 @@ hash is found out too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ from pairbank.stats.wording import precise
 if TYPE_CHECKING:
     import datasets
 
+_MOST_AT_ONCE = 100_000
+"""Rows of a table whose texts are read together; of more, column by column."""
 _CLOSE = 1e-5
 """Rounding of a mean that the items have as float32."""
 
@@ -165,6 +168,26 @@ class _First:
     features: datasets.Features
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Whole:
+    """The items of a corpus, which all its scored tables are held to."""
+
+    table: pa.Table
+    ids: pa.Array
+    sha256: Callable[[], str]
+    """Of all ids and texts, as a signature has it; computed once."""
+
+
+@functools.lru_cache(maxsize=2)
+def _whole(items: datasets.Dataset) -> _Whole:
+    table: pa.Table = items.with_format("arrow")[:]
+    return _Whole(table=table, ids=_ids(items), sha256=functools.cache(lambda: _texts_sha256(items)))
+
+
+def _texts_sha256(items: datasets.Dataset | Scored) -> str:
+    return str(corpus_signature(items.select_columns(["corpus", "item_id", *TEXTS]), {})["items_sha256"])
+
+
 def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a bank's tables."""
     for corpus, facts in manifest["corpora"].items():
@@ -177,6 +200,7 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
             yield from problems
             continue
         first: _First | None = None
+        whole = _whole(items)
         for slug, signature in sorted(manifest["scores"].get(corpus, {}).items()):
             path = scores_path(corpus, slug)
             try:
@@ -188,12 +212,12 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{path}: its signature is not the manifest's"
                 continue
             first = first or _First(path=path, features=scored.features)
-            yield from (f"{path}: {problem}" for problem in _scored_problems(scored, items, facts, first))
+            yield from (f"{path}: {problem}" for problem in _scored_problems(scored, whole, facts, first))
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with one scored table, against the items of a bank and the manifest's facts of them."""
-    yield from _scored_problems(scored, items, facts, _First(path="", features=scored.features))
+    yield from _scored_problems(scored, _whole(items), facts, _First(path="", features=scored.features))
 
 
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
@@ -240,7 +264,7 @@ def _empty_problems(items: datasets.Dataset) -> Iterator[str]:
             yield f"column {column.name} holds NaN or infinity; expected numbers or null"
 
 
-def _scored_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any], first: _First) -> Iterator[str]:
+def _scored_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any], first: _First) -> Iterator[str]:
     if "item_id" not in scored.column_names:
         yield "lacks the column item_id"
         return
@@ -248,7 +272,7 @@ def _scored_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str
     if problem := _id_problem(ids):
         yield problem
         return
-    unknown = ids.filter(pc.invert(pc.is_in(ids, _ids(items))))
+    unknown = ids.filter(pc.invert(pc.is_in(ids, items.ids)))
     if len(unknown):
         yield f"{len(unknown)} item(s) that the corpus does not have, as {pc.min(unknown)}"
         return
@@ -263,21 +287,24 @@ def _scored_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str
     yield from _column_problems(scored, facts)
 
 
-def _text_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
+def _text_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the texts are not those of the items, or not those that the signature says were scored."""
-    wanted = ["item_id", *(c for c in (*TEXTS, *LABELS) if c in items.column_names and c != "item_id")]
+    wanted = ["item_id", *(c for c in (*TEXTS, *LABELS) if c in items.table.column_names and c != "item_id")]
     if missing := [name for name in wanted if name not in scored.column_names]:
         yield f"lacks the column(s) {', '.join(missing)} of its items"
         return
-    places = pc.index_in(scored.arrow(["item_id"])["item_id"], _ids(items))
-    for name in wanted:
-        theirs: pa.Table = items.select_columns([name]).with_format("arrow")[:]
-        if not scored.arrow([name])[name].equals(theirs[name].take(places)):
-            yield f"column {name} is not that of the items"
-            return
+    places = pc.index_in(scored.arrow(["item_id"])["item_id"], items.ids)
+    is_whole = places.equals(pa.chunked_array([pa.array(range(len(items.ids)), places.type)]))
+    for names in [wanted] if len(scored) <= _MOST_AT_ONCE else [[name] for name in wanted]:
+        own = scored.arrow(names)
+        for name in names:
+            theirs = items.table[name]
+            if not own[name].equals(theirs if is_whole else theirs.take(places)):
+                yield f"column {name} is not that of the items"
+                return
     if is_left_out(facts):
         return
-    result = corpus_signature(scored.select_columns(["corpus", "item_id", *TEXTS]), {})["items_sha256"]
+    result = items.sha256() if is_whole else _texts_sha256(scored)
     if result != scored.signature["corpus"]["items_sha256"]:
         yield "its ids and texts are not those that its signature says were scored"
 

@@ -16,21 +16,26 @@ manifest.json                          signatures, counts and file hashes; writt
 
 The values of a manifest: in, what was read from JSON; out, in words, every value that is not of a manifest's type.
 
-A manifest may have come from anybody. What passes here can be read by the card, the site and the Hub's code.
+A manifest may have come from anybody. What passes here can be read by the card, the site and the Hub's code. Other keys
+are of other versions of pairbank, and are not read.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field, NonNegativeInt
+
+from pairbank.declarations import StoredRecord, problems_of
 from pairbank.errors import BankError
 from pairbank.files import read_json, sha256_of_text
-from pairbank.scoring.signature import signature_problems
+from pairbank.scoring.signature import SHARED, Signature, shared
 from pairbank.stats.analyses.introspection.model_features import features_from_entries
 
 CARD = "README.md"
@@ -187,17 +192,144 @@ def read_manifest(root: Path) -> dict[str, Any]:
     manifest = read_json(path)
     if not isinstance(manifest, dict) or not {"corpora", "scores"} <= manifest.keys():
         raise BankError(f"{path}: lacks corpora or scores; expected what pairbank.write_bank wrote")
+    expand(manifest)
     if problems := manifest_problems(manifest):
         more = f" … and {len(problems) - 5} more" if len(problems) > 5 else ""
         raise BankError(f"{path}: no manifest of pairbank's: {'; '.join(problems[:5])}{more}. Write the bank again")
     return manifest
 
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_TEXTS = ("title", "description", "version", "subset", "human", "texts", "corpus")
-RATING_COUNTS = ("n_ratings", "n_raters", "n_items", "least_a_side", "most_a_side")
-"""Numbers of what a bank says of a corpus's ratings."""
-_SOURCE_TEXTS = ("homepage", "revision", "licence", "licence_note", "citation")
+PARTS = "parts"
+"""Key of a large manifest: the methods and corpora of its signatures, each once."""
+_PART = "part:"
+MANY_TABLES = 100
+"""Manifests of more scored tables have parts; those of fewer are read as they are."""
+
+
+def compact(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a manifest as its file has it: what thousands of signatures repeat stands there once.
+
+    A bank of 8,000 tables would else have a manifest of 50 MB, and whoever reads one table of it downloads that first.
+    """
+    if sum(map(len, manifest["scores"].values())) <= MANY_TABLES:
+        return manifest
+    parts: dict[str, Any] = {}
+    names: dict[int, str] = {}
+    scores: dict[str, dict[str, Any]] = {}
+    for corpus, models in manifest["scores"].items():
+        scores[corpus] = {}
+        for slug, signature in models.items():
+            short = scores[corpus][slug] = dict(signature)
+            for name in SHARED:
+                part = signature[name]
+                if id(part) not in names:
+                    digest = sha256_of_text(json.dumps(part, sort_keys=True))[:16]
+                    names[id(part)], parts[digest] = f"{_PART}{digest}", part
+                short[name] = names[id(part)]
+    return {**manifest, "scores": scores, PARTS: parts}
+
+
+def expand(manifest: dict[str, Any]) -> None:
+    """Put the parts of a manifest where its signatures name them; equal ones become one object."""
+    parts = manifest.pop(PARTS, {})
+    known = {f"{_PART}{digest}": part for digest, part in parts.items()} if isinstance(parts, dict) else {}
+    seen: dict[str, Any] = {}
+    for models in manifest["scores"].values() if isinstance(manifest["scores"], dict) else ():
+        for signature in models.values() if isinstance(models, dict) else ():
+            if isinstance(signature, dict):
+                named = {name: signature[name] for name in SHARED if isinstance(signature.get(name), str)}
+                signature |= {name: known.get(part, part) for name, part in named.items()}
+                if not named:
+                    shared(signature, seen)
+
+
+def _sha256(value: Any) -> Any:  # noqa: ANN401 - JSON is any
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9a-f]{64}", value):
+        raise ValueError("expected a sha256")
+    return value
+
+
+class _Source(StoredRecord):
+    homepage: str | None = None
+    revision: str | None = None
+    licence: str | None = None
+    licence_note: str | None = None
+    citation: str | None = None
+    redistributable: bool = False
+
+
+class _Corpus(StoredRecord):
+    n_items: NonNegativeInt
+    n_rows: NonNegativeInt = 0
+    n_usable: NonNegativeInt = 0
+    title: str | None = None
+    description: str | None = None
+    version: str | None = None
+    subset: str | None = None
+    human: str | None = None
+    texts: str | None = None
+    corpus: str | None = None
+    languages: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = None
+    source: _Source | None = None
+
+
+class _Alpha(StoredRecord):
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+
+class _Ratings(StoredRecord):
+    n_ratings: NonNegativeInt
+    n_raters: NonNegativeInt
+    n_items: NonNegativeInt
+    least_a_side: NonNegativeInt
+    most_a_side: NonNegativeInt
+    scale: str
+    normalisation: str
+    alpha: _Alpha
+
+
+class _Version(StoredRecord):
+    pairbank: str
+    changes: tuple[str, ...]
+
+
+class _ProbedModel(StoredRecord):
+    name: str
+    slug: str
+
+
+class _ProbedCorpus(StoredRecord):
+    name: str
+    items_sha256: str
+
+
+class _Probe(StoredRecord):
+    model: _ProbedModel
+    corpus: _ProbedCorpus
+
+
+class _Manifest(StoredRecord):
+    """A manifest, as every reader can use it."""
+
+    pairbank: str = ""
+    command: str = ""
+    contact: str = ""
+    published: str = ""
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    long: Literal[True] = True
+    written_with: dict[str, str] = Field(default_factory=dict)
+    corpora: dict[str, _Corpus]
+    scores: dict[str, dict[str, Signature]]
+    ratings: dict[str, _Ratings] = Field(default_factory=dict)
+    probes: dict[str, dict[str, _Probe]] = Field(default_factory=dict)
+    features: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    files: dict[str, Annotated[str, BeforeValidator(_sha256)]] = Field(default_factory=dict)
+    history: tuple[_Version, ...] = ()
 
 
 def is_slug(name: str) -> bool:
@@ -210,153 +342,39 @@ def is_slug(name: str) -> bool:
 
 
 def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
-    """Return every value of a manifest that is missing or of another type.
+    """Return every value of a manifest that is missing or of another type; if there is none, what contradicts another.
 
     >>> manifest_problems({"corpora": {"a": {"n_items": "2"}}, "scores": {"b": {}}, "pairbank": "0.1.0", "files": {}})
-    ["corpus 'a': n_items is '2'; expected a whole number", "scores of 'b', which is none of the corpora"]
+    ["corpora.a.n_items is '2'; expected a whole number"]
+    >>> manifest_problems({"corpora": {"a": {"n_items": 2}}, "scores": {"b": {}}})
+    ["scores of 'b', which is none of the corpora"]
     """
-    corpora, scores, files = manifest["corpora"], manifest["scores"], manifest.get("files", {})
-    ratings = manifest.get("ratings", {})
-    tables = {"corpora": corpora, "scores": scores, "files": files, "written_with": manifest.get("written_with", {})}
-    tables |= {"ratings": ratings, "probes": manifest.get("probes", {}), "features": manifest.get("features", {})}
-    wrong = [f"{name} is {_short(x)}; expected a table" for name, x in tables.items() if not isinstance(x, dict)]
-    if wrong:
-        return wrong
-    results = [f"{name} is {_short(x)}; expected a text" for name, x in _texts(manifest) if not isinstance(x, str)]
-    results += [f"long is {_short(x)}; expected true" for x in [manifest.get("long", True)] if x is not True]
+    return problems_of(_Manifest, manifest) or [*_contradictions(manifest)]
+
+
+def _contradictions(manifest: Mapping[str, Any]) -> Iterator[str]:
+    corpora = manifest["corpora"]
     for name, facts in corpora.items():
-        results += [f"corpus {name[:80]!r}: {problem}" for problem in _corpus_problems(name, facts)]
-    for name, models in scores.items():
-        if name not in corpora:
-            results.append(f"scores of {name[:80]!r}, which is none of the corpora")
-        elif not isinstance(models, dict):
-            results.append(f"scores of {name[:80]!r} are {_short(models)}; expected a table")
-        else:
-            results += _score_problems(name, models)
-    results += _history_problems(manifest.get("history", []))
-    for name, facts in ratings.items():
-        if name not in corpora:
-            results.append(f"ratings of {name[:80]!r}, which is none of the corpora")
-        results += [f"ratings of {name[:80]!r}: {problem}" for problem in _rating_problems(facts)]
-    results += [*_probe_problems(manifest.get("probes", {})), *_feature_problems(manifest.get("features", {}))]
-    for path, digest in files.items():
-        if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-            results.append(f"files: {path[:80]!r} has {_short(digest)}; expected a sha256")
-    return results
-
-
-def _texts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield "pairbank", manifest.get("pairbank", "")
-    yield "command", manifest.get("command", "")
-    yield "contact", manifest.get("contact", "")
-    yield "published", manifest.get("published", "")
-    yield "title", manifest.get("title", "")
-    authors = manifest.get("authors", [])
-    yield from (("authors", name) for name in (authors if isinstance(authors, list) else [authors, None]))
-    yield from ((f"written_with.{name}", text) for name, text in manifest.get("written_with", {}).items())
-
-
-def _history_problems(history: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
-    if not isinstance(history, list):
-        yield f"history is {_short(history)}; expected a list of versions"
-        return
-    for version in history:
-        changes = version.get("changes") if isinstance(version, dict) else None
-        is_whole = isinstance(changes, list) and all(isinstance(line, str) for line in changes)
-        if not is_whole or not isinstance(version.get("pairbank"), str):
-            yield f"history has {_short(version)}; expected a version of pairbank and a list of changes"
-
-
-def _corpus_problems(corpus: str, facts: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
-    if not isinstance(facts, dict):
-        yield f"{_short(facts)}; expected a table of facts"
-        return
-    for name in ("n_items", "n_rows", "n_usable"):
-        number = facts.get(name, None if name == "n_items" else 0)
-        if type(number) is not int or number < 0:
-            yield f"{name} is {_short(number)}; expected a whole number"
-    for name in _TEXTS:
-        if not isinstance(facts.get(name) or "", str):
-            yield f"{name} is {_short(facts[name])}; expected a text"
-    if facts.get("corpus", corpus) != corpus:
-        yield f"its facts are of {_short(facts['corpus'])}"
-    for name in ("languages", "tasks"):
-        values = facts.get(name) or []
-        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            yield f"{name} is {_short(values)}; expected a list of texts"
-    yield from _source_problems(facts.get("source") or {})
-
-
-def _source_problems(source: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
-    if not isinstance(source, dict):
-        yield f"source is {_short(source)}; expected a table"
-        return
-    for name in _SOURCE_TEXTS:
-        if not isinstance(source.get(name) or "", str):
-            yield f"source.{name} is {_short(source[name])}; expected a text"
-    if not isinstance(source.get("redistributable", False), bool):
-        yield f"source.redistributable is {_short(source['redistributable'])}; expected true or false"
-
-
-def _score_problems(corpus: str, models: Mapping[str, Any]) -> Iterator[str]:
-    for slug, signature in models.items():
-        if not is_slug(slug):
-            yield f"{slug[:80]!r} cannot name a split"
-            continue
-        where = f"signature of {slug[:80]!r} on {corpus[:80]!r}"
-        if problems := signature_problems(signature):
-            yield from (f"{where}: {problem}" for problem in problems)
-        elif signature["model"]["slug"] != slug:
-            yield f"{where}: it is that of {signature['model']['slug'][:80]!r}"
-        elif signature["corpus"]["name"] != corpus:
-            yield f"{where}: it is of scores of {signature['corpus']['name'][:80]!r}"
-
-
-def _rating_problems(facts: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
-    if not isinstance(facts, dict):
-        yield f"{_short(facts)}; expected a table of facts"
-        return
-    for name in RATING_COUNTS:
-        if type(facts.get(name)) is not int or facts[name] < 0:
-            yield f"{name} is {_short(facts.get(name))}; expected a whole number"
-    for name in ("scale", "normalisation"):
-        if not isinstance(facts.get(name), str):
-            yield f"{name} is {_short(facts.get(name))}; expected a text"
-    alpha = facts.get("alpha")
-    if not isinstance(alpha, dict) or not all(
-        alpha.get(name) is None or isinstance(alpha[name], float | int) for name in ("value", "low", "high")
-    ):
-        yield f"alpha is {_short(alpha)}; expected value, low and high"
-    elif not isinstance(alpha.get("reason", ""), str):
-        yield f"alpha.reason is {_short(alpha['reason'])}; expected a text"
-
-
-def _probe_problems(probes: Mapping[str, Any]) -> Iterator[str]:
-    for corpus, models in probes.items():
-        if not isinstance(models, dict):
-            yield f"probes of {corpus[:80]!r} are {_short(models)}; expected a table"
-            continue
-        for slug, signature in models.items():
-            try:
-                named = (signature["corpus"]["name"], signature["model"]["slug"])
-                texts = (signature["corpus"]["items_sha256"], signature["model"]["name"])
-            except (KeyError, TypeError):
-                yield f"probes of {slug[:80]!r} on {corpus[:80]!r}: {_short(signature)} is no signature"
-                continue
-            if not is_slug(slug) or named != (corpus, slug) or not all(isinstance(text, str) for text in texts):
-                yield f"probes of {slug[:80]!r} on {corpus[:80]!r}: the signature is of another model or corpus"
-
-
-def _feature_problems(features: Mapping[str, Any]) -> Iterator[str]:
-    for name, entry in features.items():
-        if not isinstance(entry, dict):
-            yield f"features of {name[:80]!r} are {_short(entry)}; expected a table"
-            continue
+        if facts.get("corpus", name) != name:
+            yield f"corpora.{name[:80]}: its facts are of {facts['corpus']!r:.80}"
+    for kind in ("scores", "ratings"):
+        others = [name for name in manifest.get(kind, {}) if name not in corpora]
+        yield from (f"{kind} of {name[:80]!r}, which is none of the corpora" for name in others)
+    for kind in ("scores", "probes"):
+        signed = manifest.get(kind, {}).items()
+        places = [(corpus, slug, signature) for corpus, models in signed for slug, signature in models.items()]
+        yield from (f"{kind}.{place[0][:80]}: {fault}" for place in places for fault in _misplaced(*place))
+    for name, entry in manifest.get("features", {}).items():
         try:
             features_from_entries([{**entry, "name": name}])
         except (BankError, TypeError) as error:
-            yield f"features of {name[:80]!r}: {error}"
+            yield f"features.{name[:80]}: {error}"
 
 
-def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any
-    return repr(value)[:60]
+def _misplaced(corpus: str, slug: str, signature: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why a signature cannot be that of a model on a corpus."""
+    model, of = signature["model"]["slug"], signature["corpus"]["name"]
+    if not is_slug(slug):
+        yield f"{slug[:80]!r} cannot name a split"
+    elif (model, of) != (slug, corpus):
+        yield f"the signature of {slug[:80]!r} is that of {model[:80]!r} on {of[:80]!r}"

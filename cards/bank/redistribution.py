@@ -54,6 +54,11 @@ def licence_of(corpus: str, facts: Mapping[str, Any]) -> str:
     return f"{licence}. {note}" if note else licence
 
 
+def lacks_licence(corpus: str, facts: Mapping[str, Any]) -> bool:
+    """Return whether nobody has stated a licence of a corpus of the user's own."""
+    return corpus not in CORPORA and (facts.get("source") or {}).get("licence") in (None, "", "unknown")
+
+
 def with_licence(corpus: str, facts: Mapping[str, Any], licence: str) -> dict[str, Any]:
     """Return a corpus's facts with the licence that its owner states.
 
@@ -122,10 +127,12 @@ def refuse_quoted_texts(root: Path, tables: Iterable[tuple[str, datasets.Dataset
     """
     files = [p for p in sorted((root / REPORTS).rglob("*")) if p.suffix.lower() in READABLE]
     pages = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8", errors="replace") for p in files}
+    words = {name: set(page.split()) for name, page in pages.items()}
     for corpus, items in tables:
-        texts = set(_texts(items))
+        texts = {text: _inner_words(text) for text in _texts(items)}
         for name, page in pages.items():
-            if any(form in page for text in texts for form in _forms(text)):
+            near = (text for text, inner in texts.items() if inner <= words[name])
+            if any(form in page for text in near for form in _forms(text)):
                 raise BankError(
                     f"{name} quotes items of {corpus!r}, whose texts may not be published "
                     f"({licence_of(corpus, {})}); delete the file, or make the report again without examples"
@@ -135,6 +142,15 @@ def refuse_quoted_texts(root: Path, tables: Iterable[tuple[str, datasets.Dataset
 def _texts(items: datasets.Dataset) -> Iterator[str]:
     for column in sorted(set(TEXTS) & set(items.column_names)):
         yield from (text for text in items[column][:] if text and len(text) >= LEAST_CHARACTERS)
+
+
+def _inner_words(text: str) -> set[str]:
+    """Return words that a page has between white space if it has the text in any form: they are looked up first.
+
+    >>> sorted(_inner_words('The "old" barn lands left.'))
+    ['barn', 'lands']
+    """
+    return {word for word in text.split(" ")[1:-1] if word.isascii() and word.isalnum()}
 
 
 def _forms(text: str) -> set[str]:

@@ -8,25 +8,26 @@ Numbers are refused by `pairbank bank` and `check`; definitions of methods by `b
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.arrays import BoolArray, FloatArray
-from pairbank.cards.bank.layout import LONG, SUMMARY, long_path, scores_path, tables
+from pairbank.cards.bank.layout import LONG, SUMMARY, items_path, long_path, scores_path, tables
 from pairbank.errors import BankError, PairbankError
 from pairbank.files import read_parquet, sha256_of_file, write_parquet
 from pairbank.scoring.api.layout import NATS, MethodLayout, ScoreColumns
-from pairbank.scoring.api.names import MethodName
+from pairbank.scoring.api.names import MethodName, is_string_logprob
 from pairbank.scoring.methods.prompted import Prompted, prompt_of_definition
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
 from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.prompts.registry import prompts
-from pairbank.scoring.scored import MODEL, Scored, dataset_of, open_scored, read_scored
+from pairbank.scoring.scored import MODEL, SMALL_BYTES, Scored, dataset_of, open_scored, read_scored
 from pairbank.scoring.signature import method_hashes
 from pairbank.stats.scored_table.scored_table import DTYPES, PARADIGM_DTYPES
 
@@ -40,6 +41,17 @@ if TYPE_CHECKING:
 def read_table(path: Path) -> datasets.Dataset:
     """Return a parquet file as a Dataset with the Features it was written with."""
     return dataset_of(read_parquet(path), path)
+
+
+def read_items(root: Path, corpus: str) -> datasets.Dataset:
+    """Return a corpus's items; those read last are kept, for many tables of a corpus are held to them one by one."""
+    path = root / items_path(corpus)
+    return _kept_items(path, path.stat().st_mtime_ns) if path.is_file() else read_table(path)
+
+
+@functools.lru_cache(maxsize=2)
+def _kept_items(path: Path, _written_ns: int) -> datasets.Dataset:
+    return read_table(path)
 
 
 def write_table(path: Path, items: datasets.Dataset) -> None:
@@ -84,18 +96,19 @@ def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
     present = set(pq.read_schema(path).names)
     text, number = pa.string(), pa.float64()
     schema = pa.schema([(name, text if at < 3 else number) for at, name in enumerate(LONG_COLUMNS)])
+    columns = {m: [ScoreColumns(m).good, ScoreColumns(m).bad, ScoreColumns(m).delta] for m in signature["methods"]}
+    wanted = ["item_id", *(n for n in (MODEL, *(n for names in columns.values() for n in names)) if n in present)]
+    whole = read_parquet(path, wanted) if path.stat().st_size <= SMALL_BYTES else None
     parts = []
-    for method in sorted(signature["methods"]):
-        columns_of_method = ScoreColumns(method)
-        names = [columns_of_method.good, columns_of_method.bad, columns_of_method.delta]
-        held = [name for name in (MODEL, *names) if name in present]
-        table = read_parquet(path, ["item_id", *held])
+    for method, names in sorted(columns.items()):
+        held = ["item_id", *(name for name in (MODEL, *names) if name in present)]
+        table = read_parquet(path, held) if whole is None else whole.select(held)
         model = table.column(MODEL) if MODEL in present else pa.repeat(signature["model"]["name"], len(table))
         nothing = pa.nulls(len(table), number)
         numbers = [table.column(name) if name in present else nothing for name in names]
-        columns = [table.column("item_id"), model, pa.repeat(method, len(table)), *numbers]
+        cells = [table.column("item_id"), model, pa.repeat(method, len(table)), *numbers]
         has_number = functools.reduce(pc.or_, (pc.is_valid(column) for column in numbers))
-        part = pa.table(columns, names=schema.names).filter(has_number)
+        part = pa.table(cells, names=schema.names).filter(has_number)
         parts.append(part.select(schema.names).cast(schema))
     return pa.concat_tables(parts) if parts else schema.empty_table()
 
@@ -189,8 +202,17 @@ def read_summary(root: Path) -> pd.DataFrame | None:
     return frame
 
 
+Results = Literal["computed", "kept"]
+"""Of tables that stay as they are: computed again, or as the bank has them."""
+
+
 def summary_of(
-    root: Path, manifest: Mapping[str, Any], new: Mapping[tuple[str, str], Scored], reports: Sequence[Report] = ()
+    root: Path,
+    manifest: Mapping[str, Any],
+    new: Mapping[tuple[str, str], Scored],
+    reports: Sequence[Report] = (),
+    *,
+    results: Results = "computed",
 ) -> pd.DataFrame | None:
     """Return every estimate of a bank: computed from its tables, new ones in place of those on disk.
 
@@ -202,14 +224,19 @@ def summary_of(
     from pairbank.stats.report.report import table_summary
 
     old = read_summary(root)
+    held = {} if old is None else old.groupby(["corpus", "model"], sort=False).indices
     parts = []
     for corpus, slug in tables(manifest):
+        rows = held.get((corpus, manifest["scores"][corpus][slug]["model"]["name"]), [])
+        if old is not None and len(rows) and results == "kept" and (corpus, slug) not in new:
+            parts.append(old.iloc[rows])
+            continue
         table = new.get((corpus, slug)) or open_scored(root / scores_path(corpus, slug))
         if "human_good" in table.column_names:
             known = [result for entry in reports if (result := entry.summary_of(table)) is not None]
             parts.append(known[0] if known else table_summary(table))
             continue
-        kept = None if old is None else old[(old["corpus"] == corpus) & (old["model"] == table.model)]
+        kept = None if old is None else old.iloc[rows]
         if (kept is None or not len(kept)) and _is_of_choices(table):  # handed in without texts
             kept = table_summary(without_people(table))
         if kept is not None:
@@ -259,7 +286,9 @@ def value_problems(scored: Scored) -> Iterator[str]:
             values[name] = cells
             if n := int(np.isinf(cells).sum()):
                 yield f"column {name} is infinite in {n} value(s)"
-            of_nats = name == c.logprobs or (layout.unit_in_words == NATS and method == "direct" and name != c.delta)
+            of_nats = name == c.logprobs or (
+                layout.unit_in_words == NATS and is_string_logprob(method) and name != c.delta
+            )
             if of_nats and (n := int((cells > _ABOVE_ZERO_NATS).sum())):
                 yield f"column {name} is above 0 in {n} value(s); a log-probability is at most 0"
         if {c.good, c.bad, c.delta} <= values.keys():
@@ -319,28 +348,38 @@ def _prompt(method: str, definition: Mapping[str, Any]) -> Prompt | None:
         return None  # `definition_problems` says so
 
 
-def definition_problems(signature: Mapping[str, Any]) -> Iterator[str]:
-    """Yield methods whose definition is not what its hash says, or not that of this version of pairbank.
+def definition_problems(signature: Mapping[str, Any]) -> Sequence[str]:
+    """Return methods whose definition is not what its hash says, or not that of this version of pairbank.
 
     A method that is defined by its own prompt must have the hash of that prompt. One of pairbank's name and hash must
     be pairbank's; one of pairbank's name, made by this version, must have its hash.
     """
-    hashes = method_hashes(signature)
-    for name, definition in signature["methods"].items():
-        if "imported" in definition or "imported" in signature:
+    if "imported" in signature:
+        return ()
+    return _definition_problems(json.dumps(signature["methods"]), signature["pairbank"] == _version())
+
+
+@functools.lru_cache(maxsize=128)
+def _definition_problems(methods: str, is_of_this_version: bool) -> tuple[str, ...]:  # noqa: FBT001
+    """Return what `definition_problems` does; the models of a corpus have the same methods."""
+    definitions: Mapping[str, Mapping[str, Any]] = json.loads(methods)
+    hashes, results = method_hashes({"methods": definitions}), list[str]()
+    for name, definition in definitions.items():
+        if "imported" in definition:
             continue
         try:
             ours = _defined(name, definition)
         except PairbankError as error:
-            yield f"method {name}: {error}"
+            results.append(f"method {name}: {error}")
             continue
         if ours is None:
             continue
         is_same = method_hashes({"methods": {name: ours}})[name] == hashes[name]
-        if not is_same and ("prompt" in definition or signature["pairbank"] == _version()):
-            yield f"method {name}: its hash is not that of its definition; score with pairbank {_version()}"
+        if not is_same and ("prompt" in definition or is_of_this_version):
+            results.append(f"method {name}: its hash is not that of its definition; score with pairbank {_version()}")
         elif is_same and definition["layout"] != ours["layout"]:
-            yield f"method {name}: its layout is not that of pairbank's method of this hash"
+            results.append(f"method {name}: its layout is not that of pairbank's method of this hash")
+    return tuple(results)
 
 
 def _defined(name: str, definition: Mapping[str, Any]) -> Mapping[str, Any] | None:

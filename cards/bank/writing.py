@@ -34,17 +34,16 @@ from pairbank.cards.bank.layout import (
     bank_files,
     foreign_entries,
     is_slug,
-    items_path,
     read_manifest,
     scores_path,
 )
 from pairbank.cards.bank.lock import LOCK, Lock, locked, remove_leftovers
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
-from pairbank.cards.bank.tables import definition_problems, read_table, value_problems
+from pairbank.cards.bank.tables import definition_problems, read_items, value_problems
 from pairbank.errors import BankError, OutputError, PairbankError
 from pairbank.files import cleaned_up, refused
 from pairbank.scoring.scored import MODEL, Scored, open_scored
-from pairbank.scoring.signature import method_hashes
+from pairbank.scoring.signature import method_hashes, shared
 
 if TYPE_CHECKING:
     import datasets
@@ -245,13 +244,15 @@ class Draft:
     """New items, or a table that has them: `items_of` takes them out of it."""
     scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
     ratings: dict[str, datasets.Dataset] = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
+    """Parts that many signatures have, each once."""
 
     def items_of(self, corpus: str) -> datasets.Dataset:
         """Return a corpus's items, new or from disk."""
         if corpus in self.items:
             held = self.items[corpus]
             return items_of_scored(held) if isinstance(held, Scored) else held
-        return read_table(self.root / items_path(corpus))
+        return read_items(self.root, corpus)
 
     def table_of(self, corpus: str, slug: str) -> Scored:
         """Return a scored table, new or from disk."""
@@ -299,9 +300,8 @@ def take_scored(draft: Draft, table: Scored) -> None:
     if problems := [*value_problems(table), *definition_problems(table.signature)]:
         raise BankError(f"corpus {corpus!r}: scores of {slug}: {'; '.join(problems)}")
     models = draft.manifest["scores"].setdefault(corpus, {})
-    for other, signature in models.items():
-        if other != slug:
-            _check_alike(table, other, signature)
+    if other := next((name for name in models if name != slug), ""):  # the others are alike among themselves
+        _check_alike(table, other, models[other])
     _check_identity(draft.manifest, table)
     if corpus not in draft.manifest["corpora"]:
         take_items(draft, table)
@@ -310,7 +310,7 @@ def take_scored(draft: Draft, table: Scored) -> None:
             raise BankError(f"corpus {corpus!r}: {slug} was scored on other items than those given; give one version")
         take_items(draft, table)
     draft.scored[corpus, slug] = table
-    models[slug] = json.loads(json.dumps(table.signature))
+    models[slug] = shared(json.loads(json.dumps(table.signature)), draft.parts)
 
 
 def _check_identity(manifest: Mapping[str, Any], table: Scored) -> None:

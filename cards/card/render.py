@@ -122,6 +122,8 @@ THIS_BANK = "THIS_BANK"
 """Stands on the card of a bank that has no name on the Hub."""
 MOST_ROWS = 60
 """Results of more rows than this are shown for whole corpora only."""
+MOST_WHOLE = 2_000
+"""Results of more rows than this, and more signatures, are read from the bank's files and not from a page."""
 MOST_FILES = 8
 """Upstream files named that were not the pinned ones."""
 TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
@@ -295,10 +297,13 @@ def _config(name: str, splits: Mapping[str, str], hashes: Mapping[str, str]) -> 
 
 
 def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the summary whose numbers stand on the card."""
+    """Return the rows of the summary whose numbers stand on the card; of very many none."""
     rows = headline(summary)
     lines = rows[rows["versus"] == ""][["model", "corpus", "group_by", "group", "method"]].drop_duplicates()
-    return rows if len(lines) <= MOST_ROWS else rows[rows["group_by"] == "all"]
+    if len(lines) <= MOST_ROWS:
+        return rows
+    whole = rows[rows["group_by"] == "all"]
+    return whole if (lines["group_by"] == "all").sum() <= MOST_WHOLE else whole.head(0)
 
 
 def _facts(bank: Bank, name: str) -> dict[str, Any]:
@@ -306,23 +311,29 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     scores: Mapping[str, Mapping[str, Any]] = bank.manifest["scores"]
     signatures = [signature for models in scores.values() for signature in models.values()]
     shown = None if bank.summary is None else results_shown(bank.summary)
+    has_too_many = shown is not None and shown.empty and bank.summary is not None and len(bank.summary) > MOST_WHOLE
     of_nulls = None
     if shown is not None and (nulls := null_models(bank.manifest)):
         is_null = shown["model"].isin(list(nulls))
         shown, of_nulls = shown[~is_null], shown[is_null]
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
     judged = judged_table(corpora, bank.contents)
+    singles = [n for n, held in bank.contents.items() if held.characters and not held.edits]
     add = commands_for(bank.manifest, name)
     return {
         "title": pretty_name(bank.manifest),
         "name": name,
         "is_placeholder": name == THIS_BANK,
+        "singles": [foreign_text.code(n) for n in singles],
+        "only_singles": len(singles) == len(corpora),
+        "example_is_single": example in singles,
         "has_scores": bool(signatures),
         "corpus_table": foreign_text.table(corpus_table(corpora, scores, bank.contents)),
         "ratings_table": foreign_text.table(ratings_table(bank.manifest[RATINGS])) if RATINGS in bank.manifest else "",
         "example_ratings": next((config_name(n) for n in bank.manifest.get(RATINGS, {})), ""),
         "locked": locked(corpora),
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
+        "has_too_many_results": has_too_many,
         "accuracy_table": "" if shown is None else foreign_text.table(accuracy_table(shown)),
         "agreement_table": "" if shown is None else foreign_text.table(agreement_table(shown)),
         "null_accuracy_table": "" if of_nulls is None else foreign_text.table(accuracy_table(of_nulls)),
@@ -331,7 +342,8 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "is_measured": any("imported" not in s for s in signatures),
         "models": models_in_words(signatures),
         "imported": imported_in_words(signatures),
-        "signatures": [signature_line(signature) for signature in signatures],
+        "signatures": [signature_line(signature) for signature in signatures[:MOST_WHOLE]],
+        "n_signatures": len(signatures),
         "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
         "prompts": _questions(bank),
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},

@@ -9,6 +9,9 @@ A record's metadata hold item, numbers and unit under `pairbank.…`, so that `p
 gives the same numbers back. Texts that may not be redistributed are left out: their records have ids and numbers. The
 UUID is made from the records: the same tables have the same.
 
+The paths are those by which the coalition's datastore addresses models: their ids, as they are spelt. `schemas/` is a
+copy of every-eval-ever 0.3.0's (MIT).
+
 EvalEval Coalition, Every Eval Ever, https://github.com/evaleval/every_eval_ever
 """
 
@@ -17,8 +20,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +41,8 @@ if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
 
 SCHEMA = "0.3.0"
+DATASTORE = "evaleval/EEE_datastore"
+_NO_OWNER = "unknown"
 _ITEM = ("item_id", "corpus", "subset", "language", "task", "phenomenon", "paradigm", "pair_id")
 _TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 _WITHHELD = "[text not passed on]"
@@ -72,7 +80,7 @@ def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
     plain = text.replace(evaluation_id, "")
     name = str(uuid.UUID(bytes=hashlib.sha256(plain.encode()).digest()[:16], version=4))
     developer, _, short = str(model["id"]).rpartition("/")
-    folder = Path("data") / slug(table.corpus) / slug(developer or "unknown") / slug(short)
+    folder = Path("data") / slug(table.corpus) / Path(*map(_folder, _owner_and_name(developer, short)))
     samples = out / folder / f"{name}_samples.jsonl"
     samples.parent.mkdir(parents=True, exist_ok=True)
     write_text(samples, text)
@@ -101,6 +109,46 @@ def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
     path = samples.with_name(f"{name}.json")
     write_text(path, json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return path
+
+
+def _owner_and_name(developer: str, short: str) -> tuple[str, str]:
+    """Return the two folders of a model, as its datastore addresses it: `a/b/c` is c's b of a."""
+    owner, _, more = developer.partition("/")
+    return owner or _NO_OWNER, f"{more.replace('/', '_')}_{short}" if more else short
+
+
+def _folder(name: str) -> str:
+    """Return a name that every file system takes, else one that a split could have.
+
+    >>> _folder("SmolLM2-135M"), _folder("qwen3:8b"), _folder("a<b")
+    ('SmolLM2-135M', 'qwen3_8b', 'a_b')
+    """
+    portable = name.replace(":", "_")
+    return portable if re.fullmatch(r"[\w-]+([\w. +@-]*[\w+@-])?", portable, re.ASCII) else slug(name)
+
+
+def schema_problems(path: Path) -> list[str]:
+    """Return where an aggregate file or a file of samples breaks its schema, with the line of the samples.
+
+    Raises:
+        BankError: the package that reads schemas is not installed.
+    """
+    if find_spec("jsonschema") is None:
+        raise BankError(
+            "the schema of Every Eval Ever is checked with jsonschema; pip install 'pairbank[every-eval-ever]'"
+        )
+    from jsonschema import Draft7Validator
+
+    is_samples = path.suffix == ".jsonl"
+    schema = "instance_level_eval" if is_samples else "eval"
+    text = (resources.files("pairbank.cards.export") / "schemas" / f"{schema}.schema.json").read_text(encoding="utf-8")
+    validator, content = Draft7Validator(json.loads(text)), path.read_text(encoding="utf-8")
+    values = [json.loads(line) for line in content.splitlines()] if is_samples else [json.loads(content)]
+    return [
+        f"{path.name}{f' line {line}' if is_samples else ''}: {error.json_path}: {error.message[:200]}"
+        for line, value in enumerate(values, 1)
+        for error in validator.iter_errors(value)
+    ]
 
 
 def _model(table: Scored) -> dict[str, Any]:

@@ -93,6 +93,8 @@ class Packs:
 
 _LOG = logging.getLogger(__name__)
 PAGE_ROWS = 1_024
+MOST_WHOLE_BYTES = 2**23
+"""Of a table's file that is read at once: opening it again for each column takes longer than reading it."""
 OTHERS_BYTES = 2**18
 """Of a page of all models' differences, before packing."""
 FILTERS = ("subset", "phenomenon", "language", "task", "human_scale")
@@ -169,12 +171,13 @@ def write_corpus(
 
 
 class _Rows:
-    """A table that stays in its file: columns are read when they are asked for, and rows by the page."""
+    """A table that, if large, stays in its file: columns are read when they are asked for, and rows by the page."""
 
     def __init__(self, *, path: Path, methods: Mapping[str, Any], with_texts: bool) -> None:
         self.path = path
-        self.schema: pa.Schema = read_parquet(path, ()).schema
-        self.n_rows = n_rows_of(path)
+        self._whole = read_parquet(path) if path.stat().st_size <= MOST_WHOLE_BYTES else None
+        self.schema: pa.Schema = read_parquet(path, ()).schema if self._whole is None else self._whole.schema
+        self.n_rows = n_rows_of(path) if self._whole is None else len(self._whole)
         self.names: list[str] = self.schema.names
         """Columns that are shown."""
         if not with_texts:
@@ -183,8 +186,11 @@ class _Rows:
             texts = text_columns(datasets.Features.from_arrow_schema(self.schema), methods)
             self.names = [name for name in self.names if name not in texts]
 
+    def _read(self, names: Sequence[str]) -> pa.Table:
+        return read_parquet(self.path, names) if self._whole is None else self._whole.select(names)
+
     def column(self, name: str) -> pa.Array:
-        return read_parquet(self.path, [name])[name].combine_chunks()
+        return self._read([name])[name].combine_chunks()
 
     def different(self, name: str) -> list[Any]:
         """Return the values of a column in the order of the rows, each once; none where there is no such column."""
@@ -193,14 +199,16 @@ class _Rows:
 
     def frame(self, names: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
         """Return those of some columns that the file has."""
-        return frame_of(read_parquet(self.path, [n for n in names if n in self.schema.names]), methods)
+        return frame_of(self._read([n for n in names if n in self.schema.names]), methods)
 
     def pages(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Yield the columns of so many rows, and of the next."""
         if not names:
             yield from ({} for _ in range(0, max(self.n_rows, 1), PAGE_ROWS))
             return
-        for part in parquet_batches(self.path, names, PAGE_ROWS):
+        whole, starts = self._whole, range(0, max(self.n_rows, 1), PAGE_ROWS)
+        parts = (whole.slice(n, PAGE_ROWS) for n in starts) if whole else parquet_batches(self.path, names, PAGE_ROWS)
+        for part in parts:
             yield {name: encoded(part[name]) for name in names}
 
 

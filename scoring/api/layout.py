@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 import numpy as np
+from annotated_types import Ge
 
 from pairbank.builders.ratings import FORCED_CHOICE
+from pairbank.declarations import STRICT, record_of
 from pairbank.errors import BankError
 from pairbank.scoring.api.requests import Edge
 
@@ -27,17 +29,6 @@ ColumnKind = Literal["float64", "int32", "list<float64>", "list<int32>", "list<s
 Kind = Literal["direct", "forced_choice", "judgment", "rating", "prediction"]
 JUDGED = ("forced_choice", "judgment")
 """Kinds with a correct option in each presentation."""
-_MEMBERS: dict[str, type] = {"presentations": str, "options": str, "correct": int, "first": int, "sides": str}
-_CHOICES: dict[str, tuple[str | bool, ...]] = {
-    "accuracy": ("averaged", "pooled"),
-    "counterbalanced": (True, False),
-    "of_probability": (True, False),
-    "asked": ("all", "one"),
-    "readout": ("options", "generation", "decision"),
-    "orders": ("known", "unknown"),
-}
-
-
 NATS = "nats"
 UNITS: Mapping[str, str] = {
     "mean_logprob": "nats per token",
@@ -226,6 +217,8 @@ class MethodLayout:
     (1, 2, 2)
     """
 
+    __pydantic_config__ = STRICT
+
     method: str
     """Name of the method, the prefix of its columns: `direct`, `meta_question_simple`."""
     kind: Kind
@@ -252,7 +245,7 @@ class MethodLayout:
     """Whether the options' log-probabilities are read, the model writes its answer, or only its decision is known."""
     orders: Literal["known", "unknown"] = "known"
     """Whether it is known which option a presentation shows first; if not, there is no position bias to measure."""
-    samples: int = 0
+    samples: Annotated[int, Ge(0)] = 0
     """Answers drawn to each presentation, which stand one after the other in the columns of answers and texts; 0 = one
     answer, greedily."""
     unit: str = ""
@@ -415,30 +408,4 @@ class MethodLayout:
         Raises:
             BankError: If a key is unknown or missing, or a value has the wrong type.
         """
-        known = {field.name for field in fields(cls)}
-        needed = {field.name for field in fields(cls) if field.default is MISSING}
-        if not needed <= table.keys() <= known:
-            raise BankError(
-                f"method layout {table.get('method')!r}: unknown keys {sorted(table.keys() - known)}, "
-                f"missing keys {sorted(needed - table.keys())}; expected {sorted(known)}"
-            )
-        texts = ("method", "kind", "unit", "label")
-        wrong = [name for name in texts if not isinstance(table.get(name, ""), str)]
-        wrong += [name for name, member in _MEMBERS.items() if not _is_list_of(table.get(name, []), member)]
-        if wrong:
-            raise BankError(
-                f"method layout {table['method']!r}: {wrong[0]} is {table[wrong[0]]!r}; expected strings for "
-                "method, kind, unit and label; lists of strings for presentations, options and sides, of integers for "
-                "correct and first"
-            )
-        if type(n := table.get("samples", 0)) is not int or n < 0:
-            raise BankError(f"method layout {table['method']!r}: samples is {n!r}; expected a whole number from 0")
-        for name, choices in _CHOICES.items():
-            if name in table and table[name] not in choices:
-                raise BankError(f"method layout {table['method']!r}: {name} is {table[name]!r}; expected {choices}")
-        values: dict[str, Any] = {key: tuple(x) if key in _MEMBERS else x for key, x in table.items()}
-        return cls(**values)
-
-
-def _is_list_of(value: object, member: type) -> bool:
-    return isinstance(value, list | tuple) and all(type(x) is member for x in value)
+        return record_of(cls, table, where=f"method layout {table.get('method')!r}", error=BankError)

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request, Share
 
+T = TypeVar("T")
 SLUG_BYTES = 96
 BosPolicy = Literal["auto", "bos", "eos-as-bos", "cls", "none"]
 OverLength = Literal["error", "nan"]
@@ -194,6 +196,64 @@ class Divisible(Protocol):
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[npt.NDArray[np.float64]]:
         """Return what `token_logprobs` would, of the values that this share's passes give; NaN in place of others."""
+
+
+@runtime_checkable
+class Stepwise(Protocol):
+    """What a scorer has whose model computes while the caller does something else.
+
+    After the first step (`next`) the first forward passes have begun, after the second one the last ones; the end
+    waits for all. Another unit's steps may be taken in between.
+    """
+
+    def logprob_steps(
+        self, requests: Sequence[EncodedRequest], *, progress: Progress
+    ) -> Generator[None, None, list[npt.NDArray[np.float64]]]:
+        """Return what `token_logprobs` returns, step by step."""
+
+
+class _Begun(Generic[T]):
+    """Work in steps, perhaps at its end."""
+
+    def __init__(self, steps: Generator[None, None, T]) -> None:
+        self._steps = steps
+        self._results: list[T] = []
+
+    def step(self) -> None:
+        if not self._results:
+            try:
+                next(self._steps)
+            except StopIteration as end:
+                self._results.append(end.value)
+
+    def result(self) -> T:
+        while not self._results:
+            self.step()
+        return self._results[0]
+
+
+def ended(steps: Generator[None, None, T]) -> T:
+    """Take all steps that are left, and return what they lead to."""
+    return _Begun(steps).result()
+
+
+def one_begun_ahead(works: Iterable[Generator[None, None, T]]) -> Iterator[T]:
+    """Yield what each piece of work leads to, in order; it is waited for when the next one has begun (`Stepwise`)."""
+    current: _Begun[T] | None = None
+    for steps in works:
+        following = _Begun(steps)
+        try:
+            following.step()
+        except (PairbankError, RuntimeError, MemoryError, OSError):
+            if current is not None:
+                current.result()  # what is computed is stored, whatever comes after it
+            raise
+        if current is not None:
+            yield current.result()
+        following.step()
+        current = following
+    if current is not None:
+        yield current.result()
 
 
 @runtime_checkable

@@ -6,6 +6,7 @@ A flag stands in a method's `flags` column of an item, and is counted in the tab
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,6 +60,30 @@ TIE_ANSWER = "tie"
 
 MOST_SAMPLES = 1_000
 """Most answers that are drawn to one prompt."""
+_SCORED_ELSEWHERE = re.compile(r"(direct|logprob)_.+")
+
+
+def is_string_logprob(name: str) -> bool:
+    """Return whether a method is log P of the strings: `direct`, or as another tool scores them.
+
+    What another tool scores has an id of its own that begins with `direct_` or `logprob_`; no other method has one.
+
+    >>> [name for name in ("direct", "direct_space", "logprob_minicons", "direct_wb") if is_string_logprob(name)]
+    ['direct', 'direct_space', 'logprob_minicons']
+    """
+    return name == DIRECT or (name != DIRECT_WB and _SCORED_ELSEWHERE.fullmatch(name) is not None)
+
+
+def reference_of(names: Iterable[str]) -> str | None:
+    """Return the method that a table's others are compared with by probability; None where it has none.
+
+    >>> reference_of(["slor", "logprob_minicons", "direct"]), reference_of(["slor", "logprob_minicons"])
+    ('direct', 'logprob_minicons')
+    """
+    known = [name for name in names if is_string_logprob(name)]
+    return DIRECT if DIRECT in known else next(iter(known), None)
+
+
 _NAME = re.compile(
     rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?"
     r"(@(?P<samples>[1-9][0-9]{0,3})samples(@t(?P<temperature>[0-9]{1,2}(\.[0-9]{1,4})?))?)?"

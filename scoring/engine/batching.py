@@ -25,7 +25,7 @@ import torch
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.requests import WHOLE, Share
-from pairbank.scoring.engine.forward import input_device
+from pairbank.scoring.engine.forward import input_device, is_split, on_device
 from pairbank.scoring.engine.threads import side_by_side
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ def default_batch_tokens(model: PreTrainedModel) -> int:
         return CPU_BATCH_TOKENS
     config = model.config.get_text_config()
     free_bytes, _ = torch.cuda.mem_get_info(device)
+    if is_split(model):
+        least_free = torch.tensor(free_bytes, device=device)
+        torch.distributed.all_reduce(least_free, op=torch.distributed.ReduceOp.MIN)
+        free_bytes = int(least_free)
     # A token costs its logits (in the model's dtype and once more in float32), and activations of one layer
     # at a time: a few hidden-sized and feed-forward-sized rows.
     width = 12 * int(config.hidden_size) + 4 * int(getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
@@ -75,19 +79,25 @@ class MemoryRanOutError(ScoringError, RuntimeError):
     """One input alone does not fit; around a batch of others it is as good a reason to halve that."""
 
 
-def halved(error: RuntimeError, size: int, *, model_name: str) -> int:
+def halved(error: RuntimeError, size: int, *, model_name: str, can_halve: bool = True) -> int:
     """Return half of what went through a model at once, for memory ran out, on a GPU or in the CPU's allocator.
 
     Args:
         error: what the forward pass raised; one that says something else is raised again.
         size: tokens or inputs of the pass.
         model_name: for the error.
+        can_halve: not so where other processes would go on with the whole.
 
     Raises:
         MemoryRanOutError: there is nothing left to halve.
     """
     if not isinstance(error, torch.OutOfMemoryError | MemoryRanOutError) and "not enough memory" not in str(error):
         raise error
+    if not can_halve:
+        raise MemoryRanOutError(
+            f"{model_name}: out of memory, and several processes make each pass together; begin with fewer tokens "
+            f"per pass (--batch-tokens {max(1, size // 2)})"
+        ) from error
     if size < 2:
         raise MemoryRanOutError(
             f"{model_name}: out of memory with one sequence a pass; use a smaller dtype, quantisation, or a larger "
@@ -108,6 +118,7 @@ def in_batches(
     compute: Callable[[list[T]], R],
     model_name: str,
     lanes: int = 1,
+    ahead: int = 0,
     share: Share = WHOLE,
     numbers: Iterator[int] | None = None,
 ) -> Iterator[R]:
@@ -123,13 +134,15 @@ def in_batches(
         compute: a forward pass.
         model_name: for the error.
         lanes: batches at once.
+        ahead: with one lane, batches that are begun before the first result is given, for a device that is not waited
+            for.
         share: which of the batches are computed here.
         numbers: of the batches, where they are not the first ones of a unit.
     """
     numbers = numbers or itertools.count()
     own_values = [batch for batch in _batches(items, width, budget_tokens) if share.has(next(numbers))]
     while own_values:
-        results, rest = side_by_side(compute, iter(own_values), n=lanes), list[T]()
+        results, rest = side_by_side(compute, iter(own_values), n=lanes, ahead=ahead), list[T]()
         for n_done, batch in enumerate(own_values):
             try:
                 result = next(results)
@@ -161,7 +174,7 @@ def padded(
     for row, sequence in enumerate(sequences):
         ids[row, : len(sequence)] = sequence
     mask = (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64)
-    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+    return on_device(ids, device), on_device(mask, device)
 
 
 class Answers:

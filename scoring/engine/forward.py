@@ -1,22 +1,24 @@
 """The two forward passes of causal models: packs under a tree mask, and padded plain sequences.
 
 In: packs or encoded requests. Out: of exactly the rows that are read, the logits, or the last hidden states where the
-output layer is applied apart (`logprobs`); and where each value is read.
+output layer is applied apart (`logprobs`); and where each value is read. What crosses between host and device goes
+through pinned memory on CUDA, so that the host goes on while the device works; only a `Reading` waits.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from transformers import DynamicCache
 
-from pairbank.arrays import IntArray
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix
 
@@ -36,10 +38,50 @@ class Reads:
     """Which of the pass's requests the value belongs to; a request's values stand together, in order."""
 
 
+Reading: TypeAlias = Callable[[], FloatArray]
+"""Waits for what a device computes, and returns it."""
+
+
+def on_device(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
+    """Return an array on a device; the host does not wait for the copy."""
+    tensor = torch.from_numpy(values)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
+class Download:
+    """Values on their way from a device to the host."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        self._values, self._copied = values, None
+        if values.device.type == "cuda":
+            self._values = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
+            self._values.copy_(values, non_blocking=True)
+            self._copied = torch.cuda.current_stream(values.device).record_event()
+
+    def wait(self) -> npt.NDArray[Any]:
+        """Return the values once they are there."""
+        if self._copied is not None:
+            self._copied.synchronize()
+        result: npt.NDArray[Any] = self._values.cpu().numpy()
+        return result
+
+
 def input_device(model: PreTrainedModel) -> torch.device:
     """Return the device that takes the input (with `device_map`, that of the embeddings)."""
     device: torch.device = next(model.get_input_embeddings().parameters()).device
     return device
+
+
+def is_split(model: PreTrainedModel) -> bool:
+    """Return whether each layer is split over several processes, which must then make the same passes."""
+    return (getattr(model, "_tp_size", None) or 1) > 1
+
+
+def computed_prefix(model: PreTrainedModel, tokens: IntArray, device: torch.device) -> SharedPrefix:
+    """Return the keys and values of a prefix (n_trunk,), from one plain forward pass without the output layer."""
+    cache: Any = DynamicCache()
+    model.base_model(input_ids=on_device(tokens, device)[None], past_key_values=cache, use_cache=True)
+    return SharedPrefix([(layer.keys, layer.values) for layer in cache.layers])
 
 
 def tree_rows(
@@ -68,9 +110,9 @@ def tree_rows(
         model,
         is_read,
         hidden=hidden,
-        input_ids=torch.from_numpy(tokens).to(device),
-        attention_mask=_tree_mask(model, torch.from_numpy(ends).to(device), n_trunk),
-        position_ids=torch.from_numpy(depths).to(device),
+        input_ids=on_device(tokens, device),
+        attention_mask=_tree_mask(model, on_device(ends, device), n_trunk),
+        position_ids=on_device(depths, device),
         **({"use_cache": False} if trunk is None else {"past_key_values": trunk, "use_cache": True}),
     )
     row_of_node = np.cumsum(is_read).reshape(is_read.shape) - 1
@@ -110,8 +152,8 @@ def padded_rows(
         model,
         is_read,
         hidden=hidden,
-        input_ids=torch.from_numpy(ids).to(device),
-        attention_mask=torch.from_numpy(real.astype(np.int64)).to(device),
+        input_ids=on_device(ids, device),
+        attention_mask=on_device(real.astype(np.int64), device),
         use_cache=False,
     )
     tokens = np.concatenate([np.array(request.ids[request.start :], dtype=np.int64) for request in requests])
@@ -126,22 +168,32 @@ def _kept(
     hidden: bool,
     **inputs: Any,  # noqa: ANN401 - of a forward pass
 ) -> torch.Tensor:
-    """Run the model and return the rows of the read positions, row by row; its output layer runs on these alone."""
+    """Run the model and return the rows of the read positions, row by row; its output layer runs on these alone.
+
+    Places are found on the host: to look for them in a mask on a device would wait for it.
+    """
     device = inputs["input_ids"].device
     if hidden:
-        states: torch.Tensor = model.base_model(**inputs).last_hidden_state
-        return states[torch.from_numpy(is_read).to(states.device)]
+        return _flat_rows(model.base_model(**inputs).last_hidden_state, np.flatnonzero(is_read))
     parameters = inspect.signature(model.forward).parameters
     if "logits_to_keep" in parameters and len(is_read) == 1:
-        kept = torch.from_numpy(np.flatnonzero(is_read[0])).to(device)
+        kept = on_device(np.flatnonzero(is_read[0]), device)
         logits: torch.Tensor = model(**inputs, logits_to_keep=kept).logits[0]
         return logits
-    mask = torch.from_numpy(is_read).to(device)
-    if "logits_to_keep" in parameters and _keeps_by_mask():
-        kept_logits: torch.Tensor = model(**inputs, logits_to_keep=mask).logits
+    if "logits_to_keep" not in parameters or not _keeps_by_mask():
+        return _flat_rows(model(**inputs).logits, np.flatnonzero(is_read))
+    if device.type == "cpu":
+        kept_logits: torch.Tensor = model(**inputs, logits_to_keep=torch.from_numpy(is_read)).logits
         return kept_logits
-    whole: torch.Tensor = model(**inputs).logits
-    return whole[mask.to(whole.device)]
+    # as many places for each sequence, those that are read first
+    places = np.argsort(~is_read, axis=1, kind="stable")[:, : int(is_read.sum(axis=1).max())]
+    by_sequence = model(**inputs, logits_to_keep=on_device(places, device)).logits
+    return _flat_rows(by_sequence, np.flatnonzero(np.take_along_axis(is_read, places, axis=1)))
+
+
+def _flat_rows(values: torch.Tensor, places: IntArray) -> torch.Tensor:
+    """Return rows of the first two dimensions taken as one."""
+    return values.flatten(0, 1)[on_device(places, values.device)]
 
 
 def _keeps_by_mask() -> bool:

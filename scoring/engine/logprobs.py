@@ -19,6 +19,7 @@ import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
+from pairbank.scoring.engine.forward import Download, Reading, is_split, on_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -42,7 +43,7 @@ def linear_head(model: PreTrainedModel, ids: torch.Tensor) -> torch.nn.Linear | 
     """Return the output layer if the model's logits are nothing but it, as tried on some ids (1, n); else None."""
     head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
     config = model.config.get_text_config()
-    if type(head) is not torch.nn.Linear or hasattr(head, "_hf_hook") or model.base_model is model:
+    if type(head) is not torch.nn.Linear or hasattr(head, "_hf_hook") or model.base_model is model or is_split(model):
         return None
     if any(getattr(config, name, None) not in (None, 1, 1.0) for name in CHANGES_LOGITS):
         return None
@@ -64,10 +65,10 @@ def head_logprobs_nats(
     tokens: IntArray,
     model_name: str,
     ranks: bool = False,
-) -> FloatArray:
-    """Return log-softmax values in nats at (row, token), the softmax in float32 over the whole vocabulary.
+) -> Reading:
+    """Return what waits for log-softmax values in nats at (row, token), the softmax in float32 over all the vocabulary.
 
-    The shape is (n_reads,), or (2, n_reads) with the tokens' ranks below.
+    Their shape is (n_reads,), or (2, n_reads) with the tokens' ranks below.
 
     Args:
         head: the output layer.
@@ -77,13 +78,13 @@ def head_logprobs_nats(
         model_name: for the error.
         ranks: whether to read the tokens' ranks too, which computes the logits twice.
 
-    Raises:
-        ScoringError: a value is NaN or infinite.
+    Returns:
+        It raises a ScoringError where a value is NaN or infinite.
     """
     order = np.argsort(tokens, kind="stable")
-    by_token, row_of = tokens[order], torch.from_numpy(rows[order]).to(hidden.device)
-    token_of = torch.from_numpy(by_token).to(hidden.device)
     hidden = hidden.to(head.weight.device)
+    by_token, row_of = tokens[order], on_device(rows[order], hidden.device)
+    token_of = on_device(by_token, hidden.device)
     most = BLOCK_LOGITS.get(hidden.device.type, BLOCK_LOGITS_ACCELERATOR)
     size = max(1, most // len(hidden))
 
@@ -102,14 +103,23 @@ def head_logprobs_nats(
         normalisers.append(logits.logsumexp(-1))
     # at the end and at once: added up block by block, rounding would grow with their number
     normaliser = torch.stack(normalisers).logsumexp(0)
-    both = torch.stack([chosen, normaliser[row_of]]).cpu().numpy().astype(np.float64)
-    values = np.empty(len(tokens))
-    values[order] = both[0] - both[1]
-    if ranks:
-        above = np.empty(len(tokens))
-        above[order] = sum((logits[row_of] > chosen[:, None]).sum(-1).cpu().numpy() for _, logits in blocks())
-        values = np.stack([values, 1 + above])
-    return finite(values, model_name)
+    both = Download(torch.stack([chosen, normaliser[row_of]]))
+    above = [(logits[row_of] > chosen[:, None]).sum(-1) for _, logits in blocks()] if ranks else []
+    of_ranks = Download(torch.stack(above).sum(0)) if above else None
+
+    def read() -> FloatArray:
+        values = np.empty((1 if of_ranks is None else 2, len(tokens)))
+        values[:, order] = _differences(both, of_ranks)
+        return finite(values if ranks else values[0], model_name)
+
+    return read
+
+
+def _differences(both: Download, above: Download | None) -> FloatArray:
+    """Return log-probabilities (1, n_reads), with ranks below (2, n_reads) where it is known how many are above."""
+    chosen, normaliser = both.wait().astype(np.float64)
+    nats: FloatArray = chosen - normaliser
+    return nats[None] if above is None else np.stack([nats, 1.0 + above.wait()])
 
 
 def _part(bias: torch.Tensor | None, first: int, last: int) -> torch.Tensor | None:
@@ -118,8 +128,8 @@ def _part(bias: torch.Tensor | None, first: int, last: int) -> torch.Tensor | No
 
 def read_logprobs_nats(
     logits: torch.Tensor, *, rows: IntArray, tokens: IntArray, model_name: str, ranks: bool = False
-) -> FloatArray:
-    """Return log-softmax values in nats at (row, token), as `head_logprobs_nats` does.
+) -> Reading:
+    """Return what waits for log-softmax values in nats at (row, token), as `head_logprobs_nats` does.
 
     Args:
         logits: (n_rows, output vocabulary).
@@ -128,19 +138,22 @@ def read_logprobs_nats(
         model_name: for the error.
         ranks: whether to read the tokens' ranks too.
 
-    Raises:
-        ScoringError: a value is NaN or infinite.
+    Returns:
+        It raises a ScoringError where a value is NaN or infinite.
     """
     normaliser = torch.cat([part.float().logsumexp(-1) for part in torch.split(logits, ROWS_A_CHUNK)])
-    row_index = torch.from_numpy(rows).to(logits.device)
-    chosen = logits[row_index, torch.from_numpy(tokens).to(logits.device)].float()
-    both = torch.stack([chosen, normaliser[row_index]]).cpu().numpy().astype(np.float64)
-    values = both[0] - both[1]
+    row_index = on_device(rows, logits.device)
+    chosen = logits[row_index, on_device(tokens, logits.device)].float()
+    both, above = Download(torch.stack([chosen, normaliser[row_index]])), None
     if ranks:
         parts = zip(torch.split(row_index, ROWS_A_CHUNK), torch.split(chosen, ROWS_A_CHUNK), strict=True)
-        above = torch.cat([(logits[own_values].float() > entry[:, None]).sum(-1) for own_values, entry in parts])
-        values = np.stack([values, 1 + above.cpu().numpy()])
-    return finite(values, model_name)
+        above = Download(torch.cat([(logits[places].float() > entry[:, None]).sum(-1) for places, entry in parts]))
+
+    def read() -> FloatArray:
+        values = _differences(both, above)
+        return finite(values if ranks else values[0], model_name)
+
+    return read
 
 
 def finite(values: FloatArray, model_name: str) -> FloatArray:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,9 +19,6 @@ from transformers import DynamicCache
 
 from pairbank.arrays import IntArray
 from pairbank.scoring.api.requests import EncodedRequest
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 
 class SharedPrefix(DynamicCache):
@@ -40,13 +37,6 @@ class SharedPrefix(DynamicCache):
         n_rows = len(key_states)
         keys, values = layer.keys.expand(n_rows, -1, -1, -1), layer.values.expand(n_rows, -1, -1, -1)
         return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
-
-
-def computed_prefix(model: PreTrainedModel, tokens: IntArray, device: torch.device) -> SharedPrefix:
-    """Return the keys and values of a prefix (n_trunk,), from one plain forward pass without the output layer."""
-    cache: Any = DynamicCache()
-    model.base_model(input_ids=torch.from_numpy(tokens).to(device)[None], past_key_values=cache, use_cache=True)
-    return SharedPrefix([(layer.keys, layer.values) for layer in cache.layers])
 
 
 WINDOW_TOKENS = 2_000_000

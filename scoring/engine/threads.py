@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import torch
 
-from pairbank.scoring.engine.forward import input_device
+from pairbank.scoring.engine.forward import input_device, is_split
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 J = TypeVar("J")
 R = TypeVar("R")
 
+PASSES_AHEAD = 2
+"""Passes that a device has to do, beside the one whose numbers the host waits for."""
 MOST_LANES = 16
 """Beyond these Python, which only one lane at a time can run, would be the limit; workers go further (`run`)."""
 LANES_BYTES = 2**32
@@ -46,7 +48,7 @@ def n_lanes(model: PreTrainedModel) -> int:
     embeddings that adapt to the length of what they see. With one lane a pass has all threads, and how many there are
     moves its numbers in the last digits.
     """
-    if input_device(model).type != "cpu" or not type(model).__module__.startswith("transformers."):
+    if input_device(model).type != "cpu" or not type(model).__module__.startswith("transformers.") or is_split(model):
         return 1
     if any(hasattr(part, "_hf_hook") for part in model.modules()) or getattr(model, "hf_quantizer", None) is not None:
         return 1
@@ -88,34 +90,84 @@ class Once(Generic[R]):
         return self._found[0]
 
 
-def side_by_side(run: Callable[[J], R], jobs: Iterator[J], *, n: int) -> Iterator[R]:
-    """Yield the result of each job, in order, `n` of them running at once; jobs are taken as they are needed.
+class UnderWay(Generic[J, R]):
+    """Jobs in order, some of them running at once; they are taken as they are needed.
 
     Args:
         run: what to do; it runs without gradients.
         jobs: its arguments.
         n: jobs at once; 1 = in the calling thread.
+        ahead: of one lane: jobs that are run before the first result is given. A pass on a device has only been begun
+            when its job ends, so the device has work while the host plans the next one.
+    """
+
+    def __init__(self, run: Callable[[J], R], jobs: Iterator[J], *, n: int, ahead: int = 0) -> None:
+        self._run, self._jobs, self._n = run, jobs, n
+        # one job waits for each that runs, so that no lane ever does
+        self._most = 2 * n if n > 1 else 1 + ahead
+        self._begun: deque[Future[R]] = deque()
+        self.all_begun = False
+        """Whether no job is left that is not under way."""
+
+    def fill(self) -> None:
+        """Begin jobs until as many are under way as may be."""
+        while not self.all_begun and len(self._begun) < self._most:
+            for job in islice(self._jobs, 1):
+                self._begun.append(self._future(job))
+                break
+            else:
+                self.all_begun = True
+
+    def _future(self, job: J) -> Future[R]:
+        if self._n > 1:
+            return _pool(self._n, os.getpid()).submit(_without_gradients, self._run, job)
+        future: Future[R] = Future()
+        try:
+            future.set_result(self._run(job))
+        except RuntimeError as error:  # what was begun before has its turn first; nothing is begun after it
+            future.set_exception(error)
+            self.all_begun = True
+        return future
+
+    @property
+    def n_under_way(self) -> int:
+        """How many results are still to come of what has begun."""
+        return len(self._begun)
+
+    def __iter__(self) -> UnderWay[J, R]:
+        return self
+
+    def __next__(self) -> R:
+        """Return the next result.
+
+        Raises:
+            Exception: what its job raised.
+        """
+        self.fill()
+        if not self._begun:
+            raise StopIteration
+        return self._begun.popleft().result()
+
+    def stop(self) -> None:
+        """Begin nothing more, and wait until nothing runs."""
+        self.all_begun = True
+        running = [future for future in self._begun if not future.cancel()]
+        for future in running:
+            future.exception()
+        self._begun.clear()
+
+
+def side_by_side(run: Callable[[J], R], jobs: Iterator[J], *, n: int, ahead: int = 0) -> Iterator[R]:
+    """Yield the result of each job, in order; the arguments are those of `UnderWay`.
 
     Raises:
         Exception: what a job raised, when its turn has come; no further job has been begun then, and none still runs.
     """
-    if n == 1:
-        yield from map(run, jobs)
-        return
-    pool = _pool(n, os.getpid())
-    ahead: deque[Future[R]] = deque()
+    under_way = UnderWay(run, jobs, n=n, ahead=ahead)
     try:
-        # one job waits for each that runs, so that no lane ever does
-        for job in islice(jobs, 2 * n):
-            ahead.append(pool.submit(_without_gradients, run, job))
-        while ahead:
-            yield ahead.popleft().result()
-            for job in islice(jobs, 1):
-                ahead.append(pool.submit(_without_gradients, run, job))
+        yield from under_way
     finally:
-        running = [future for future in ahead if not future.cancel()]
-        for future in running:
-            future.exception()
+        under_way.stop()
 
 
 def _without_gradients(run: Callable[[J], R], job: J) -> R:

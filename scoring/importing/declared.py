@@ -9,15 +9,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from pydantic import Field
+
+from pairbank.declarations import Declaration, record_of
 from pairbank.errors import PairbankError
-from pairbank.scoring.api.names import DIRECT, TIE_ANSWER, UNPARSED
+from pairbank.scoring.api.names import DIRECT, TIE_ANSWER, UNPARSED, is_string_logprob
 
 Kind = Literal["logprob", "surprisal", "perplexity", "score", "rating", "decision"]
 Direction = Literal["higher", "lower"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+DIRECTION: tuple[Direction, ...] = get_args(Direction)
+Cell = str | int | float | bool
 DIRECTIONS: Mapping[str, Direction] = {"logprob": "higher", "surprisal": "lower", "perplexity": "lower"}
 """Of the kinds whose name says which end is the better one."""
 NATS: Mapping[str, float] = {"nats": 1.0, "bits": math.log(2), "log10": math.log(10)}
@@ -31,6 +35,19 @@ _MEANINGS: Mapping[str, tuple[str, ...]] = {"answers": _ANSWERS, "shown_first": 
 
 class ScoreImportError(PairbankError, ValueError):
     """A file of scores, or the description of one, that cannot be accepted, with row and remedy."""
+
+
+class ScoreTable(Declaration):
+    """A table of `[scores]`; what its keys mean, `DeclaredScore` says."""
+
+    kind: Kind
+    direction: Direction | None = None
+    unit: str | None = None
+    label: str = ""
+    scale: tuple[float, float] | None = None
+    of_probability: bool = False
+    answers: dict[str, Cell | tuple[Cell, ...]] = Field(default_factory=dict)
+    shown_first: dict[str, Cell | tuple[Cell, ...]] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,82 +101,67 @@ def declared_score(name: str, said: str | Mapping[str, Any], *, where: str, take
         ScoreImportError: a key or value that means nothing, or a kind without what it needs.
     """
     of = f"{where}: scores.{name}"
-    table = {"kind": said} if isinstance(said, str) else dict(said)
-    known = [f.name for f in fields(DeclaredScore) if f.name != "name"]
-    if extra := sorted(table.keys() - set(known)):
-        raise ScoreImportError(f"{of} has unknown key(s) {extra}; known: {', '.join(known)}")
-    kind = table.get("kind")
-    if kind not in KINDS:
-        raise ScoreImportError(f"{of}.kind is {kind!r}, expected one of {', '.join(KINDS)}")
-    if name == DIRECT and kind not in ("logprob", "surprisal"):
-        raise ScoreImportError(f"{of} is a {kind}; `direct` is log P(target | context): give this score another name")
+    table = record_of(ScoreTable, {"kind": said} if isinstance(said, str) else said, where=of, error=ScoreImportError)
+    kind = table.kind
+    if is_string_logprob(name) and kind not in ("logprob", "surprisal"):
+        raise ScoreImportError(f"{of} is a {kind}; `{name}` is log P(target | context): give this score another name")
+    if name == DIRECT and table.label:
+        raise ScoreImportError(
+            f"{of} has the label {table.label!r}; `direct` is log P after one BOS, and what is scored "
+            "otherwise has a name of its own: call it direct_NAME"
+        )
     if not re.fullmatch(r"[A-Za-z]\w*", name) or name in taken or {name, f"{name}_good"} & {*taken}:
         raise ScoreImportError(f"{of}: the name is not free; expected a new one of letters, digits and _")
-    for key in ("unit", "label"):
-        if not isinstance(table.get(key, ""), str):
-            raise ScoreImportError(f"{of}.{key} is {table[key]!r}, expected a text")
-    of_probability = table.get("of_probability", False)
-    if not isinstance(of_probability, bool) or (of_probability and kind != "decision"):
-        raise ScoreImportError(
-            f"{of}.of_probability is {of_probability!r}; expected true or false, and true of a decision"
-        )
+    if table.of_probability and kind != "decision":
+        raise ScoreImportError(f"{of}.of_probability is true; a {kind} has none, a decision may")
     return DeclaredScore(
         name=name,
         kind=kind,
-        of_probability=of_probability,
-        direction=_direction(kind, table.get("direction"), of),
-        unit=_unit(kind, table.get("unit"), of),
-        label=table.get("label", ""),
-        scale=_scale(kind, table.get("scale"), of),
+        of_probability=table.of_probability,
+        direction=_direction(table, of),
+        unit=_unit(table, of),
+        label=table.label,
+        scale=_scale(table, of),
         answers=_meanings("answers", table, of),
         shown_first=_meanings("shown_first", table, of),
     )
 
 
-def _direction(kind: Kind, said: object, of: str) -> Direction | None:
-    fixed = DIRECTIONS.get(kind)
-    expected = (fixed,) if fixed else () if kind == "decision" else ("higher", "lower")
-    if said is None and len(expected) < 2:
-        return fixed
-    if said == "higher" and "higher" in expected:
-        return "higher"
-    if said == "lower" and "lower" in expected:
-        return "lower"
+def _direction(table: ScoreTable, of: str) -> Direction | None:
+    kind, fixed = table.kind, DIRECTIONS.get(table.kind)
+    expected = (fixed,) if fixed else () if kind == "decision" else DIRECTION
+    if table.direction in expected or (table.direction is None and len(expected) < 2):
+        return table.direction or fixed
     remedy = f"expected {' or '.join(repr(x) for x in expected)}" if expected else "a decision has none"
-    raise ScoreImportError(f"{of}.direction is {said!r}; of a {kind} {remedy}: which end is the better one?")
+    raise ScoreImportError(f"{of}.direction is {table.direction!r}; of a {kind} {remedy}: which end is the better one?")
 
 
-def _unit(kind: Kind, said: str | None, of: str) -> str:
-    if kind in ("logprob", "surprisal"):
-        if said is None or said not in NATS:
-            raise ScoreImportError(f"{of}.unit is {said!r}; of a {kind} expected one of {', '.join(NATS)}")
-        return said
-    if kind in ("perplexity", "decision") and said:
-        raise ScoreImportError(f"{of}.unit is {said!r}; a {kind} has none")
-    return said or ("points" if kind == "rating" else "")
+def _unit(table: ScoreTable, of: str) -> str:
+    kind, unit = table.kind, table.unit
+    if kind in ("logprob", "surprisal") and unit not in NATS:
+        raise ScoreImportError(f"{of}.unit is {unit!r}; of a {kind} expected one of {', '.join(NATS)}")
+    if kind in ("perplexity", "decision") and unit:
+        raise ScoreImportError(f"{of}.unit is {unit!r}; a {kind} has none")
+    return unit or ("points" if kind == "rating" else "")
 
 
-def _scale(kind: Kind, said: object, of: str) -> tuple[float, float] | None:
-    if kind != "rating":
-        if said is not None:
-            raise ScoreImportError(f"{of}.scale is {said!r}; a {kind} has none")
-        return None
-    ends = [float(x) for x in said if isinstance(x, int | float)] if isinstance(said, list | tuple) else []
-    if len(ends) != 2 or not ends[0] < ends[1] or not all(map(math.isfinite, ends)):
-        raise ScoreImportError(f"{of}.scale is {said!r}, expected the lowest and the highest rating: [1, 7]")
-    return ends[0], ends[1]
+def _scale(table: ScoreTable, of: str) -> tuple[float, float] | None:
+    scale = table.scale
+    if table.kind != "rating" and scale is not None:
+        raise ScoreImportError(f"{of}.scale is {list(scale)}; a {table.kind} has none")
+    if table.kind == "rating" and (scale is None or not scale[0] < scale[1] or not all(map(math.isfinite, scale))):
+        shown = scale and list(scale)
+        raise ScoreImportError(f"{of}.scale is {shown}; expected the lowest and the highest rating: [1, 7]")
+    return scale
 
 
-def _meanings(key: str, table: Mapping[str, Any], of: str) -> dict[str, tuple[str, ...]]:
+def _meanings(key: Literal["answers", "shown_first"], table: ScoreTable, of: str) -> dict[str, tuple[str, ...]]:
     """Return what stands for what: texts or numbers, one or several a meaning, none for two."""
-    text, kind = table.get(key, {}), table["kind"]
+    stated, kind = getattr(table, key), table.kind
     expected = () if kind not in ("decision", "rating") else (UNPARSED,) if kind == "rating" else _MEANINGS[key]
-    if not isinstance(text, Mapping) or (extra := sorted(text.keys() - set(expected))):
-        result = extra if isinstance(text, Mapping) else text
-        raise ScoreImportError(f"{of}.{key} has {result!r}; of a {kind} expected {', '.join(expected) or 'nothing'}")
-    meanings = {
-        name: tuple(map(str, cells if isinstance(cells, list | tuple) else [cells])) for name, cells in text.items()
-    }
+    if extra := sorted(stated.keys() - set(expected)):
+        raise ScoreImportError(f"{of}.{key} has {extra}; of a {kind} expected {', '.join(expected) or 'nothing'}")
+    meanings = {name: tuple(map(str, cells if isinstance(cells, tuple) else [cells])) for name, cells in stated.items()}
     cells = [cell for meaning in meanings.values() for cell in {_plain(cell) for cell in meaning}]
     if twice := sorted({cell for cell in cells if cells.count(cell) > 1}):
         raise ScoreImportError(f"{of}.{key}: {twice[0]!r} stands for two things; expected each once")

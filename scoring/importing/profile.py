@@ -10,18 +10,23 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field, create_model
+
 from pairbank.builders.corpora.tabular import MAPPABLE, SYNONYMS
-from pairbank.builders.schema.columns import ONE_SIDED_TASKS, TASKS, Task
+from pairbank.builders.schema.columns import ONE_SIDED_TASKS, Task
 from pairbank.builders.sources.source import references
+from pairbank.declarations import Declaration, record_of, table_of
 from pairbank.errors import unknown_name
+from pairbank.files import reading
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.decisions import ASKINGS, ImportedDecisions, asking_of
-from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError, declared_score
+from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError, ScoreTable, declared_score
+from pairbank.scoring.importing.declared import Kind as ScoreKind
 from pairbank.scoring.importing.sides import DIRECT_LOGPROB, Imported, ImportedAnswers, ImportedSides
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.prompt import Prompt
@@ -107,35 +112,46 @@ def load_profile(name: str) -> ImportProfile:
         if name not in profile_names():
             raise unknown_name("profile", name, profile_names())
         path = Path(str(resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.toml"))
-    try:
+    with reading(path, ScoreImportError, saying="not TOML", remedy="correct it"):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ScoreImportError(f"{path}: not TOML ({error})") from error
     return _profile(table, path)
 
 
+class _OwnKeys(Declaration):
+    """Keys of a profile's file that `ImportProfile` has in another form."""
+
+    columns: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
+    """Our name -> the file's column, or several."""
+    prompts: str = ""
+    """A file of prompts beside the profile."""
+    scores: dict[str, str | dict[str, Any]] = Field(default_factory=dict)
+    """What other scores of the file are: a kind, or a table."""
+
+
+ProfileTable = table_of(ImportProfile, _OwnKeys)
+"""The file of a profile."""
+
+
+def profile_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a profile's file."""
+    model = create_model("Profile", __base__=ProfileTable, scores=(dict[str, ScoreKind | ScoreTable], {}))
+    return model.model_json_schema()
+
+
 def _profile(table: Mapping[str, Any], path: Path) -> ImportProfile:
-    known = {f.name for f in fields(ImportProfile)}
-    if extra := sorted(table.keys() - known):
-        raise ScoreImportError(f"{path}: unknown key(s) {extra}; known: {', '.join(sorted(known))}")
-    texts = {key: value for key, value in table.items() if key not in ("columns", "prompts", "scores", "cites")}
-    if bad := [key for key, value in texts.items() if not isinstance(value, str)]:
-        raise ScoreImportError(f"{path}: {bad[0]} is {texts[bad[0]]!r}, expected a text")
-    if table.get("task", "sentence_pair") not in TASKS:
-        raise ScoreImportError(f"{path}: task is {table['task']!r}, expected one of {', '.join(TASKS)}")
-    cites = table.get("cites", [])
-    if not isinstance(cites, list) or not references().keys() >= set(map(str, cites)):
-        raise ScoreImportError(f"{path}: cites is {cites!r}; expected a list of keys of {', '.join(references())}")
+    where = str(path)
+    stated = record_of(ProfileTable, table, where=where, error=ScoreImportError).model_dump(exclude_unset=True)
+    if unknown := [key for key in stated.get("cites", ()) if key not in references()]:
+        raise ScoreImportError(f"{where}: cites has {unknown_name('reference', unknown[0], references())}")
+    columns, scores, file = stated.pop("columns", {}), stated.pop("scores", {}), stated.pop("prompts", "")
     own_values: tuple[Prompt, ...] = ()
-    if file := table.get("prompts"):
-        beside = path.parent / str(file)
+    if file:
+        beside = path.parent / file
         if not beside.is_file():
-            raise ScoreImportError(f"{path}: no file {beside} of prompts")
+            raise ScoreImportError(f"{where}: no file {beside} of prompts")
         own_values = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside))
-    profile = with_scores_declared(
-        ImportProfile(**texts, cites=tuple(cites), prompts=own_values), table.get("scores", {}), where=str(path)
-    )
-    return with_columns_mapped(profile, table.get("columns", {}), where=str(path))
+    profile = with_scores_declared(ImportProfile(**stated, prompts=own_values), scores, where=where)
+    return with_columns_mapped(profile, columns, where=where)
 
 
 def with_scores_declared(

@@ -144,6 +144,7 @@ TABLE = "table"
 READERS = {
     "babylm": "pairbank.scoring.importing.logs.babylm",
     "every-eval-ever": "pairbank.scoring.importing.logs.every_eval_ever",
+    "hu-2020-syntaxgym": "pairbank.scoring.importing.logs.syntaxgym",
     "hu-2024-dgl": "pairbank.scoring.importing.logs.dgl",
     "hu-2024-dgl-sentences": "pairbank.scoring.importing.logs.dgl",
     "hu-frank-2024-lambada": "pairbank.scoring.importing.logs.lambada",

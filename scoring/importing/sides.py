@@ -233,9 +233,8 @@ class ImportedSides:
         kept: dict[str, Any] = {"kind": self.score.kind, "direction": self.score.direction, "unit": self.score.unit}
         sha256 = sha256_of_text("imported", *map(str, kept.values()), self.score.label)
         named = {"label": self.score.label} if self.score.label else {}
-        if self.name == DIRECT:  # with a label it is log P scored otherwise, which another hash keeps apart from ours
-            hashed = {"sha256": sha256} if named else {}
-            return Direct().definition | {"paper": self.meaning, "imported": kept | named} | hashed
+        if self.name == DIRECT:
+            return Direct().definition | {"paper": self.meaning, "imported": kept}
         layout: dict[str, Any] = {"method": self.name, "kind": "direct"}
         layout |= {"presentations": [], "options": [], "correct": [], "unit": self.unit}
         if self.score.scale is not None:

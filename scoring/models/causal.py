@@ -13,7 +13,7 @@ import logging
 import math
 import operator
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -33,13 +33,23 @@ from pairbank.scoring.api.model import (
     Scorer,
     ScoringStats,
     TextInput,
+    ended,
 )
 from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import default_batch_tokens, halved, packing_window
-from pairbank.scoring.engine.forward import Reads, input_device, padded_rows, scoring_mode, tree_rows
+from pairbank.scoring.engine.forward import (
+    Reading,
+    Reads,
+    computed_prefix,
+    input_device,
+    is_split,
+    padded_rows,
+    scoring_mode,
+    tree_rows,
+)
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
-from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix, computed_prefix, plan, together
-from pairbank.scoring.engine.threads import Once, n_lanes, side_by_side
+from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix, plan, together
+from pairbank.scoring.engine.threads import PASSES_AHEAD, Once, UnderWay, n_lanes
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import Decoder, greedy
@@ -155,42 +165,77 @@ class CausalScorer:
         Raises:
             ScoringError: the model gave NaN or an infinite value, or one sequence alone does not fit.
         """
-        return [result for result in self._results(requests, WHOLE, progress) if result is not None]
+        return ended(self.logprob_steps(requests, progress=progress))
+
+    def logprob_steps(
+        self, requests: Sequence[EncodedRequest], *, progress: Progress
+    ) -> Generator[None, None, list[FloatArray]]:
+        """Do what `token_logprobs` does in three steps, between which the model still computes; see `Stepwise`."""
+        results = yield from self._steps(requests, WHOLE, progress)
+        return [result for result in results if result is not None]
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
         """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of.
 
         When memory runs out, NaN is also what was to come.
         """
-        results = self._results(requests, share, lambda _n: None)
+        results = ended(self._steps(requests, share, lambda _n: None))
         return [
             np.full(request.n_values, np.nan) if result is None else result
             for request, result in zip(requests, results, strict=True)
         ]
 
-    def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray | None]:
+    def _steps(
+        self, requests: Sequence[EncodedRequest], share: Share, progress: Progress
+    ) -> Generator[None, None, list[FloatArray | None]]:
+        """Go on with `_results` step by step; its modes hold for the steps alone, and not for what is done between."""
         results: list[FloatArray | None] = [None] * len(requests)
-        began = time.perf_counter()
-        with scoring_mode(self.model):
-            while pending := [i for i, result in enumerate(results) if result is None]:
-                try:
-                    for owners, values in self._passes(requests, pending, share):
-                        starts = np.flatnonzero(np.diff(owners, prepend=-1))
-                        for owner, part in zip(owners[starts], np.split(values, starts[1:], axis=1), strict=True):
-                            results[owner] = part.ravel() if requests[owner].ranks else part[0]
-                        self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in owners[starts])
-                        progress(len(starts))
-                except RuntimeError as error:
-                    self.batch_tokens = halved(error, self.batch_tokens, model_name=self.info.name)
-                if not share.is_whole:
-                    break  # shares of smaller passes are not those that others compute
-        self.stats.seconds += time.perf_counter() - began
-        return results
+        steps = self._results(requests, results, share, progress)
+        while True:
+            began = time.perf_counter()
+            with scoring_mode(self.model):
+                goes_on = next(steps, False)
+            self.stats.seconds += time.perf_counter() - began
+            if not goes_on:
+                return results
+            yield
+
+    def _results(
+        self, requests: Sequence[EncodedRequest], results: list[FloatArray | None], share: Share, progress: Progress
+    ) -> Iterator[bool]:
+        """Put each request's values into `results`; yield True when the first passes have begun, and the last ones."""
+        while pending := [i for i, result in enumerate(results) if result is None]:
+            passes = self._passes(requests, pending, share)
+            try:
+                passes.fill()
+                yield True
+                is_told = False
+                while passes.n_under_way:
+                    if passes.all_begun and not is_told:
+                        is_told = True
+                        yield True
+                    created = next(passes)
+                    values = np.atleast_2d(created.read())
+                    starts = np.flatnonzero(np.diff(created.owners, prepend=-1))
+                    for owner, part in zip(created.owners[starts], np.split(values, starts[1:], axis=1), strict=True):
+                        results[owner] = part.ravel() if requests[owner].ranks else part[0]
+                    self.stats.n_computed_tokens += created.n_tokens
+                    self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in created.owners[starts])
+                    progress(len(starts))
+                    passes.fill()
+            except RuntimeError as error:
+                self.batch_tokens = halved(
+                    error, self.batch_tokens, model_name=self.info.name, can_halve=not is_split(self.model)
+                )
+            finally:
+                passes.stop()
+            if not share.is_whole:
+                break  # shares of smaller passes are not those that others compute
 
     def _passes(
         self, requests: Sequence[EncodedRequest], pending: Sequence[int], share: Share
-    ) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield (request of each read, its values) a forward pass; sequences beyond a sliding window go unpacked."""
+    ) -> UnderWay[_Job, _PassResult]:
+        """Return the forward passes, begun as they are needed; sequences beyond a sliding window go unpacked."""
         limit = -1 if self.batching == "padded" or self.one_at_a_time else self._window
         within = [i for i in pending if len(requests[i].ids) - 1 <= limit]
         beyond = [i for i in pending if len(requests[i].ids) - 1 > limit]
@@ -205,9 +250,7 @@ class CausalScorer:
         size = 1 if self.one_at_a_time else self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
         all_jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
         jobs = (job for number, job in enumerate(all_jobs) if share.has(number))
-        for created in side_by_side(operator.call, jobs, n=self._n_lanes):
-            self.stats.n_computed_tokens += created.n_tokens
-            yield created.owners, created.values
+        return UnderWay(operator.call, jobs, n=self._n_lanes, ahead=PASSES_AHEAD)
 
     def _pass_tokens(self, n_tokens: int) -> int:
         """Return how many tokens a forward pass takes: fewer where the last ones would leave other lanes idle."""
@@ -255,10 +298,8 @@ class CausalScorer:
         rows, reads = forward()
         where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "ranks": ranks}
         where["model_name"] = self.info.name
-        values = (
-            read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
-        )
-        return _PassResult(owners=index[reads.owners], values=np.atleast_2d(values), n_tokens=n_tokens)
+        read = read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
+        return _PassResult(owners=index[reads.owners], read=read, n_tokens=n_tokens)
 
     def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
         """Yield the packs that requests are computed in."""
@@ -268,11 +309,11 @@ class CausalScorer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PassResult:
-    """What a forward pass made."""
+    """What a forward pass makes."""
 
     owners: IntArray
     """(n_reads,) the request of each read."""
-    values: FloatArray
-    """(1 or 2, n_reads) log-probabilities in nats, and where asked the tokens' ranks."""
+    read: Reading
+    """Gives (n_reads,) log-probabilities in nats, or where asked (2, n_reads) with the tokens' ranks."""
     n_tokens: int
     """Computed for them."""

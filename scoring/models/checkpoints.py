@@ -210,3 +210,19 @@ def _convert_gguf(source: Path, folder: Path) -> None:
         tokenizer.save_pretrained(temporary)
         if not (folder / "config.json").is_file():
             temporary.replace(folder)
+
+
+def commit_on_hub(repo_id: str, file: str = "config.json", revision: str | None = None) -> str:
+    """Return the commit from which the Hub's client took a model's file, as its cache names it; "" = from none.
+
+    Until transformers 5.22 a loaded model's config knew it (`_commit_hash`).
+    """
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        path = try_to_load_from_cache(repo_id, file, revision=revision)
+    except HFValidationError:
+        return ""
+    folder = re.search(r"/snapshots/([0-9a-f]{40})/", Path(path).as_posix()) if isinstance(path, str) else None
+    return folder[1] if folder else ""

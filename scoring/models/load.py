@@ -24,23 +24,24 @@ from pairbank.plugins import package_names, plugins
 from pairbank.scoring.api.model import ModelInfo, Scorer
 from pairbank.scoring.models.batch_check import (
     FULL,
-    LOW_PRECISION_TOLERANCE_NATS,
-    allowed_nats,
     batch_problem,
     drop_random_attention,
+    is_exact,
     structural_batch_problem,
     tell_of_one_at_a_time,
 )
-from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
+from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, commit_on_hub, located
 from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,
     QUANTISATIONS,
     RANDOM,
     LoadOptions,
+    check_is_split,
     completed,
     device_for,
     device_name,
+    n_processes,
     name_at,
     name_of_weights,
     random_seed,
@@ -247,7 +248,9 @@ def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: 
     with loading(checkpoint.path, local=True):
         if drop_random_attention(model, checkpoint.name):
             chosen = {**chosen, "attention": FULL}
-        if chosen["device_map"] is None and chosen["quantisation"] is None:
+        if chosen["tensor_parallel"]:
+            check_is_split(model, checkpoint.name)
+        elif chosen["device_map"] is None and chosen["quantisation"] is None:
             model.to(device)  # type: ignore[arg-type]
     model.train(mode=False)
     checkpoint.check_unchanged()
@@ -263,7 +266,9 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
     return ModelInfo(
         name=chosen["name"] or name_of_weights(_name(checkpoint, chosen["revision"]), chosen["weights"]),
         model_id=checkpoint.model_id,
-        revision=checkpoint.revision or str(getattr(model.config, "_commit_hash", None) or "unknown"),
+        revision=checkpoint.revision
+        or commit_on_hub(checkpoint.path, checkpoint.gguf_file or "config.json", chosen["revision"])
+        or "unknown",
         architecture=type(model).__name__,
         dtype=str(model.dtype).removeprefix("torch."),
         quantisation=checkpoint.quantisation
@@ -275,7 +280,7 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         bos_id=None,
         max_length=_max_length(model.config, chosen["max_length"], checkpoint.name),
         attention=chosen["attention"] or "",
-        device_map="" if device_map is None else str(device_map),
+        device_map=f"tensor parallel, {n_processes()}" if chosen["tensor_parallel"] else str(device_map or ""),
         gguf_file=checkpoint.gguf_file,
         weights="" if (seed := random_seed(chosen["weights"])) is None else f"{RANDOM}:{seed}",
         trust_remote_code=chosen["trust_remote_code"],
@@ -333,7 +338,7 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     alone = batch_problem(padded)
     problem = packing_problem(scorer)
     # in low precision rounding can look like this (experts that are chosen by a hair); nothing is slowed down for it
-    if alone is not None and allowed_nats(info.dtype) < LOW_PRECISION_TOLERANCE_NATS:
+    if alone is not None and is_exact(info.dtype):
         check_chat_template(padded)
         return _one_at_a_time(padded, "causal-single", alone)
     if problem is not None:

@@ -35,9 +35,9 @@ from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInp
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share, encoded
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
-from pairbank.scoring.engine.forward import scoring_mode
+from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
-from pairbank.scoring.engine.threads import encoder_lanes
+from pairbank.scoring.engine.threads import PASSES_AHEAD, encoder_lanes
 from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
 from pairbank.scoring.models.last_token import last_states, text_inputs
 from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends
@@ -204,16 +204,17 @@ class MaskedScorer:
         answers = Answers([request.n_scored for request in requests], progress)
         copies = sorted(self._copies(requests, answers), key=lambda copy: (copy.length, copy.key))
         with scoring_mode(self.model), self._head_of_rows():
-            for slots, values in in_batches(
+            for slots, read in in_batches(
                 copies,
                 width=lambda copy: copy.length,
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=self._batch,
                 model_name=self.info.name,
                 lanes=encoder_lanes(self.model, pass_tokens=0 if self._head_on_rows else self.budget_tokens),
+                ahead=PASSES_AHEAD,
                 share=share,
             ):
-                answers.put(slots, values)
+                answers.put(slots, read())
         return answers.by_request()
 
     def _copies(self, requests: Sequence[EncodedRequest], answers: Answers) -> list[_Copy]:
@@ -235,7 +236,7 @@ class MaskedScorer:
         masked[position:end] = self._mask_id
         return masked
 
-    def _batch(self, copies: list[_Copy]) -> tuple[IntArray, FloatArray]:
+    def _batch(self, copies: list[_Copy]) -> tuple[IntArray, Reading]:
         """Return the slots and values of all that is read from these inputs, after one forward pass."""
         inputs = [self._masked(copy.request, copy.position) for copy in copies]
         logits = self._row_logits(inputs, [copy.position for copy in copies])
@@ -246,7 +247,7 @@ class MaskedScorer:
     def _row_logits(self, inputs: Sequence[IntArray], positions: Sequence[int]) -> torch.Tensor:
         """Return the logits at one position of each input, (n, output vocabulary)."""
         ids, mask = padded(inputs, pad_id=self._pad_id, device=self.model.device)
-        columns = torch.tensor(positions)
+        columns = on_device(np.array(positions, dtype=np.int64), self.model.device)
         self._read.columns = columns
         logits: torch.Tensor = self.model(input_ids=ids, attention_mask=mask).logits
         if self._head_on_rows:

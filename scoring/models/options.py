@@ -10,9 +10,11 @@ In: the device, dtype, device map and quantisation asked for. Out: what `from_pr
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
 
@@ -43,6 +45,10 @@ class LoadOptions(TypedDict, total=False):
     device_map: Annotated[
         str | dict[str, int | str] | None,
         "Distribute layers over devices with transformers' device_map (auto, balanced …).",
+    ]
+    tensor_parallel: Annotated[
+        bool,
+        "Split each layer over all processes that torchrun started (transformers' tp_plan), one per GPU.",
     ]
     quantisation: Annotated[
         str | None,
@@ -97,7 +103,11 @@ class LoadOptions(TypedDict, total=False):
         "Servers: completions (prompt log-probabilities; supports every method) or chat (written "
         "answers, and choices from top log-probabilities).",
     ]
-    concurrency: Annotated[int, "Servers: number of concurrent requests."]
+    replicas: Annotated[
+        str | None,
+        "Servers: addresses of other servers that run the same model, separated by commas; requests are shared out.",
+    ]
+    concurrency: Annotated[int, "Servers: number of concurrent requests (to each replica)."]
     timeout_s: Annotated[
         int, "Servers: timeout of the first try, in seconds; it doubles with every try that times out."
     ]
@@ -109,6 +119,7 @@ DEFAULTS: LoadOptions = {
     "device": "auto",
     "dtype": "auto",
     "device_map": None,
+    "tensor_parallel": False,
     "quantisation": None,
     "weights": "trained",
     "revision": None,
@@ -127,6 +138,7 @@ DEFAULTS: LoadOptions = {
     "tokenizer": None,
     "served_model": None,
     "api": "completions",
+    "replicas": None,
     "concurrency": 64,
     "timeout_s": 60,
 }
@@ -265,7 +277,7 @@ def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str
             )
 
 
-SERVER_OPTIONS = ("tokenizer", "served_model", "api", "concurrency", "timeout_s", "reasoning_effort")
+SERVER_OPTIONS = ("tokenizer", "served_model", "api", "replicas", "concurrency", "timeout_s", "reasoning_effort")
 """Options for models behind an address alone."""
 
 
@@ -309,7 +321,11 @@ def completed(options: LoadOptions) -> LoadOptions:
     if batch_tokens is not None and batch_tokens < 1:
         raise ModelLoadError(f"batch_tokens {batch_tokens} is out of range; expected at least 1")
     if random_seed(provided.get("weights", TRAINED)) is not None and (
-        lost := [name for name in ("quantisation", "device_map", "gguf_file") if provided.get(name) is not None]
+        lost := [
+            name
+            for name in ("quantisation", "device_map", "gguf_file", "tensor_parallel")
+            if provided.get(name) not in (None, False)
+        ]
     ):
         raise ModelLoadError(f"{lost[0]} does not go with random weights, which are drawn in float32; leave it out")
     return {**DEFAULTS, **options}
@@ -326,6 +342,8 @@ def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
     """Return what `from_pretrained` needs to put the weights where they go, in the type and code asked for."""
     quantisation = chosen["quantisation"]
     wanted: dict[str, Any] = {"dtype": dtype_for(chosen["dtype"], device)}
+    if chosen["tensor_parallel"]:
+        wanted["distributed_config"] = _tensor_parallel(chosen)
     if chosen["device_map"] is not None:
         wanted["device_map"] = chosen["device_map"]
     if chosen["attention"] is not None:
@@ -346,6 +364,45 @@ def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
         | wanted
         | {"quantization_config": quantisation_config(cast("Quantisation", quantisation))}
     )
+
+
+def _tensor_parallel(chosen: LoadOptions) -> Any:  # noqa: ANN401 - a DistributedConfig
+    """Return transformers' settings for layers that are split over the processes of torchrun.
+
+    Raises:
+        ModelLoadError: torchrun did not start this process, other options place the weights, or an old transformers.
+    """
+    if n_processes() < 2:
+        raise ModelLoadError(
+            "tensor_parallel splits layers over several processes; start them, one per GPU: torchrun --nproc-per-node "
+            "8 -m pairbank score … --tensor-parallel"
+        )
+    for name in ("device_map", "quantisation"):
+        if chosen[name] is not None:
+            raise ModelLoadError(f"tensor_parallel and {name} exclude each other; give one of them")
+    try:
+        make: Any = import_module("transformers.distributed").DistributedConfig
+        return make(tp_plan="auto")
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ModelLoadError(f"this transformers has no tensor parallelism ({error}); install a newer one") from error
+
+
+def n_processes() -> int:
+    """Return how many processes torchrun started that work on one model together; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def check_is_split(model: PreTrainedModel, name: str) -> None:
+    """Refuse a model of which nothing was split.
+
+    Raises:
+        ModelLoadError: transformers has no plan for its architecture.
+    """
+    if all(type(parameter.data).__name__ != "DTensor" for parameter in model.parameters()):
+        raise ModelLoadError(
+            f"{name}: transformers has no tensor-parallel plan for {type(model).__name__}; load it with "
+            "device_map='auto' (--device-map auto), or serve it"
+        )
 
 
 def quantisation_config(quantisation: Quantisation) -> Any:  # noqa: ANN401 - a BitsAndBytesConfig

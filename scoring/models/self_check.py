@@ -4,23 +4,14 @@ In: a loaded model. Out: a reason against packing (`packing_problem`) or against
 the output layer where it can be applied apart (`block_head`). The configuration is asked first (`engine/limits`), for a
 short self-check cannot see a window that no short text reaches; then packed scores are compared with plain ones, for a
 configuration does not say whether a forward pass honours masks and position ids.
-
-A chat template tried with limits of time, memory and length, for it is a program of whoever made the model.
-
-In: a tokenizer. Out: what is wrong with its template, or an empty text. jinja2's sandbox keeps a template from files
-and from Python's internals, not from loops and long texts; so it first renders in a process of its own: this file's.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import math
-import re
-import subprocess
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
@@ -33,13 +24,11 @@ from pairbank.scoring.engine.batching import sparse_window, structural_problem
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import linear_head
 from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
-from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
+from pairbank.scoring.models.batch_check import REFUSALS, RMS_SHARE, allowed_nats, is_exact
+from pairbank.scoring.models.template_trial import limits_problem
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
-
     from pairbank.scoring.models.causal import CausalScorer
-
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +62,15 @@ def packing_problem(scorer: CausalScorer) -> str | None:
     except REFUSALS as error:
         return f"its forward pass refuses a tree attention mask ({type(error).__name__}: {error})"
     worst, allowed = _worst_nats(packed, plain), _allowed_nats(scorer)
-    return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
+    if worst > allowed:
+        return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})"
+    if is_exact(str(scorer.model.dtype).removeprefix("torch.")):
+        return None
+    differences = np.concatenate([a - b for a, b in zip(packed, plain, strict=True)])
+    rms = float(np.sqrt(np.mean(differences**2)))
+    if rms > RMS_SHARE * allowed:
+        return f"packed and plain scores differ by {rms:.2g} nats (root mean square; allowed {RMS_SHARE * allowed:g})"
+    return None
 
 
 def causal_length(scorer: CausalScorer) -> int | None:
@@ -204,79 +201,3 @@ def _allowed_nats(scorer: CausalScorer) -> float:
 
 def _ignore(_n_done: int) -> None:
     return None
-
-
-TIME_LIMIT_S = 10
-"""Of processor time, for all trials of a template; those of real models take a hundredth of a second."""
-MEMORY_LIMIT_BYTES = 1 << 30
-LENGTH_LIMIT = 200_000
-"""Characters that a template may add to a prompt; those of real models add some thousands."""
-PROMPT = "The keys to the cabinet are on the table. " * 50
-TURNS = {"system": "user", "user": "assistant", "assistant": "user"}
-
-
-def limits_problem(tokenizer: PreTrainedTokenizerBase) -> str:
-    """Return which limit a tokenizer's chat template exceeds; empty if it exceeds none, or fails in another way."""
-    variables = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
-    requested = json.dumps({"template": tokenizer.get_chat_template(), "variables": variables, "seconds": TIME_LIMIT_S})
-    argv = [sys.executable, "-P", __file__]
-    try:
-        done = subprocess.run(  # noqa: S603 - this file
-            argv, input=requested, capture_output=True, text=True, check=False, timeout=6 * TIME_LIMIT_S
-        )
-    except subprocess.TimeoutExpired:
-        return _TOO_MUCH
-    if done.returncode > 0:
-        return f"cannot be tried ({done.stderr.strip()[-300:]})"
-    return _TOO_MUCH if done.returncode else done.stdout.strip()  # below 0: a limit ended it by a signal
-
-
-_TOO_MUCH = "takes too much time or memory for a prompt"
-
-
-def _trial(template: str, variables: dict[str, Any]) -> str:
-    """Render prompts as pairbank has them; return what is wrong."""
-    import jinja2
-    from jinja2.ext import loopcontrols
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    def refuse(message: str) -> None:
-        raise jinja2.TemplateError(message)
-
-    template = re.sub(r"\{%-?\s*(end)?generation\s*-?%\}", "", template)  # a tag that only training needs
-    try:
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
-        environment.filters["tojson"] = lambda value, **options: json.dumps(value, ensure_ascii=False, **options)
-        environment.globals |= {"raise_exception": refuse, "strftime_now": lambda _format: "24 Nov 2026"}
-        compiled = environment.from_string(template)
-    except (jinja2.TemplateError, RecursionError):
-        return ""  # transformers will say it
-    for roles in (("user",), ("system", "user"), ("user", "assistant"), ("user", "assistant") * 4 + ("user",)):
-        messages = [{"role": role, "content": PROMPT} for role in roles]
-        try:
-            is_asked = roles[-1] == "user"
-            text = compiled.render(messages=messages, add_generation_prompt=is_asked, tools=None, **variables)
-        except MemoryError:
-            return _TOO_MUCH
-        except Exception:  # noqa: BLE001, S112 - whatever else a template raises, rendering it raises again
-            continue
-        if len(text) > len(PROMPT) * len(messages) * 2 + LENGTH_LIMIT:
-            return f"makes {len(text):,} characters of a prompt of {len(PROMPT) * len(messages):,}"
-    return ""
-
-
-def _main() -> None:
-    requested = json.loads(sys.stdin.read())
-    try:
-        import resource
-    except ImportError:  # no such limits on Windows; the time limit of whoever waits holds there
-        pass
-    else:
-        resource.setrlimit(resource.RLIMIT_CPU, (requested["seconds"], requested["seconds"]))
-        if sys.platform == "linux":
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
-    sys.stdout.write(_trial(requested["template"], requested["variables"]))
-
-
-if __name__ == "__main__":
-    _main()

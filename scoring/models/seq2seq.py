@@ -38,9 +38,9 @@ from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
-from pairbank.scoring.engine.forward import scoring_mode
+from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
-from pairbank.scoring.engine.threads import encoder_lanes
+from pairbank.scoring.engine.threads import PASSES_AHEAD, encoder_lanes
 from pairbank.scoring.models.causal_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states, text_inputs
@@ -262,16 +262,17 @@ class Seq2SeqScorer:
         by_input = self._rows(requests, answers)
         inputs = sorted(by_input, key=lambda ids: (len(ids), ids))
         with scoring_mode(self.model):
-            for done in in_batches(
+            for slots, read in in_batches(
                 inputs,
                 width=len,
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=lambda batch: self._batch(batch, [by_input[ids] for ids in batch]),
                 model_name=self.info.name,
                 lanes=encoder_lanes(self.model, pass_tokens=self.budget_tokens),
+                ahead=PASSES_AHEAD,
                 share=share,
             ):
-                answers.put(*done)
+                answers.put(slots, read())
         return answers.by_request()
 
     def _rows(
@@ -294,7 +295,7 @@ class Seq2SeqScorer:
 
     def _batch(
         self, inputs: Sequence[tuple[int, ...]], rows_of: Sequence[dict[tuple[int, ...], _Row]]
-    ) -> tuple[IntArray, FloatArray]:
+    ) -> tuple[IntArray, Reading]:
         """Return the slots and values of all that is read with these encoder inputs, each encoded once."""
         device = self.model.device
         ids, mask = padded(inputs, pad_id=self._pad_id, device=device)
@@ -305,11 +306,11 @@ class Seq2SeqScorer:
         jobs = [(i, row) for i, rows in enumerate(rows_of) for row in rows.values()]
         jobs.sort(key=lambda job: (len(job[1].decoder_ids), job[0], job[1].decoder_ids))
 
-        def decoded(batch: list[tuple[int, _Row]]) -> tuple[IntArray, FloatArray]:
+        def decoded(batch: list[tuple[int, _Row]]) -> tuple[IntArray, Reading]:
             decoder_ids, decoder_mask = padded(
                 [row.decoder_ids for _, row in batch], pad_id=self._pad_id, device=device
             )
-            chosen = torch.tensor([i for i, _ in batch], device=hidden.device)
+            chosen = on_device(np.array([i for i, _ in batch], dtype=np.int64), hidden.device)
             output = self.model(
                 input_ids=ids[chosen.to(device)],  # not read again; without them FSMT makes no causal mask
                 encoder_outputs=as_encoded(last_hidden_state=hidden[chosen]),
@@ -330,12 +331,12 @@ class Seq2SeqScorer:
                 model_name=self.info.name,
             )
         )
-        return np.concatenate([slots for slots, _ in done]), np.concatenate([values for _, values in done])
+        return np.concatenate([slots for slots, _ in done]), lambda: np.concatenate([read() for _, read in done])
 
-    def _read(self, logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[IntArray, FloatArray]:
+    def _read(self, logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[IntArray, Reading]:
         reads = [(i, *read) for i, row in enumerate(rows) for read in row.reads]
         row_index, position, tokens, slots = np.array(reads, dtype=np.int64).T.copy()
-        at = (torch.from_numpy(index).to(logits.device) for index in (row_index, position))
+        at = (on_device(index, logits.device) for index in (row_index, position))
         read = logits[tuple(at)]
         nth = np.arange(len(tokens))
         return slots, read_logprobs_nats(read, rows=nth, tokens=tokens, model_name=self.info.name)

@@ -108,9 +108,9 @@ class Presentation:
     """The start of the answer; it opens the assistant's turn, or follows the question for plain text."""
     correct: str = ""
     """The option that picks the better side (forced choice, judgment)."""
-    good: tuple[float, ...] = ()
+    good: tuple[int | float, ...] = ()
     """Weight of each option's log-probability in the score of the better side."""
-    bad: tuple[float, ...] = ()
+    bad: tuple[int | float, ...] = ()
     """The same for the worse side."""
     side: Literal["", "good", "bad"] = ""
     """The side shown (rating, prediction)."""
@@ -178,14 +178,7 @@ class Prompt:
     @property
     def sha256(self) -> str:
         """Hash of all that decides what is asked, of which items, and how the answer is read."""
-        decides = asdict(self)
-        left_out = ("paper", "note", "label", "status", "accuracy", "cites", *(["options_in"] * (not self.options_in)))
-        for key in left_out:
-            del decides[key]
-        decides["tasks"] = [task for task in self.tasks if task != SENTENCE]  # asked as a side of a pair is
-        for presentation in decides["presentations"]:
-            del presentation["source"]
-        return sha256_of_text(json.dumps(decides, sort_keys=True, ensure_ascii=False))
+        return _sha256(self)
 
     @property
     def is_fixed_order(self) -> bool:
@@ -204,6 +197,18 @@ class Prompt:
     def applies_to(self, *, task: str, language: str) -> bool:
         """Return whether the prompt can be asked of items of this kind."""
         return task in self.tasks and primary(language) in self.languages
+
+
+@functools.lru_cache(maxsize=512)
+def _sha256(prompt: Prompt) -> str:
+    decides = asdict(prompt)
+    left_out = ("paper", "note", "label", "status", "accuracy", "cites", *(["options_in"] * (not prompt.options_in)))
+    for key in left_out:
+        del decides[key]
+    decides["tasks"] = [task for task in prompt.tasks if task != SENTENCE]  # asked as a side of a pair is
+    for presentation in decides["presentations"]:
+        del presentation["source"]
+    return sha256_of_text(json.dumps(decides, sort_keys=True, ensure_ascii=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pairbank.errors import unknown_name
 from pairbank.plugins import Plugin, plugins
-from pairbank.scoring.api.names import DIRECT, MethodName
+from pairbank.scoring.api.names import DIRECT, MethodName, is_string_logprob
 from pairbank.scoring.prompts.prompt import Prompt, PromptError
 from pairbank.scoring.prompts.toml import parse_prompts
 
@@ -104,7 +104,7 @@ def _read(file: Traversable, where: str) -> list[Prompt]:
 
 def _add(known: dict[str, Prompt], more: Sequence[Prompt], where: str) -> None:
     for prompt in more:
-        if prompt.id in known or prompt.id == DIRECT:
+        if prompt.id in known or is_string_logprob(prompt.id):
             raise PromptError(f"{where}: prompt id {prompt.id!r} is taken; choose another")
         known[prompt.id] = prompt
 

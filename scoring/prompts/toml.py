@@ -16,76 +16,80 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias
 
-from pairbank.builders.schema.columns import ONE_SIDED_TASKS, TASKS
+from pydantic import Field, create_model
+
+from pairbank.builders.schema.columns import ONE_SIDED_TASKS
 from pairbank.builders.sources.source import references
+from pairbank.declarations import Declaration, record_of, table_of
 from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import SENTENCE
 from pairbank.scoring.prompts.prompt import (
     ANY,
     SLOTS,
-    Accuracy,
     Kind,
-    Normalise,
     Presentation,
     Prompt,
     PromptError,
-    Readout,
-    Status,
     fill,
     slots_of,
 )
 
-LISTS = ("tasks", "languages", "options", "answers", "source", "cites")
-NUMBERS = ("good", "bad")
-FLAGS = ("chat", "counterbalanced")
-TABLES = ("slots", "when")
-LISTS_BY_LANGUAGE = ("options_in",)
 TEXT_OR_TABLE = ("template", "stem")
 SWAPPED = {slot: slot.replace("good", "bad") if "good" in slot else slot.replace("bad", "good") for slot in SLOTS}
 
 
-def check_types(entry: Mapping[str, Any], where: str) -> None:
-    """Raise unless every value of a TOML table has the type of its key."""
-    for key, value in entry.items():
-        ok, expected = _checked_type(key, value)
-        if not ok:
-            raise PromptError(f"{where}: {key} is {value!r}, expected {expected}")
+Text: TypeAlias = str | dict[str, str]
+"""A text, or one for each language."""
 
 
-def _checked_type(key: str, value: object) -> tuple[bool, str]:
-    """Return whether a value has the type of its key, and which type that is."""
-    if key in LISTS_BY_LANGUAGE:
-        is_table = isinstance(value, dict) and all(_is_list(entry, str) for entry in value.values())
-        return is_table, "a table: language = list of texts"
-    if key in TABLES:
-        return _is_texts(value), "a table of texts"
-    if key in TEXT_OR_TABLE:
-        return isinstance(value, str) or _is_texts(value), "a text, or a table: language = text"
-    if key in LISTS:
-        return _is_list(value, str) or _is_answers(key, value), "a list of texts"
-    if key in NUMBERS:
-        return _is_list(value, (int, float)), "a list of numbers, one for each option"
-    simple = {
-        "presentations": (_is_list(value, dict), "a list of tables"),
-        "max_new_tokens": (isinstance(value, int) and not isinstance(value, bool), "a whole number"),
-        **dict.fromkeys(FLAGS, (isinstance(value, bool), "true or false")),
-    }
-    return simple.get(key, (isinstance(value, str), "a text"))
+class PresentationTable(Declaration):
+    """A table of `presentations`: what one string is, and how its options are read."""
+
+    name: str
+    template: Text = ""
+    stem: Text = ""
+    correct: str = ""
+    good: tuple[int | float, ...] = ()
+    bad: tuple[int | float, ...] = ()
+    side: Literal["", "good", "bad"] = ""
+    first: str = ""
+    when: dict[str, str] = Field(default_factory=dict)
+    source: tuple[str, ...] = ()
+    slots: dict[str, str] = Field(default_factory=dict)
+    """Texts for slots of the template and the stem."""
 
 
-def _is_answers(key: str, value: object) -> bool:
-    """Return whether it is the answers' meanings in several languages: language = list of texts."""
-    return key == "answers" and isinstance(value, dict) and all(_is_list(entry, str) for entry in value.values())
+class _OwnKeys(Declaration):
+    """Keys of a prompt's table that `Prompt` has not: its presentations take them in."""
+
+    design: str = ""
+    """Gives the kind and the presentations (`prompts/designs.toml`)."""
+    compare: Literal["sentences", "targets", "contexts", "words"] = "sentences"
+    """What the presentations of a design compare."""
+    answers: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
+    """What the two options mean, perhaps in each language."""
+    template: Text = ""
+    stem: Text = ""
+    source: tuple[str, ...] = ()
+    kind: Kind | None = None
+    presentations: tuple[PresentationTable, ...] = ()
 
 
-def _is_list(value: object, member: type | tuple[type, ...]) -> bool:
-    return isinstance(value, list) and all(isinstance(x, member) and not isinstance(x, bool) for x in value)
+PromptTable = table_of(Prompt, _OwnKeys)
+"""A table `[[prompts]]`."""
 
 
-def _is_texts(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(x, str) for x in value.values())
+class _File(Declaration):
+    prompts: tuple[dict[str, Any], ...]
+    cites: tuple[str, ...] = ()
+
+
+def prompts_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file of prompts."""
+    table: Any = PromptTable
+    return create_model("PromptFile", __base__=_File, prompts=(tuple[table, ...], ...)).model_json_schema()
 
 
 def check_prompt(prompt: Prompt, where: str) -> None:
@@ -94,18 +98,6 @@ def check_prompt(prompt: Prompt, where: str) -> None:
     Raises:
         PromptError: with the key at fault and what was expected.
     """
-    for key, known in (
-        ("kind", Kind),
-        ("readout", Readout),
-        ("normalise", Normalise),
-        ("accuracy", Accuracy),
-        ("status", Status),
-    ):
-        value = getattr(prompt, key)
-        if value not in get_args(known):
-            raise PromptError(f"{where}: {key} is {value!r}, expected one of {', '.join(get_args(known))}")
-    if bad := [task for task in prompt.tasks if task not in TASKS]:
-        raise PromptError(f"{where}: unknown task(s) {bad}; known: {', '.join(TASKS)}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", prompt.id):
         raise PromptError(f"{where}: id must be lower case with underscores, for it names columns")
     if unknown := [key for key in prompt.cites if key not in references()]:
@@ -249,9 +241,6 @@ COMPARED = {
     "words": ("{word_good}", "{word_bad}"),
 }
 """`compare` -> what {better} and {worse} stand for in a design."""
-OWN_KEYS = ("design", "compare", "answers", "template", "stem", "source")
-"""Keys of a prompt that its presentations take in."""
-PRESENTATION_KEYS = ("slots",)
 
 
 @functools.cache
@@ -271,11 +260,8 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise PromptError(f"{path}: not TOML ({error})") from error
-    if not {"prompts"} <= table.keys() <= {"prompts", "cites"} or not isinstance(table["prompts"], list):
-        raise PromptError(f"{path}: top-level keys are {sorted(table)}, expected [[prompts]], and perhaps cites")
-    shared = {key: value for key, value in table.items() if key == "cites"}
-    check_types(shared, str(path))
-    results = [_prompt(shared | entry, path) for entry in table["prompts"]]
+    file = record_of(_File, table, where=str(path), error=PromptError)
+    results = [_prompt(({"cites": file.cites} if file.cites else {}) | entry, path) for entry in file.prompts]
     ids = [prompt.id for prompt in results]
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise PromptError(f"{path}: prompt id {twice[0]!r} stands twice; choose another")
@@ -339,34 +325,17 @@ def _toml(value: Any) -> str:  # noqa: ANN401 - a value of TOML
 
 def _prompt(entry: Mapping[str, Any], path: Path) -> Prompt:
     where = f"{path}, prompt {entry.get('id', '(no id)')!r}"
-    allowed = {*_keys(Prompt), *OWN_KEYS}
-    if extra := sorted(entry.keys() - allowed):
-        raise PromptError(f"{where}: unknown key(s) {extra}; known: {', '.join(sorted(allowed))}")
-    check_types(entry, where)
-    full = _designed(entry, where)
-    needed = [f.name for f in fields(Prompt) if f.default is MISSING and f.default_factory is MISSING]
-    if missing := [key for key in needed if key not in full]:
-        raise PromptError(
-            f"{where}: no {missing[0]}; a prompt needs {', '.join(needed)} (a design gives kind and presentations)"
-        )
-    values: dict[str, Any] = {key: _frozen(value) for key, value in full.items() if key in _keys(Prompt)}
+    stated = record_of(PromptTable, entry, where=where, error=PromptError).model_dump(exclude_unset=True)
+    full = _designed(stated, where)
+    if "kind" not in full or "presentations" not in full:
+        raise PromptError(f"{where}: kind or presentations are missing; give both, or a design, which has them")
     shown = [_presentation(member, full, where) for member in full["presentations"]]
-    if "design" in entry and values["tasks"] == (SENTENCE,):
+    if "design" in full and full["tasks"] == (SENTENCE,):
         shown = [p for p in shown if not p.shows_worse] or shown
+    values = {entry.name: full[entry.name] for entry in fields(Prompt) if entry.name in full}
     prompt = Prompt(**values | {"presentations": tuple(shown)})
     check_prompt(prompt, where)
     return prompt
-
-
-def _frozen(value: object) -> object:
-    """Return lists as tuples, also those of a table by language."""
-    if isinstance(value, dict):
-        return {key: _frozen(member) for key, member in value.items()}
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _keys(record: type[Prompt | Presentation]) -> list[str]:
-    return [f.name for f in fields(record)]
 
 
 def _designed(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -381,14 +350,11 @@ def _designed(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise PromptError(f"{where}: has a design and presentations; give one of them")
     if full.setdefault("kind", design["kind"]) != design["kind"]:
         raise PromptError(f"{where}: kind is {full['kind']!r}, but design {full['design']!r} is a {design['kind']}")
-    compare = full.get("compare", "sentences")
-    if compare not in COMPARED:
-        raise PromptError(f"{where}: compare is {compare!r}, expected one of {', '.join(COMPARED)}")
-    named = dict(zip(("better", "worse"), COMPARED[compare], strict=True))
-    answers = full.get("answers", [])
+    named = dict(zip(("better", "worse"), COMPARED[full.get("compare", "sentences")], strict=True))
+    answers = full.get("answers", ())
     for result in answers.values() if isinstance(answers, dict) else [answers]:
         if len(result) not in (0, 2):
-            raise PromptError(f"{where}: answers are {result}, expected the meanings of the two options")
+            raise PromptError(f"{where}: answers are {list(result)}, expected the meanings of the two options")
     if not isinstance(answers, dict):  # those of a language are filled in with its template
         named |= {f"answer_{i}": answer for i, answer in enumerate(answers, 1)}
     full["presentations"] = [
@@ -410,14 +376,8 @@ def _named(entry: Mapping[str, Any], named: Mapping[str, str], options: Sequence
 
 
 def _presentation(entry: Mapping[str, Any], prompt: Mapping[str, Any], where: str) -> Presentation:
-    where = f"{where}, presentation {entry.get('name')!r}"
-    allowed = {*_keys(Presentation), *PRESENTATION_KEYS}
-    if extra := sorted(entry.keys() - allowed):
-        raise PromptError(f"{where}: unknown key(s) {extra}; known: {', '.join(sorted(allowed))}")
-    check_types(entry, where)
-    if "name" not in entry:
-        raise PromptError(f'{where}: no name; give each presentation one, as in name = "good_first"')
-    values: dict[str, Any] = {key: _frozen(value) for key, value in entry.items() if key != "slots"}
+    where = f"{where}, presentation {entry['name']!r}"
+    values = {key: value for key, value in entry.items() if key != "slots"}
     slots = entry.get("slots", {})
     for key in ("template", "stem"):
         text = entry.get(key, prompt.get(key, ""))
@@ -432,7 +392,7 @@ def _presentation(entry: Mapping[str, Any], prompt: Mapping[str, Any], where: st
 
 def _answers(prompt: Mapping[str, Any], texts: Mapping[str, str], where: str) -> dict[str, dict[str, str]]:
     """Return what {answer_1} and {answer_2} mean in each language, where they have a meaning a language."""
-    answers = prompt.get("answers", [])
+    answers = prompt.get("answers", ())
     if not isinstance(answers, dict):
         return {}
     if ANY not in texts and (odd := answers.keys() ^ texts.keys()):

@@ -7,7 +7,7 @@ go to the model once; answers that the model writes come last.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pairbank.errors import ModelChangedError, OutputError, ScoringError
 from pairbank.scoring.api.method import Answered, Method, WritingMethod, answered
-from pairbank.scoring.api.model import Divisible, Noting
+from pairbank.scoring.api.model import Divisible, Noting, Stepwise, ended
 from pairbank.scoring.methods.generated import generated_records
 from pairbank.scoring.run.store import (
     LEAST_PACKED,
@@ -60,6 +60,12 @@ class Run:
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
     ) -> dict[str, pa.Table]:
         """Return the methods' columns for these items: from the store, or scored now, all methods together."""
+        return ended(self.shard_steps(rows, methods, tell))
+
+    def shard_steps(
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+    ) -> Generator[None, None, dict[str, pa.Table]]:
+        """Do what `shard` does in the steps of `Stepwise`; the numbers are stored at the end."""
         keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
         for name, key in keys.items():
             self.keys.setdefault(name, []).append(key)
@@ -69,7 +75,8 @@ class Run:
             return {name: table for name, table in tables.items() if table is not None}
         missing.sort(key=lambda m: isinstance(m, WritingMethod))
         try:
-            for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):
+            tables_of = yield from self._computed(rows, missing, tell)
+            for method, table in zip(missing, tables_of, strict=True):
                 write_shard(keys[method.name], table)
                 self.loose.add(keys[method.name])
                 tables[method.name] = table
@@ -112,7 +119,7 @@ class Run:
     def computed(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> dict[str, pa.Table]:
         """Return the methods' columns for these items, scored now and not stored."""
         chosen = sorted(methods, key=lambda m: isinstance(m, WritingMethod))
-        tables = self._computed(rows, chosen, lambda _share: None)
+        tables = ended(self._computed(rows, chosen, lambda _share: None))
         return {method.name: table for method, table in zip(chosen, tables, strict=True)}
 
     def share_of_values(self, asked: UnitRequests, share: Share) -> FloatArray:
@@ -131,13 +138,29 @@ class Run:
 
     def _computed(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+    ) -> Generator[None, None, Iterator[pa.Table]]:
+        """Return each method's columns: first those that read probabilities, in one plan, then those that write."""
+        n_read = sum(not isinstance(m, WritingMethod) for m in methods)
+        requested = self.asked(rows, methods[:n_read])
+        told = self._told(requested.requests, lambda share: tell(share * n_read / len(methods)))
+        logprobs: Sequence[FloatArray] = []
+        if requested.requests and n_read == len(methods) and isinstance(self.reader, Stepwise):
+            logprobs = yield from self.reader.logprob_steps(requested.requests, progress=told)
+        elif requested.requests:
+            logprobs = self.reader.token_logprobs(requested.requests, progress=told)
+        return self._tables(rows, methods, self._noted(requested).tables(logprobs), tell)
+
+    def _tables(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        methods: Sequence[Method],
+        read: Iterator[pa.Table],
+        tell: Callable[[float], None],
     ) -> Iterator[pa.Table]:
-        """Yield each method's columns: first those that read probabilities, in one plan, then those that write."""
+        """Yield the columns of the methods that read, and then those of the methods that write, which do so now."""
+        yield from read
         written = [m for m in methods if isinstance(m, WritingMethod)]
         n_read = len(methods) - len(written)
-        requested = self.asked(rows, methods[:n_read])
-        logprobs = self._logprobs(requested.requests, lambda share: tell(share * n_read / len(methods)))
-        yield from self._noted(requested).tables(logprobs)
         for n_before, method in enumerate(written, start=n_read):
 
             def told(share: float, n_before: int = n_before) -> None:
@@ -190,7 +213,8 @@ class Run:
             )
         return fits
 
-    def _logprobs(self, requests: Sequence[EncodedRequest], tell: Callable[[float], None]) -> list[FloatArray]:
+    def _told(self, requests: Sequence[EncodedRequest], tell: Callable[[float], None]) -> Callable[[int], None]:
+        """Return what is told of each number of requests that have been answered."""
         n_done = 0
 
         def finished(n_requests: int) -> None:
@@ -198,7 +222,7 @@ class Run:
             n_done += n_requests
             tell(n_done / len(requests))
 
-        return self.reader.token_logprobs(requests, progress=finished) if requests else []
+        return finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
 `import_scores` and `import_logs`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and
-`merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Shared banks: `submit`, `check_submission`,
-`review`,
+`merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Shared banks: `submit`, `submit_results`,
+`check_submission`, `review`,
 `withdraw`, `build_store`, `fetch`. Beside items: `load_ratings` (individual ratings).
 Beside scores: `words` (surprisal of every word of a text), `probe` (a model's hidden states) and `add_minimalness`
 (how little the sides of a pair differ).
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pairbank.cards.publish import Published, publish
     from pairbank.cards.site.site import write_site
     from pairbank.cards.store import build_store, review
-    from pairbank.cards.submissions import check_submission, fetch, submit, withdraw
+    from pairbank.cards.submissions import check_submission, fetch, submit, submit_results, withdraw
     from pairbank.cards.write import remove_model, strip_texts, write_bank
     from pairbank.probing import probe
     from pairbank.scoring.cut import cut_alike
@@ -81,6 +81,7 @@ _VERBS = {
     "Published": "pairbank.cards.publish",
     "write_site": "pairbank.cards.site.site",
     "submit": "pairbank.cards.submissions",
+    "submit_results": "pairbank.cards.submissions",
     "check_submission": "pairbank.cards.submissions",
     "build_store": "pairbank.cards.store",
     "review": "pairbank.cards.store",
@@ -119,6 +120,7 @@ __all__ = [
     "score",
     "strip_texts",
     "submit",
+    "submit_results",
     "withdraw",
     "words",
     "write_bank",

@@ -6,14 +6,15 @@ In: a table. Out: a frozen record (a pydantic model or a dataclass), or one erro
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar, get_args, get_type_hints
+from typing import Any, Self, TypeVar, cast, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from pairbank.errors import PairbankError
@@ -38,6 +39,12 @@ _EXPECTED = {
 }
 
 
+class StoredRecord(BaseModel):
+    """What pairbank wrote as JSON: frozen, strict about types; unknown keys are of another version."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+
 class Declaration(BaseModel):
     """A table of a file: frozen, strict about types, unknown keys are errors."""
 
@@ -53,7 +60,7 @@ class Declaration(BaseModel):
         try:
             return cls.model_validate(table)
         except ValidationError as problem:
-            raise error(_faults(cls, table, problem, where)) from problem
+            raise error(_in_words(cls, table, problem, where)) from problem
 
     @classmethod
     def load(cls, path: Path, *, error: type[PairbankError]) -> Self:
@@ -76,17 +83,57 @@ def record_of(cls: type[T], table: Mapping[str, Any], *, where: str, error: type
         PairbankError: of the type `error`; one message lists all faults, each with its key.
     """
     try:
-        return TypeAdapter(cls).validate_json(json.dumps(table, default=str), strict=True)
+        result: T = _adapter(cast("Any", cls)).validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as problem:
-        raise error(_faults(cls, table, problem, where)) from problem
+        raise error(_in_words(cls, table, problem, where)) from problem
+    return result
 
 
-def _faults(cls: type, table: Mapping[str, Any], problem: ValidationError, where: str) -> str:
+def table_of(record: type, own: type[Declaration]) -> type[Declaration]:
+    """Return the class of a table that declares a dataclass: its keys are those of `own`, and what the record has more.
+
+    Of a key that has a default, the table has none: `model_dump(exclude_unset=True)` says what somebody stated.
+    """
+    hints = get_type_hints(record)
+    keys: dict[str, Any] = {
+        entry.name: (hints[entry.name], ... if entry.default is entry.default_factory is MISSING else None)
+        for entry in fields(record)
+        if entry.name not in own.model_fields
+    }
+    return create_model(f"{record.__name__}Table", __base__=own, **keys)
+
+
+def problems_of(cls: type, value: Any) -> list[str]:  # noqa: ANN401 - what JSON gave
+    """Return in words all that a value of JSON has not as a class says; none = it can be used.
+
+    >>> class Facts(StoredRecord):
+    ...     n_items: int
+    ...     title: str = ""
+    >>> problems_of(Facts, {"n_items": "2", "title": None, "later": 1}), problems_of(Facts, [])
+    (["n_items is '2'; expected a whole number", 'title is None; expected a text'], ['it is []; expected a table'])
+    """
+    try:
+        _adapter(cls).validate_json(json.dumps(value, default=str), strict=True)
+    except ValidationError as problem:
+        return _faults(cls, value, problem)
+    return []
+
+
+@functools.cache
+def _adapter(cls: type) -> TypeAdapter[Any]:
+    return TypeAdapter(cls)
+
+
+def _in_words(cls: type, table: Mapping[str, Any], problem: ValidationError, where: str) -> str:
+    return "; ".join(f"{where}: {fault}" for fault in _faults(cls, table, problem))
+
+
+def _faults(cls: type, table: Any, problem: ValidationError) -> list[str]:  # noqa: ANN401 - what JSON gave
     """Return all faults in words; what several types of one key do not like of it is one fault."""
     by_key: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
     for fault in problem.errors():
         by_key.setdefault(_place(fault, table), []).append(fault)
-    return "; ".join(f"{where}: {_message(cls, list(place), result)}" for place, result in by_key.items())
+    return [_message(cls, list(place), result) for place, result in by_key.items()]
 
 
 def _place(fault: ErrorDetails, table: Any) -> tuple[int | str, ...]:  # noqa: ANN401 - what TOML gave
@@ -104,11 +151,11 @@ def _place(fault: ErrorDetails, table: Any) -> tuple[int | str, ...]:  # noqa: A
 
 def _message(cls: type, place: list[int | str], faults: list[ErrorDetails]) -> str:
     fault = faults[0]
-    key = ".".join(str(step) for step in place)
+    key = ".".join(str(step)[:80] for step in place)
     if fault["type"] in _UNKNOWN:
         known = _keys(cls, place[:-1])
         near = difflib.get_close_matches(str(place[-1]), known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = f"; did you mean {near[0]!r}?" if near else "."
         return f"unknown key {key!r}{hint} Known keys: {', '.join(known)}"
     if fault["type"] == _MISSING:
         return f"{key} is missing"
@@ -118,11 +165,12 @@ def _message(cls: type, place: list[int | str], faults: list[ErrorDetails]) -> s
     if fault["type"] == "greater_than_equal":
         at_least = fault["ctx"]["ge"]
         expected = f"{at_least:g} or a larger number"
-    if not key:
-        return reported
-    if expected == "a table" and isinstance(place[-1], int):
+    if not expected and (not key or isinstance(fault["input"], Mapping)):  # of a whole table
+        return f"{key}: {reported}" if key else reported
+    if expected == "a table" and place and isinstance(place[-1], int):
         expected = f"a table: [[{'.'.join(str(step) for step in place[:-1])}]]"
-    return f"{key} is {fault['input']!r:.80}{f'; expected {expected}' if expected else f': {reported}'}"
+    shown = f"{key or 'it'} is {fault['input']!r:.80}"
+    return f"{shown}; expected {expected}" if expected else f"{shown}: {reported}"
 
 
 def _keys(model: type, place: list[int | str]) -> list[str]:

@@ -59,6 +59,10 @@ class PublishError(PairbankError, RuntimeError):
     """A bank that the Hub did not take: refused, unreachable, or others have changed what would be replaced."""
 
 
+MOST_KNOWN = 60
+"""Names that an error about an unknown one lists; of more than these it lists the first dozen."""
+
+
 def unknown_name(
     kind: str, name: str, known: Iterable[str], *, whose: Mapping[str, str] | None = None
 ) -> UnknownNameError:
@@ -74,7 +78,9 @@ def unknown_name(
     hint = f"; did you mean {' or '.join(repr(x) for x in near)}?" if near else "."
     packages = whose or {}
     shown = [f"{entry} (of {packages[entry]})" if entry in packages else entry for entry in names]
-    return UnknownNameError(f"no {kind} {name!r}{hint} Known: {', '.join(shown) or 'none'}")
+    more = f" and {len(names) - 12} more" if len(names) > MOST_KNOWN else ""
+    shown = shown[:12] if more else shown
+    return UnknownNameError(f"no {kind} {name!r}{hint} Known: {', '.join(shown) or 'none'}{more}")
 
 
 class StudyError(PairbankError, ValueError):

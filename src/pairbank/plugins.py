@@ -11,6 +11,8 @@ is imported before what it offers is needed.
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -61,7 +63,7 @@ def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Plugin]:
     """
     offered = [
         Plugin(name=point.name, package=point.dist.name if point.dist else "a nameless package", door=door, point=point)
-        for point in entry_points(group=f"pairbank.{door}")
+        for point in _offered(door, tuple(sys.path))
     ]
     results: dict[str, Plugin] = {}
     for plugin in sorted(offered, key=lambda plugin: (plugin.name, plugin.package)):
@@ -71,6 +73,12 @@ def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Plugin]:
             raise plugin.problem(f"a name that {results[plugin.name].package} has taken")
         results[plugin.name] = plugin
     return results
+
+
+@functools.lru_cache(maxsize=16)
+def _offered(door: Door, _places: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Return what is offered at a door by the packages of these places; all their metadata are read for it."""
+    return tuple(entry_points(group=f"pairbank.{door}"))
 
 
 def package_names(door: Door) -> dict[str, str]:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
@@ -32,7 +32,7 @@ _RANGE = ("method", "mean", "min", "max", "n", "n_undefined", "reason")
 _NEEDED = ("model", "corpus", "group_by", "method", "versus", "metric", "value")
 
 
-def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: str = DIRECT) -> pd.DataFrame:
+def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: str | None = None) -> pd.DataFrame:
     """Return the mean agreement of each method: over corpora for each model, then over models.
 
     Means are unweighted: a corpus counts as much as another whatever its size, and a model as much as another
@@ -41,7 +41,7 @@ def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: st
     Args:
         summary: What `summarise` returned, or several of them under each other; whole corpora are read.
         metric: `pearson`, `spearman`, `kappa` or `raw_agreement`.
-        versus: What the methods are compared with.
+        versus: What the methods are compared with; None = log P of the strings, `direct` or as another tool has it.
 
     Returns:
         One row a method and model, then one with the model `all models`: `method`, `model`, `value`, `n_corpora`
@@ -63,13 +63,13 @@ def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: st
     return pd.DataFrame(rows).astype({"reason": "string"})
 
 
-def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: str = DIRECT) -> pd.DataFrame:
+def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: str | None = None) -> pd.DataFrame:
     """Return the mean and range of agreement over models and corpora, for each method and for all together.
 
     Args:
         summary: As for `mean_agreement`. A cell is one model, corpus and method.
         metric: `kappa`, `pearson`, `spearman` or `raw_agreement`.
-        versus: What the methods are compared with.
+        versus: What the methods are compared with; None = log P of the strings, `direct` or as another tool has it.
 
     Returns:
         One row a method, then one with the method `all methods`: `method`, `mean`, `min`, `max`, `n` (cells),
@@ -91,16 +91,17 @@ def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: st
     return pd.DataFrame(rows).astype({"reason": "string"})
 
 
-def _cells(summary: pd.DataFrame, *, metric: str, versus: str) -> pd.DataFrame:
+def _cells(summary: pd.DataFrame, *, metric: str, versus: str | None) -> pd.DataFrame:
     """Return the rows of whole corpora with this metric, one a model, corpus and method."""
     if missing := [name for name in _NEEDED if name not in summary.columns]:
         raise BankError(f"the summary has no columns {missing}; expected what `summarise` returns")
-    keep = (summary["group_by"] == "all") & (summary["metric"] == metric) & (summary["versus"] == versus)
+    keep = (summary["group_by"] == "all") & (summary["metric"] == metric)
+    keep &= summary["versus"].map(is_string_logprob).astype(bool) if versus is None else summary["versus"] == versus
     cells = summary[keep]
     if cells.empty:
         raise BankError(
-            f"the summary has no {metric} versus {versus!r}; its metrics are {sorted(set(summary['metric']))}: score "
-            "with direct and a prompted method"
+            f"the summary has no {metric} versus {versus or DIRECT!r}; its metrics are "
+            f"{sorted(set(summary['metric']))}: score with direct and a prompted method"
         )
     keys = ["model", "corpus", "method"]
     if cells.duplicated(keys).any():
@@ -193,7 +194,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
 def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     """Yield r and kappa of each prompted method, as rows of a summary."""
     read = read_table(table)
-    direct = read.method(DIRECT)
+    direct = read.method(read.reference)
     for scores in read.methods:
         if direct is None or not scores.layout.is_prompted:
             continue
@@ -213,7 +214,7 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
                 "corpus": table.corpus,
                 "group_by": "all",
                 "method": scores.layout.method,
-                "versus": DIRECT,
+                "versus": read.reference,
                 "metric": metric,
                 "value": estimate.value,
                 "low": estimate.low,

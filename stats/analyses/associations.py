@@ -15,7 +15,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import DIRECT, reference_of
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.metrics import HUMAN
@@ -114,22 +114,27 @@ def _aligned(table: ScoredTable, values: FloatArray, like: ScoredTable) -> Float
 
 def _given_others(table: ScoredTable, read: Sequence[ScoredTable], place: SummaryRow) -> Iterator[dict[str, Any]]:
     others = [x for x in read if x.corpus == table.corpus and x.model != table.model]
-    columns = [_aligned(x, x.delta(DIRECT), table) for x in others]
+    columns = [_aligned(x, x.delta(table.reference), table) for x in others]
     columns = [x for x in columns if not np.isnan(x).all()]
-    own_values = table.delta(DIRECT)
+    own_values = table.delta(table.reference)
     if not columns or np.isnan(own_values).all():
         return
     rest = np.column_stack(columns)
     for method in _prompted(table):
         current = replace(
-            place, model=table.model, corpus=table.corpus, method=method, versus=DIRECT, metric="partial_pearson"
+            place,
+            model=table.model,
+            corpus=table.corpus,
+            method=method,
+            versus=table.reference,
+            metric="partial_pearson",
         )
         yield from _partial_row(
             own_values,
             table.delta(method),
             rest,
             current,
-            f"direct of {len(columns)} other models",
+            f"{table.reference} of {len(columns)} other models",
             paradigms=table.paradigms,
         )
 
@@ -169,10 +174,11 @@ def _partial_row(
 
 def _within(corpus: str, read: Sequence[ScoredTable], place: SummaryRow) -> Iterator[dict[str, Any]]:
     selected = [table for table in read if table.corpus == corpus]
+    reference = reference_of(table.reference for table in selected) or DIRECT
     for method in dict.fromkeys(name for table in selected for name in _prompted(table)):
         parts = []
         for table in selected:
-            frame = pd.DataFrame({"x": table.delta(DIRECT), "y": table.delta(method), "item": table.item_ids})
+            frame = pd.DataFrame({"x": table.delta(reference), "y": table.delta(method), "item": table.item_ids})
             frame["paradigm"] = table.frame["paradigm"].to_numpy() if "paradigm" in table.frame.columns else None
             parts.append(frame.assign(model=table.model).dropna(subset=["x", "y"]))
         rows = pd.concat(parts, ignore_index=True)
@@ -182,29 +188,29 @@ def _within(corpus: str, read: Sequence[ScoredTable], place: SummaryRow) -> Iter
             rows["x"], rows["y"], rows["model"], rows["item"], clusters=pd.factorize(rows["paradigm"])[0]
         )
         current = replace(
-            place, model="all models", corpus=corpus, method=method, versus=DIRECT, metric="pearson_within"
+            place, model="all models", corpus=corpus, method=method, versus=reference, metric="pearson_within"
         )
         yield current.row(result, n_rows=int(rows["item"].nunique()))
 
 
 def _length(table: ScoredTable) -> FloatArray:
     """Return how many more tokens the better side has, of those that are scored; NaN where that is not known."""
-    columns = ScoreColumns(DIRECT)
+    columns = ScoreColumns(table.reference)
     return np.asarray(table.numbers(columns.good_n) - table.numbers(columns.bad_n))
 
 
 def _mean(table: ScoredTable) -> FloatArray:
     """Return the difference of the mean log-probabilities of a token."""
-    columns = ScoreColumns(DIRECT)
+    columns = ScoreColumns(table.reference)
     good, bad = (table.numbers(x) for x in (columns.good_n, columns.bad_n))
     with np.errstate(divide="ignore", invalid="ignore"):
-        result = table.side(DIRECT, "good") / good - table.side(DIRECT, "bad") / bad
+        result = table.side(table.reference, "good") / good - table.side(table.reference, "bad") / bad
     return np.where(np.isfinite(result), result, np.nan)
 
 
 def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
     requested = {layout.method: table.delta(layout.method) for layout in table.layouts if layout.is_prompted}
-    columns = {DIRECT: table.delta(DIRECT), MEAN: _mean(table), LENGTH: _length(table)} | requested
+    columns = {table.reference: table.delta(table.reference), MEAN: _mean(table), LENGTH: _length(table)} | requested
     human = table.human_delta
     rated = ~np.isnan(human)
     # a column that most rated items lack, or that is the same for all, says nothing

@@ -25,15 +25,17 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
+from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.figures.charts import file_name, intervals, n_text
 from pairbank.stats.figures.style import INK, SEQUENTIAL, Figure, drawing, label, styled
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
+from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
-from pairbank.stats.wording import number, shared_value, with_interval
+from pairbank.stats.wording import number, shared_value, span, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,7 +147,7 @@ def of_the_paper(found: Sequence[Measure]) -> dict[str, Measure]:
 
 
 BOTH = f"{CHOICE}-{LIKERT}"
-TIES_FIRST = "accuracy_ties_first"
+TIES_FIRST, DIFFERENCE = "accuracy_ties_first", "difference"
 MOST_NAMED = 3
 
 DEFINITIONS = """\
@@ -157,6 +159,8 @@ DEFINITIONS = """\
 - **accuracy**: share of items on which the method chooses what people choose (`human`) or the right context
   (`design`), ties one half. **accuracy_ties_first**: the same with ties given to the first context, as in the
   published analysis; the first page has it.
+- **differences**: share that a method chooses as people do (or rightly) minus that of another on the same items, ties
+  to the first context.
 - **consistency**: share of items on which two measures choose the same context, ties to the first. Two measures that
   tie on every item are the same by that rule alone.
 - **kappa**: Cohen's kappa of the confusion counts beside it (reference, method); undefined where
@@ -212,12 +216,13 @@ def _cell(rows: pd.DataFrame, *, n: int) -> str:
     return f"{with_interval(row)}{own_n}{ties}"
 
 
-def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
-    """Return the answer: agreement with people by each measure, and between choosing and rating.
+def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame, differences: pd.DataFrame) -> str:
+    """Return the answer: agreement with people by each measure, which is closer, and choosing beside rating.
 
     Args:
         accuracies: Long table of `choice_likert`.
         consistency: The same.
+        differences: The same, of accuracies on the same items.
     """
     right, same = shown_rows(accuracies, TIES_FIRST), shown_rows(consistency, "consistency")
     corpus = right["corpus"].iloc[0]
@@ -231,10 +236,29 @@ def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     sentences = [f"On {corpus}, models choose {whom} in these shares: {'; '.join(texts)}.", precision]
     both = same[same["measure"] == BOTH]
     models, people = both[both["model"] != HUMAN], both[both["model"] == HUMAN]
+    paragraphs = [" ".join(sentences), *_closer_text(shown_rows(differences, DIFFERENCE), corpus)]
     if len(models):
         human = f"; people do in {number(people['value'].iloc[0])}" if len(people) else ""
-        sentences.append(f"Choosing and rating give the same context in {_values(models)}{human}.")
-    return html_as_text(" ".join([*sentences, *ties_text(accuracies[accuracies["corpus"] == corpus])]))
+        paragraphs.append(f"Choosing and rating give the same context in {_values(models)}{human}.")
+    paragraphs[-1] = " ".join([paragraphs[-1], *ties_text(accuracies[accuracies["corpus"] == corpus])])
+    return html_as_text("\n\n".join(paragraphs))
+
+
+def _closer_text(differences: pd.DataFrame, corpus: str) -> Iterator[str]:
+    """Yield how much more often log-probabilities choose as people do than each prompt does (the paper's claim 1)."""
+    texts = []
+    for kind in (CHOICE, LIKERT):
+        rows = differences["measure"] == f"{LOGPROBS}-{kind}"
+        part = wider(differences[rows & (differences["corpus"] == corpus)])
+        if len(part) == 1:
+            texts.append(f"- {LOGPROBS} minus {kind}: {with_interval(part.iloc[0], sign=True)}")
+        elif len(part):
+            n_above, n_below = int((part["low"] > 0).sum()), int((part["high"] < 0).sum())
+            middle, of = number(float(part["value"].median()), sign=True), f"median of {len(part)} models"
+            shown = f"{middle} ({of}; {span(part['value'])}), interval above 0 in {n_above}, below 0 in {n_below}"
+            texts.append(f"- {LOGPROBS} minus {kind}: {shown}")
+    if texts:
+        yield "\n".join(["Log-probabilities beside each prompt, on the same items:", *texts])
 
 
 def _values(part: pd.DataFrame) -> str:
@@ -390,6 +414,10 @@ EXTRA = {
 method of its kind that figures and first tables show, ties, and the confusion counts (reference, method)."""
 
 
+APART = {name: EXTRA[name] for name in ("measure", "reading", "told_by", "in_paper", "n_ties")} | {"minus": "string"}
+"""The same of differences: `method` minus `minus`."""
+
+
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
     """Return accuracy against people and design, and consistency between the measures.
 
@@ -401,6 +429,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
     """
     against: list[dict[str, Any]] = []
     between: list[dict[str, Any]] = []
+    apart: list[dict[str, Any]] = []
     people: dict[str, tuple[ScoredTable, SummaryRow]] = {}
     for table in tables:
         read = read_table(table)
@@ -409,6 +438,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         results = list(measures(pairs.choices))
         against += _all_against(results, pairs, place)
         between += _all_between(results, pairs, place)
+        apart += _all_apart(results, pairs, place)
         if results:
             people.setdefault(pairs.corpus, (pairs, place))
     for pairs, place in people.values():
@@ -420,22 +450,23 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
             f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score ewok, or "
             "your own pairs of contexts with one target"
         )
-    return _section(long_table(against, EXTRA), long_table(between, EXTRA))
+    return _section(*(long_table(rows, EXTRA) for rows in (against, between)), long_table(apart, APART))
 
 
-def _section(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> Section:
+def _section(accuracies: pd.DataFrame, consistency: pd.DataFrame, differences: pd.DataFrame) -> Section:
     corpus = str(accuracies["corpus"].iloc[0])
     main = CONFUSION if accuracies["model"].nunique() <= MOST_COLUMNS else ACCURACIES
     return Section(
         id="choice_likert",
         title="Choosing, rating and log-probabilities",
         text=_text(accuracies, consistency),
-        answer=answer(accuracies, consistency),
+        answer=answer(accuracies, consistency, differences),
         definitions=DEFINITIONS,
         tables={
             "choices": first_table(accuracies, consistency),
             "accuracy": accuracies,
             "consistency": consistency,
+            "differences": differences,
         },
         main_table="choices",
         main_figure=file_name(main, corpus),
@@ -460,6 +491,32 @@ def _all_between(found: Sequence[Measure], pairs: ScoredTable, place: SummaryRow
         if a.method != b.method or a.method == HUMAN:
             for row in _between(a, b, pairs, place):
                 yield row | {"in_paper": a in shown and b in shown}
+
+
+def _all_apart(found: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    """Yield how much more often log-probabilities choose as each reference does than each prompt does."""
+    shown = of_the_paper(found).values()
+    for a, b in itertools.product(found, found):
+        if a.measure == LOGPROBS and b.measure != LOGPROBS:
+            for row in _apart(a, b, pairs, place):
+                yield row | {"in_paper": a in shown and b in shown}
+
+
+def _apart(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    side = _sides(pairs.choices)
+    for reference in references(pairs.choices):
+        right = reference.good_minus_bad
+        kept = ~np.isnan(a.good_minus_bad + b.good_minus_bad + right) & ~is_tie(right)
+        if not kept.any():
+            continue
+        second = takes_second(right[kept] * side[kept])
+        x, y = (takes_second(member.good_minus_bad[kept] * side[kept]) == second for member in (a, b))
+        clusters = pairs.choices.paradigms[kept]
+        gain = paired_difference(x.astype(np.float64) - y.astype(np.float64), clusters=clusters)
+        n_ties = int(np.sum(is_tie(a.good_minus_bad[kept]) | is_tie(b.good_minus_bad[kept])))
+        more = {"measure": f"{a.measure}-{b.measure}", "reading": b.reading, "told_by": reference.told_by}
+        current = replace(place, method=a.name, versus=reference.versus, metric=DIFFERENCE)
+        yield current.row(gain, n_rows=kept.size + pairs.n_identical) | more | {"n_ties": n_ties, "minus": b.name}
 
 
 def _sides(pairs: ScoredTable) -> FloatArray:

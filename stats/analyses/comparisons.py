@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import DEFAULTS, MOST_FIRST_ROWS, Context, Section
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.figures.charts import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, heat_map, intervals, n_text
@@ -416,7 +416,7 @@ def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
                 ),
             )
             continue
-        first = DIRECT if DIRECT in set(part["within"]) else part["within"].iloc[0]
+        first = reference_of(part["within"]) or part["within"].iloc[0]
         selected = part[part["within"] == first]
         turned = selected.assign(a=selected["b"], b=selected["a"], difference=-selected["difference"])
         matrix = pd.concat([selected, turned]).pivot_table(index="a", columns="b", values="difference", sort=False)

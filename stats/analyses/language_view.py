@@ -19,14 +19,14 @@ import pandas as pd
 
 from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, areas, file_name, intervals, n_text, pages
 from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import is_reference, read_table, reference_names
 from pairbank.stats.wording import n_items, number, span, with_interval
 
 OTHER = "other"
@@ -129,12 +129,13 @@ def figures(
     yield from _of_groups(groups, models)
     columns = [name for name in (*shared_names(), OTHER) if name in set(cells["phenomenon"])]
     for model in models:
-        part = cells[(cells["model"] == model) & (cells["method"] == DIRECT)]
+        part = cells[(cells["model"] == model) & is_reference(cells)]
         for nth, some in language_pages([tag for tag in order if tag in set(part["language"])]):
             shown = part[part["language"].isin(some)]
-            caption = f"Accuracy of {model} (`{DIRECT}`) by language and phenomenon ({n_text(shown['n'])} a cell)."
+            named = reference_names(part)
+            caption = f"Accuracy of {model} ({named}) by language and phenomenon ({n_text(shown['n'])} a cell)."
             place = ("language_view", model, DIRECT, nth)
-            style = {"caption": caption, "title": f"{model}, {DIRECT}"}
+            style = {"caption": caption, "title": f"{model}, {named.replace('`', '')}"}
             yield _map(place, shown, "phenomenon", tags=some, columns=columns, **style)
 
 
@@ -161,7 +162,7 @@ def language_pages(tags: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 def _of_models(whole: pd.DataFrame, order: Sequence[str], models: Sequence[str]) -> Iterator[Figure]:
     """Yield languages x models with a block a method; where they do not fit beside each other, a figure a method."""
-    methods = sorted(set(whole["method"]), key=lambda method: (method != DIRECT, method))
+    methods = sorted(set(whole["method"]), key=lambda method: (not is_string_logprob(method), method != DIRECT, method))
     fit = len(methods) * len(models) <= MOST_COLUMNS
     for block in [methods] if fit else [[method] for method in methods]:
         for page, some_models in pages(models, MOST_COLUMNS):
@@ -226,7 +227,7 @@ def _row_label(tag: str) -> str:
 
 def _of_groups(groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Figure]:
     """Yield means over the languages of each resource class and family: a line a model, or a mark where many."""
-    direct = groups[groups["method"] == DIRECT]
+    direct = groups[is_reference(groups)]
     for by in ("resource", "family"):
         part = direct[direct["by"] == by]
         if part["group"].nunique() < 2:
@@ -245,7 +246,8 @@ def _of_groups(groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Figure]:
             yield Figure(
                 name=file_name("language_view", by, *([page] if page > 1 else [])),
                 caption=(
-                    f"Accuracy (`{DIRECT}`), mean over the languages of each {_BY[by]} (their number in brackets)"
+                    f"Accuracy ({reference_names(direct)}), mean over the languages of each {_BY[by]} "
+                    "(their number in brackets)"
                     + ("; lines go from the lowest language to the highest." if len(models) <= MOST_SERIES else ".")
                     + " Corpora differ in how hard they are, and with them languages."
                 ),
@@ -344,7 +346,7 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -
     for tag in order:
         selected, own_values = items[items["language"] == tag], whole[whole["language"] == tag]
         facts = language_facts().get(tag.partition("-")[0])
-        requested = own_values[own_values["method"] != DIRECT]
+        requested = own_values[~is_reference(own_values)]
         rows.append(
             {
                 "language": tag,
@@ -355,7 +357,7 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -
                 "corpora": ", ".join(sorted(set(selected["corpus"]))),
                 "n": int(own_values["n"].max()),
                 "models": f"{selected['model'].nunique()} of {n_models}",
-                DIRECT: _range(own_values[own_values["method"] == DIRECT]),
+                DIRECT: _range(own_values[is_reference(own_values)]),
                 "asked": _range(requested),
                 "prompts": requested["method"].nunique(),
             }
@@ -390,7 +392,7 @@ def _groups(whole: pd.DataFrame) -> pd.DataFrame:
 def _asked_too(items: pd.DataFrame) -> pd.DataFrame:
     """Return what is measured by probability of the items that somebody was asked about."""
     keys = pd.MultiIndex.from_frame(items[["corpus", "item_id"]])
-    direct = (items["method"] == DIRECT).to_numpy()
+    direct = is_reference(items).to_numpy(dtype=np.bool_)
     return items[direct & keys.isin(keys[~direct])]
 
 
@@ -402,7 +404,7 @@ def _answer(whole: pd.DataFrame, languages: pd.DataFrame, asked_too: pd.DataFram
         languages: A line a language.
         asked_too: Accuracies by probability of the items that were asked about.
     """
-    direct, requested = (whole[(whole["method"] == DIRECT) == is_direct] for is_direct in (True, False))
+    direct, requested = (whole[is_reference(whole) == is_direct] for is_direct in (True, False))
     n_families = languages["family"].nunique()
     text = f"{len(languages)} languages of {n_families} families and branches"
     if len(direct):

@@ -102,12 +102,12 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
 
 def _fitted(table: ScoredTable) -> Fit | str:
     """Return what is fitted to one model on one corpus, or why nothing is."""
-    missing = [name for name in (DIRECT, SLOR) if name not in {layout.method for layout in table.layouts}]
+    missing = [name for name in (table.reference, SLOR) if name not in {layout.method for layout in table.layouts}]
     if missing:
         return f"not scored by {' and '.join(missing)}"
-    c, parts = ScoreColumns(DIRECT), []
+    c, parts = ScoreColumns(table.reference), []
     for side, n in zip(SIDES, (c.good_n, c.bad_n), strict=True):
-        logprob, slor, tokens = table.side(DIRECT, side), table.side(SLOR, side), table.numbers(n)
+        logprob, slor, tokens = table.side(table.reference, side), table.side(SLOR, side), table.numbers(n)
         parts.append(np.column_stack([table.numbers(f"human_{side}"), logprob, logprob - slor * tokens, tokens]))
     numbers = np.concatenate(parts)
     known = np.isfinite(numbers).all(axis=1) & (numbers[:, 3] > 0)

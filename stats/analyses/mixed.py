@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import file_name, intervals
 from pairbank.stats.figures.style import Figure
@@ -209,7 +209,7 @@ def _references(by_outcome: dict[str, pd.DataFrame]) -> dict[str, str]:
         return {}
     methods = cells.groupby(MODEL)[METHOD].nunique()
     return {MODEL: min(methods.index[methods == methods.max()])} | (
-        {METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {}
+        {METHOD: reference} if (reference := reference_of(cells[METHOD])) else {}
     )
 
 

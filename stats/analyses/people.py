@@ -17,7 +17,6 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
-from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, EDIT_DISTANCE, close_pairs, rows_by_bin, wide
 from pairbank.stats.estimates.bootstrap import wider
@@ -39,7 +38,14 @@ from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
 from pairbank.stats.measures.human_agreement import VARIANCES, Ceiling, ceiling_from_spreads
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
+from pairbank.stats.scored_table.scored_table import (
+    ScoredTable,
+    SummaryRow,
+    is_reference,
+    long_table,
+    read_table,
+    reference_names,
+)
 from pairbank.stats.wording import n_items, number, value_range
 
 if TYPE_CHECKING:
@@ -110,8 +116,11 @@ def answer(whole: pd.DataFrame) -> str:
         whole: Rows of the whole corpora.
     """
     texts = []
-    direct = whole[whole["method"] == DIRECT]
-    for part, who in ((direct, "log P (`direct`)"), (whole[whole["method"] != DIRECT], "the other methods")):
+    by_string = is_reference(whole)
+    for part, who in (
+        (whole[by_string], f"log P ({reference_names(whole)})"),
+        (whole[~by_string], "the other methods"),
+    ):
         if part["value"].notna().any():
             n = int(part["value"].notna().sum())
             middle = f"{number(float(part['value'].median()))} (median of {n:,}), " if n > 2 else ""
@@ -156,7 +165,7 @@ def points_of(delta: FloatArray, human_delta: FloatArray, place: SummaryRow) -> 
 
 def main_figure(whole: pd.DataFrame) -> str:
     """Return the name of the main figure: the scatter where its panels are few; empty = the first one."""
-    direct = whole[(whole["method"] == DIRECT) & whole["value"].notna()]
+    direct = whole[is_reference(whole) & whole["value"].notna()]
     return SCATTER if 0 < len(direct) <= MOST_PANELS else ""
 
 
@@ -175,12 +184,12 @@ def people_figures(whole: pd.DataFrame, points: Sequence[pd.DataFrame], by_bin: 
 
 def _scatters(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[Figure]:
     """Yield a panel a corpus and model, as many figures as they need."""
-    direct = whole[(whole["method"] == DIRECT) & whole["value"].notna()].set_index(["corpus", "model"])
+    direct = whole[is_reference(whole) & whole["value"].notna()].set_index(["corpus", "model"])
     several = direct.index.get_level_values("model").nunique() > 1
     parts = []
     for part in points:
         where = (part["corpus"].iloc[0], part["model"].iloc[0])
-        if part["method"].iloc[0] == DIRECT and where in direct.index:
+        if where in direct.index and part["method"].iloc[0] == direct.loc[where, "method"]:
             r, n = float(direct.loc[where, "value"]), int(direct.loc[where, "n"])
             name = ", ".join(where) if several else where[0]
             parts.append(part.assign(panel=f"{name}\nr = {number(r)}, n = {n:,}"))

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.agreement import pearson
@@ -47,7 +46,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         definitions=DEFINITIONS,
         tables={"words": _by_method(result), "prediction": result},
         main_table="words",
-        footnotes=(f"Cells: mean log P in nats; for prompts also Pearson's r with `{DIRECT}` over the words.",),
+        footnotes=("Cells: mean log P in nats; for prompts also Pearson's r with the direct log P over the words.",),
         references=("Hu & Levy 2023: section 4.1, Figures 2 and 3",),
     )
 
@@ -55,7 +54,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
 def _rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     read = read_table(table)
     words = read.rows(read.has_value("task", TASK)).choices
-    direct = words.side(DIRECT, "good")
+    direct = words.side(words.reference, "good")
     for layout in words.layouts:
         logprob = words.side(layout.method, "good")
         applies = ~np.isnan(logprob)
@@ -65,8 +64,8 @@ def _rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
         current = replace(place, metric="mean_logprob")
         yield current.row(mean_of_items(logprob[applies]), n_rows=int(applies.sum()))
         both = applies & ~np.isnan(direct)
-        if layout.method != DIRECT and both.any():
-            current = replace(place, versus=DIRECT, metric="pearson")
+        if layout.method != words.reference and both.any():
+            current = replace(place, versus=words.reference, metric="pearson")
             yield current.row(pearson(direct[both], logprob[both]), n_rows=int(applies.sum()))
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import binom, rankdata, t
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, standard_error
 from pairbank.stats.estimates.shares import mean_of_items, signs
@@ -308,7 +308,7 @@ def word_rows(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
     """Yield the mean log P of next words at every checkpoint by every method, and r of prompts with `direct`."""
     for amount, table in zip(trajectory.amounts, trajectory.tables, strict=True):
         read = read_table(table)
-        direct = read.method(DIRECT)
+        direct = read.method(read.reference)
         if direct is None:
             return
         words = direct.predicts & read.has_value("task", "word_prediction")
@@ -336,7 +336,7 @@ def _words_text(words: pd.DataFrame) -> Iterator[str]:
             goes.append(f"from {number(first['value'])} to {number(last['value'])} by `{method}`")
             if not np.isnan(last.get("r", np.nan)):
                 ends = (with_interval(entry, "r", low="r_low", high="r_high") for entry in (first, last))
-                goes[-1] += f" (its r with `{DIRECT}` from {' to '.join(ends)})"
+                goes[-1] += f" (its r with `{reference_of(part['method'])}` from {' to '.join(ends)})"
         steps = " to ".join(number(member["amount"], digits=0) for member in (first, last))
         yield (
             f"**{run}** on {corpus} ({int(last['n']):,} next words): from {last['unit']} {steps}, mean log P goes "

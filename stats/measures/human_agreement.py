@@ -17,8 +17,8 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import finite_vector, paired_vectors
 from pairbank.stats.estimates.shares import share_of_trials
-from pairbank.stats.measures.crossed_variance import component_variances
 from pairbank.stats.measures.raters import check_choices
+from pairbank.stats.measures.regression import component_variances
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
@@ -210,12 +210,10 @@ def _p_below_zero(values: FloatArray, clusters: IntArray | None) -> float:
 
 def _rejected(p_values: list[float]) -> float:
     """Return the share of null hypotheses that Benjamini and Yekutieli's procedure rejects; NaN without p-values."""
-    p = np.sort([p_value for p_value in p_values if not math.isnan(p_value)])
-    if not p.size:
-        return math.nan
-    harmonic = float((1 / np.arange(1, p.size + 1)).sum())
-    below = np.flatnonzero(p <= ALPHA * np.arange(1, p.size + 1) / (p.size * harmonic))
-    return (int(below[-1]) + 1) / p.size if below.size else 0.0
+    from scipy.stats import false_discovery_control
+
+    known = [p for p in p_values if not math.isnan(p)]
+    return float(np.mean(false_discovery_control(known, method="by") <= ALPHA)) if known else math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 A choice is 1 for the better side, -1 for the worse one, 0 for neither (a tie, credited one half), NaN where the rater
 did not judge the item. What individual raters reach together is what a model can be held against: one more person, or
-many. `reliability` says how far ratings agree: intraclass correlations (pingouin) and Krippendorff's α.
+many. `reliability` says how far ratings agree: intraclass correlations and Krippendorff's α.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import deleted, half_width
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items, share_of_trials
-from pairbank.stats.measures.associations import all_digits
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
@@ -35,7 +34,7 @@ ICC_TYPES = {
     "any_raters_single": "ICC(1,1)",
     "any_raters_mean": "ICC(1,k)",
 }
-"""Our names of the kinds, and pingouin's: of one rater or of the mean of all; raters' levels count, or do not."""
+"""Our names of the kinds, and the usual ones: of one rater or of the mean of all; raters' levels count, or do not."""
 _MOST_VALUES = 200
 LEAST_RATED = 10
 """Things that an interval needs."""
@@ -68,37 +67,36 @@ def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
         reason = "every rating is the same"
     if reason:
         return {name: undefined(reason, n=n, method=ICC) for name in ICC_TYPES}
-    long = wide.reset_index(drop=True).melt(ignore_index=False, var_name="rater").reset_index(names="unit")
-    # raters who differ by a constant leave nothing to divide by: F is infinite, and the correlation is 1 or near it
-    with all_digits() as pingouin, np.errstate(divide="ignore", invalid="ignore"):
-        result = pingouin.intraclass_corr(long, targets="unit", raters="rater", ratings="value").set_index("Type")
-    without = single_rater_without_each(wide.to_numpy())
+    correlations = single_rater_correlations(wide.to_numpy())
     choices = {}
-    for name, kind in ICC_TYPES.items():
-        value, single = float(result["ICC"][kind]), name.replace("mean", "single")
+    for name in ICC_TYPES:
+        single = name.replace("mean", "single")
+        of_one = float(correlations[single][0])
+        value = of_one if name == single else k * of_one / (1 + (k - 1) * of_one)  # Spearman-Brown
         if not np.isfinite(value):
             choices[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
             continue
-        of_one = float(result["ICC"][ICC_TYPES[single]])
-        ends = single_rater_interval(of_one, without[single], n_raters=k, level=0.95)
+        ends = single_rater_interval(of_one, correlations[single][1:], n_raters=k, level=0.95)
         if isinstance(ends, str):
             choices[name] = without_interval(value, ends, n=n, method=ICC)
             continue
-        low, high = ends if name == single else (k * x / (1 + (k - 1) * x) for x in ends)  # Spearman-Brown
+        low, high = ends if name == single else (k * x / (1 + (k - 1) * x) for x in ends)
         choices[name] = Estimate(value=value, low=low, high=high, n=n, method=ICC)
     return choices
 
 
-def single_rater_without_each(ratings: FloatArray) -> dict[str, FloatArray]:
-    """Return the three intraclass correlations of one rater, leaving out each of what was rated.
+def single_rater_correlations(ratings: FloatArray) -> dict[str, FloatArray]:
+    """Return the three intraclass correlations of one rater: of everything, then leaving out each of what was rated.
 
     Args:
         ratings: Shape (things, raters), three things or more, no gaps.
     """
-    n, k = len(ratings) - 1, ratings.shape[1]
-    of_thing, of_rater = ratings.sum(axis=1), ratings.sum(axis=0) - ratings
+    ratings = ratings - ratings.mean()
+    left_out = np.vstack([np.zeros(ratings.shape[1]), ratings])
+    n, k = len(ratings) - np.append(0.0, np.ones(len(ratings))), ratings.shape[1]
+    of_thing, of_rater = left_out.sum(axis=1), ratings.sum(axis=0) - left_out
     level = (ratings.sum() - of_thing) ** 2 / (n * k)
-    all_squares = (ratings**2).sum() - (ratings**2).sum(axis=1) - level
+    all_squares = (ratings**2).sum() - (left_out**2).sum(axis=1) - level
     between = ((of_thing**2).sum() - of_thing**2) / k - level
     raters = (of_rater**2).sum(axis=1) / n - level
     units, rater = between / (n - 1), raters / (k - 1)

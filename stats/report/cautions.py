@@ -23,7 +23,7 @@ from pairbank.builders.schema.columns import IDENTICAL_SIDES
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
-from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, UNKNOWN_TOKEN, reference_of
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.scored_table.method_scores import (
     SAME_PLACE,
@@ -178,7 +178,7 @@ def _sentence(table: ScoredFrame, said: str) -> str:
 def _first_flagged(table: ScoredFrame) -> str | None:
     """Return the method whose flags tell how the texts are cut: `direct`, or the first that has any."""
     names = [layout.method for layout in table.layouts if f"{layout.method}_flags" in table.column_names]
-    return DIRECT if DIRECT in names else next(iter(names), None)
+    return reference_of(names) or next(iter(names), None)
 
 
 def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:

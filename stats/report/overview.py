@@ -16,7 +16,7 @@ import pandas as pd
 from pairbank.builders.schema.columns import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.api.names import DIRECT, SENTENCE
+from pairbank.scoring.api.names import SENTENCE, is_string_logprob
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.metrics import HUMAN
@@ -33,6 +33,7 @@ from pairbank.stats.report.cautions import (
 )
 from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_text
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged, shows_both
+from pairbank.stats.scored_table.scored_table import is_reference
 from pairbank.stats.wording import MISSING, n_items, names, percent, span, with_interval
 
 LOG_P = "log P of the sentence, or of the target given its context, summed over tokens"
@@ -93,10 +94,10 @@ def glosses_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
 
 def _gloss(layout: MethodLayout, definition: Mapping[str, Any]) -> str:
     if label := definition.get("imported", {}).get("label"):
-        return f"{LOG_P}; {label}" if layout.method == DIRECT else f"{label} (imported)"
+        return f"{LOG_P}; {label}" if is_string_logprob(layout.method) else f"{label} (imported)"
     if layout.kind == "direct":
         formula = str(definition.get("formula", "")) or layout.unit_in_words
-        return LOG_P if layout.method == DIRECT else f"{formula} (N tokens)" if "N" in formula else formula
+        return LOG_P if is_string_logprob(layout.method) else f"{formula} (N tokens)" if "N" in formula else formula
     answers = f"the answers {', '.join(layout.options)}"
     if layout.kind == "rating":
         answers = f"the answers {layout.options[0]} to {layout.options[-1]}"
@@ -138,6 +139,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     footnotes += [*unparsed_notes(summary, labels), *below_chance_notes(own_values, layouts, labels)]
     if wording := _draws(own_values):
         footnotes.append(wording)
+    footnotes += _raters(tables)
     of_single = _sentence_table(summary, tables, labels)
     by_method = _sentences_by_method(summary, of_single, labels)
     sentences = {"sentences": of_single} if len(of_single) else {}
@@ -197,9 +199,10 @@ def _answer(
         return html_as_text("\n\n".join(besides)) or "No accuracy: no item with two sides was scored."
     requested = whole["method"].map(lambda name: name in layouts and layouts[name].is_answer)
     people, biased = whole["method"] == HUMAN, whole["first_option"].notna()
-    direct, prompted = whole[whole["method"] == DIRECT], whole[requested & ~biased]
+    by_string = is_reference(whole)
+    direct, prompted = whole[by_string], whole[requested & ~biased]
     likely = whole["method"].map(lambda name: name in layouts and layouts[name].is_of_probability)
-    by_other = ~requested & ~people & (whole["method"] != DIRECT)
+    by_other = ~requested & ~people & ~by_string
     kinds = (
         ("direct log-probabilities", direct),
         ("other functions of probability", whole[by_other & likely]),
@@ -268,8 +271,19 @@ def _draws(own: pd.DataFrame) -> str:
             "like these; `summary.csv` has those over items, too."
         )
     if len(few):
-        parts.append(f"Intervals of {_corpora(few)} extend to new items of the same paradigms only (fewer than ten).")
+        parts.append(
+            f"Intervals of {_corpora(few)} are for new items of these paradigms: fewer than ten paradigms allow no "
+            "interval for new ones."
+        )
     return " ".join(parts)
+
+
+def _raters(tables: Sequence[ScoredFrame]) -> list[str]:
+    """Return how many people rated a user's own items, and how many raters were excluded and why, a line per corpus."""
+    facts = {
+        table.corpus: (table.signature.get("corpus", {}).get("manifest") or {}).get("facts") or {} for table in tables
+    }
+    return [f"Ratings of {corpus}: {text}." for corpus, fact in facts.items() if (text := fact.get("raters"))]
 
 
 def _corpora(rows: pd.DataFrame) -> str:

@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import is_string_logprob
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, file_name, heat_map, intervals, n_text, pages
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import either, is_reference, read_table
 from pairbank.stats.wording import n_items, span, with_interval
 
 PEOPLE = "people"
@@ -144,7 +144,7 @@ def _people_once(chosen: pd.DataFrame) -> pd.DataFrame:
 
 
 def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
-    chosen = shown[(shown["metric"] == "pearson") & (shown["versus"] == DIRECT)]
+    chosen = shown[(shown["metric"] == "pearson") & shown["versus"].map(is_string_logprob).astype(bool)]
     if not chosen["value"].notna().any():
         return
     several = chosen["model"].nunique() > 1
@@ -156,10 +156,16 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             name=name,
             caption=(
-                f"Pearson r between the differences (good - bad) of `direct` and of each prompted method"
-                f"{f' on {where}' if several else ''}, over the items that both score."
+                f"Pearson r between the differences (good - bad) of {either(part['versus'])} and of each prompted "
+                f"method{f' on {where}' if several else ''}, over the items that both score."
             ),
-            draw=partial(heat_map, matrix, title=str(where), value_label="Pearson r with direct", limits=(-1, 1)),
+            draw=partial(
+                heat_map,
+                matrix,
+                title=str(where),
+                value_label=f"Pearson r with {either(part['versus']).replace('`', '')}",
+                limits=(-1, 1),
+            ),
         )
 
 
@@ -181,9 +187,10 @@ def _points(table: ScoredFrame) -> pd.DataFrame:
     prompted = [layout.method for layout in table.layouts if layout.is_answer]
     if not prompted:
         return pd.DataFrame()
-    columns = ["item_id", "corpus", "flags", *(ScoreColumns(name).delta for name in (DIRECT, *prompted))]
+    likely = [layout.method for layout in table.layouts if is_string_logprob(layout.method)]
+    columns = ["item_id", "corpus", "flags", *(ScoreColumns(name).delta for name in (*likely, *prompted))]
     read = read_table(replace(table, frame=table.part(columns)))
-    direct = read.delta(DIRECT)
+    direct = read.delta(read.reference)
     parts = (pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}).dropna() for name in prompted)
     return pd.concat([thinned(part) for part in parts])
 
@@ -254,7 +261,7 @@ def people_text(
         return ""
     rows = rows.assign(
         asked=rows["method"].map(lambda name: name in layouts and layouts[name].is_answer),
-        direct=rows["method"] == DIRECT,
+        direct=is_reference(rows),
         likely=rows["method"].map(lambda name: name in layouts and layouts[name].is_of_probability),
         method=rows["method"].map(lambda name: labels.get(name, f"`{name}`")),
     )

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.shares import is_tie, mean_of_items, share_of_items, signs
@@ -168,7 +167,7 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
 
     Hu & Levy 2023, Experiment 1: the mean is their task performance, Pearson's r their internal consistency.
     """
-    direct = table.method(DIRECT)
+    direct = table.method(table.reference)
     for scores in table.methods:
         rows = group.rows[scores.predicts[group.rows]]
         if rows.size:
@@ -182,7 +181,7 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
         rows = group.rows[direct.predicts[group.rows] & ~np.isnan(one_sided[group.rows])]
         if rows.size:
             x, y = direct.word_nats[rows], one_sided[rows]
-            current = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson_logprob")
+            current = replace(place, method=scores.layout.method, versus=table.reference, metric="pearson_logprob")
             yield current.row(pearson(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
             current = replace(current, metric="spearman_logprob")
             yield current.row(spearman(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
@@ -197,7 +196,7 @@ def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) ->
 
 
 def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    direct = table.method(DIRECT)
+    direct = table.method(table.reference)
     for scores in table.methods:
         if direct is None or not scores.layout.is_prompted:
             continue
@@ -206,7 +205,7 @@ def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iter
             continue
         used = rows[table.is_choice[rows]]
         x, y = direct.delta_nats[used], scores.delta_nats[used]
-        current = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson")
+        current = replace(place, method=scores.layout.method, versus=table.reference, metric="pearson")
         yield current.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         current = replace(current, metric="spearman")
         yield current.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)

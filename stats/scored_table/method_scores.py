@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns, Side
-from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, SENTENCE, TIE_ANSWER
+from pairbank.scoring.api.names import OVER_LENGTH, SENTENCE, TIE_ANSWER, is_string_logprob
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.measures.accuracy import chosen_options
@@ -274,7 +274,7 @@ def _flat(frame: pd.DataFrame, name: str, width: int) -> FloatArray:
 
 def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> FloatArray:
     """Return the log-probability of one-sided items: of a prediction, or of `direct` where the corpus has some."""
-    known = layout.method == DIRECT and {"target_bad", ScoreColumns(DIRECT).good} <= set(frame.columns)
+    known = is_string_logprob(layout.method) and {"target_bad", ScoreColumns(layout.method).good} <= set(frame.columns)
     if layout.kind != "prediction" and not (known and frame["target_bad"].isna().any()):
         return np.full(len(frame), np.nan)
     words = np.where(np.isnan(delta), side_of(frame, layout.method, "good"), np.nan)

@@ -20,7 +20,7 @@ import pandas as pd
 
 from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import DIRECT, is_string_logprob, reference_of
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS
 from pairbank.stats.scored_table.method_scores import (
     MethodScores,
@@ -127,6 +127,23 @@ class ScoredTable:
     def side(self, method: str, side: Side) -> FloatArray:
         """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
         return side_of(self.frame, method, side)
+
+    @cached_property
+    def reference(self) -> str:
+        """The method with numbers that others are compared with by probability; `direct` where there is none.
+
+        >>> from pairbank.scoring.api.layout import MethodLayout
+        >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
+        >>> layouts = [MethodLayout(method=name, kind="direct", presentations=(), options=(), correct=())
+        ...            for name in ("direct", "logprob_minicons")]
+        >>> frame = pd.DataFrame({"item_id": ["a"], "direct_delta": [None], "logprob_minicons_delta": [1.5]})
+        >>> read_table(ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=tuple(layouts))).reference
+        'logprob_minicons'
+        """
+        known = [layout.method for layout in self.layouts if is_string_logprob(layout.method)]
+        if len(known) > 1:
+            known = [name for name in known if not np.isnan([self.delta(name), self.side(name, "good")]).all()]
+        return reference_of(known) or DIRECT
 
     def argmax(self, method: str) -> FloatArray:
         """Return a method's most probable ratings of both sides, shape (rows, 2); NaN where there are none."""
@@ -260,6 +277,8 @@ class DeltaStack:
     """Prompted deltas (good - bad), shape (prompts, models, items); NaN likewise."""
     n_identical: int
     """Items left out because both sides are the same to a model, which is no choice."""
+    reference: str = DIRECT
+    """The method of `direct_nats`, one for all models: a model that is scored by another one has NaN there."""
     clusters: IntArray | None = None
     """Number of each item's paradigm, from 0, where paradigms are the draws; None where items are."""
     has_truth: bool = True
@@ -302,12 +321,13 @@ def stack_deltas(tables: Sequence[ScoredFrame]) -> DeltaStack:
     if len(corpora) != 1 or len(set(names)) < len(names):
         raise BankError(f"tables of the corpora {corpora} and models {names}; expected one corpus, each model once")
     prompts = list(dict.fromkeys(x.method for table in tables for x in table.layouts if x.is_prompted))
-    frames = [_deltas(table) for table in tables]
+    reference = reference_of(x.method for table in tables for x in table.layouts) or DIRECT
+    frames = [_deltas(table, reference) for table in tables]
     item_ids = sorted(set().union(*(frame.index for frame in frames)))
     identical = set().union(*(frame.index[frame[_IDENTICAL]] for frame in frames))
     used = [item for item in item_ids if item not in identical]
     values = np.stack(
-        [frame.reindex(index=used, columns=[DIRECT, *prompts]).to_numpy(dtype=np.float64).T for frame in frames],
+        [frame.reindex(index=used, columns=[reference, *prompts]).to_numpy(dtype=np.float64).T for frame in frames],
         axis=1,
     )
     return DeltaStack(
@@ -315,6 +335,7 @@ def stack_deltas(tables: Sequence[ScoredFrame]) -> DeltaStack:
         models=tuple(names),
         prompts=tuple(prompts),
         item_ids=tuple(used),
+        reference=reference,
         direct_nats=values[0],
         meta_nats=values[1:],
         n_identical=len(identical),
@@ -342,9 +363,9 @@ _IDENTICAL = "identical sides"
 """Column name that no method can have, because of its space."""
 
 
-def _deltas(table: ScoredFrame) -> pd.DataFrame:
+def _deltas(table: ScoredFrame, reference: str) -> pd.DataFrame:
     """Return the delta of each method, one row an item id, and whether the item's sides are identical."""
-    layouts = tuple(x for x in table.layouts if x.is_prompted or x.method == DIRECT)
+    layouts = tuple(x for x in table.layouts if x.is_prompted or x.method == reference)
     read = read_table(replace(table, layouts=layouts))
     columns = {scores.layout.method: scores.delta_nats for scores in read.methods}
     return pd.DataFrame(columns | {_IDENTICAL: ~read.is_choice}, index=pd.Index(read.item_ids, dtype=object))
@@ -370,6 +391,41 @@ DTYPES = {
     **PARADIGM_DTYPES,
 }
 """Columns of the summary and their pandas types; fixed, so that an all-null reason is still a string."""
+
+
+def is_reference(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return which rows are by the method that others of its model and corpus are compared with by probability.
+
+    >>> rows = pd.DataFrame({"model": ["a", "a", "b"], "method": ["direct", "direct_space", "direct_space"]})
+    >>> is_reference(rows).tolist()
+    [True, False, True]
+    """
+    direct = rows["method"] == DIRECT
+    others = rows["method"].map(is_string_logprob).astype(bool) & ~direct
+    if not others.any():
+        return direct
+    keys = [rows[name] for name in ("model", "corpus") if name in rows.columns]
+    lacks = ~direct.groupby(keys).transform("any")
+    first = rows["method"].where(others).groupby(keys).transform("first")
+    return direct | (lacks & others & (rows["method"] == first))
+
+
+def reference_names(rows: pd.DataFrame) -> str:
+    """Return the names of these methods, for captions; `direct` where there is none.
+
+    >>> reference_names(pd.DataFrame({"model": ["a", "b"], "method": ["direct", "direct_space"]}))
+    '`direct` or `direct_space`'
+    """
+    return either(rows["method"][is_reference(rows)]) or f"`{DIRECT}`"
+
+
+def either(names: Iterable[str]) -> str:
+    """Return the names of methods, each once.
+
+    >>> either(["direct", "direct", "direct_space"])
+    '`direct` or `direct_space`'
+    """
+    return " or ".join(f"`{name}`" for name in dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

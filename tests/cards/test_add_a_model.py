@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import datasets
 import pytest
@@ -101,64 +100,6 @@ def with_ones_own_prompt(here: Path) -> Path:
     bank = pairbank.write_bank(here / "bank", scored=scored)
     (here / "own.toml").unlink()
     return bank
-
-
-def _numbers(path: Path, ids: list[str]) -> None:
-    columns = ["direct_good", "direct_bad", "slor_own_good", "slor_own_bad", "stars_good", "stars_bad", "judge"]
-    cells = ["-3.5", "-4.5", "0.3", "0.1", "6", "2", "1"]
-    lines = [",".join(["item_id", *columns]), *(",".join([one, *cells]) for one in ids)]
-    path.write_text("\n".join(lines), encoding="utf-8")
-
-
-def with_imported_numbers(here: Path) -> Path:
-    [items] = limited()
-    _numbers(here / "theirs.csv", items["item_id"][:])
-    scores: dict[str, str | dict[str, Any]] = {
-        "slor_own": {"kind": "score", "direction": "higher", "label": "SLOR of ours"},
-        "stars": {"kind": "rating", "direction": "higher", "scale": [1, 7]},
-        "judge": {"kind": "decision", "answers": {"good": ["1"], "bad": ["2"]}},
-    }
-    tables = [
-        table
-        for name in ("a", "b")
-        for table in pairbank.import_scores("theirs.csv", items=items, scores=scores, model=name)
-    ]
-    return pairbank.write_bank(here / "bank", scored=tables)
-
-
-def that_was_merged(here: Path) -> Path:
-    [items] = limited()
-    banks = [
-        pairbank.write_bank(here / name, scored=[pairbank.score(items, FakeScorer(name=name), methods=PROMPTS)])
-        for name in ("a", "b")
-    ]
-    return pairbank.merge_banks(*banks, out=here / "bank")
-
-
-@pytest.mark.parametrize("made", [with_ones_own_prompt, with_imported_numbers, that_was_merged])
-def test_the_commands_of_banks_with_own_prompts_imported_numbers_and_of_merged_ones_run(
-    made: Callable[[Path], Path], here: Path
-) -> None:
-    bank = made(here)
-    pairbank.check_bank(bank)
-    lines = on_the_card(bank)
-    assert lines[:-2] == [line.replace("bank/data", "THIS_BANK/data") for line in _shown(bank)][:-2]
-    for line in _shown(bank):
-        if line.startswith("#"):
-            _numbers(here / "NUMBERS.csv", pairbank.load_corpus("bank/data/starter/items.parquet")["item_id"][:])
-            assert set(line.split(" columns ")[1].split(", ")) >= {"item_id", "judge", "slor_own_good"}
-            continue
-        found = CliRunner().invoke(app, shlex.split(line.replace("ORG/MODEL", "c"))[1:])
-        assert found.exit_code == 0, (line, found.output)
-    merged = read_manifest(here / "merged")
-    assert sorted(merged["scores"]["starter"]) == ["a", "b", "c"]
-    methods = [sorted(one["methods"]) for one in merged["scores"]["starter"].values()]
-    assert methods[0] == methods[1] == methods[2]
-
-
-def _shown(bank: Path) -> list[str]:
-    shown = commands_for(read_manifest(bank), "bank")
-    return [*shown.score, *shown.bank, *shown.merge]
 
 
 def test_score_names_the_methods_that_gave_no_score(here: Path) -> None:

@@ -167,3 +167,33 @@ def test_reports_of_one_name_both_stay(tmp_path: Path, scored_by: Score) -> None
         pairbank.merge_banks(banks[0], other, out=merged)
     with pytest.raises(BankError, match="no such folder"):
         pairbank.merge_banks(banks[0], tmp_path / "nothing" / "here", out=tmp_path / "x")
+
+
+def test_a_licence_that_one_bank_states_holds_for_both_and_two_contradict(tmp_path: Path, own_pairs: Path) -> None:
+    items = pairbank.load_corpus(own_pairs)
+    tables = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("fake-1", "fake-2")]
+    a, b = (
+        pairbank.write_bank(tmp_path / name, scored=[table], licences=licences)
+        for name, table, licences in (("a", tables[0], {"own": "cc-by-4.0"}), ("b", tables[1], {}))
+    )
+    for first, second, folder in ((a, b, "ab"), (b, a, "ba")):
+        merged = read_manifest(pairbank.merge_banks(first, second, out=tmp_path / folder))
+        assert merged["corpora"]["own"]["source"]["licence"] == "cc-by-4.0"
+        assert merged["corpora"]["own"]["source"]["redistributable"] is True
+    pairbank.write_bank(b, licences={"own": "mit"})
+    with pytest.raises(BankError, match=r"licence 'cc-by-4.0' in .*, 'mit' in "):
+        pairbank.merge_banks(a, b, out=tmp_path / "never")
+
+
+def test_commands_that_make_a_bank_are_kept_in_their_order_each_once(tmp_path: Path, scored_by: Score) -> None:
+    a = written(tmp_path / "a", scored_by("fake-1"), command="pairbank one")
+    for _ in range(2):
+        written(a, scored_by("fake-2"), command="pairbank two")
+    b = written(tmp_path / "b", scored_by("fake-3"), command="pairbank three")
+    merged = pairbank.merge_banks(a, b, out=tmp_path / "merged", command="pairbank merge a b")
+    assert read_manifest(merged)["command"].splitlines() == [
+        "pairbank one",
+        "pairbank two",
+        "pairbank three",
+        "pairbank merge a b",
+    ]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from datasets import load_dataset
+from datasets import Value, load_dataset
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 from typer.testing import CliRunner
 
@@ -22,6 +22,7 @@ from bank_fixtures import Score
 from hub_emulator import FakeHub
 from hub_store import Repo
 from pairbank.cards.bank.layout import INDEX
+from pairbank.cards.export.every_eval_ever import schema_problems
 from pairbank.cards.submissions import check_submission, submission_path
 from pairbank.cli import app
 from pairbank.errors import BankError, UnknownNameError
@@ -435,3 +436,80 @@ def test_the_commands_submit_review_withdraw_build_and_fetch(
     out = tmp_path / "fetched.parquet"
     printed("fetch", REPO, "--model", "fake-1", "--corpus", "starter", "--out", str(out))
     assert pairbank.read_scored(out).model == "fake-1"
+
+
+@pytest.mark.parametrize("model_id", ["acme/Tiny-GPT2.5", "org/group/model:8b"])
+def test_a_table_is_proposed_to_every_eval_evers_datastore_in_its_schema_or_shown_by_a_dry_run(
+    hub: FakeHub, model_id: str, scored_by: Score, tmp_path: Path
+) -> None:
+    file = edited(
+        scored_by("fake-2", limit=3).save(tmp_path / "fake-2.parquet"),
+        tmp_path / "named.parquet",
+        sign=lambda s: s["model"].update(model_id=model_id),
+    )
+    hub.orgs = (*hub.orgs, "evaleval")
+    HfApi().create_repo("evaleval/EEE_datastore", repo_type="dataset")
+    line = ["submit", str(file), "--to", "every-eval-ever", "--submitter", "lab", "--date", "2026-11-24"]
+    dry = CliRunner().invoke(app, [*line, "--dry-run"], catch_exceptions=False).output.splitlines()
+    assert hub.repo("evaleval/EEE_datastore").n_pull_requests == 0
+    done = CliRunner().invoke(app, line, catch_exceptions=False).output.splitlines()
+    assert [said.split(": ")[0] for said in done] == [said.split(": ")[0] for said in dry]
+    repo = hub.repo("evaleval/EEE_datastore")
+    tree = repo.commits[repo.refs["refs/pr/1"]].tree
+    folder = {"acme/Tiny-GPT2.5": "acme/Tiny-GPT2.5", "org/group/model:8b": "org/group_model_8b"}[model_id]
+    whole, samples = (tree[said.split(": ")[0]].data for said in sorted(done))
+    assert all(path.startswith(f"data/starter/{folder}/") for path in tree if path != ".gitattributes")
+    assert json.loads(whole)["retrieved_timestamp"] == "1795478400"  # date -u -d 2026-11-24 +%s
+    assert len(samples.splitlines()) == json.loads(whole)["detailed_evaluation_results"]["total_rows"]
+
+
+def test_what_every_eval_ever_would_refuse_is_named_before_it_is_proposed(scored_by: Score, tmp_path: Path) -> None:
+    file = scored_by("fake-2", limit=3).save(tmp_path / "fake-2.parquet")
+    named = edited(file, tmp_path / "named.parquet", sign=lambda s: s["model"].update(model_id="acme/m"))
+    hub_id = {"organisation": "lab", "date": "2026-11-24", "dry_run": True}
+    for table, options, reason in (
+        (named, {**hub_id, "organisation": " "}, "who evaluated"),
+        (named, {**hub_id, "date": ""}, "as 2026-11-24"),
+        (edited(file, tmp_path / "flat.parquet", sign=lambda s: s["model"].update(model_id="m")), hub_id, "developer"),
+    ):
+        with pytest.raises(BankError, match=reason):
+            pairbank.submit_results(table, **options)
+    [whole] = pairbank.export_results([pairbank.read_scored(named)], tmp_path / "eee")
+    value = json.loads(whole.read_bytes())
+    del value["source_metadata"]["source_type"]
+    value["evaluation_results"][0]["score_details"]["score"] = "high"
+    whole.write_text(json.dumps(value))
+    assert {problem.split(": ")[1] for problem in schema_problems(whole)} == {
+        "$.source_metadata",
+        "$.evaluation_results[0].score_details.score",
+    }
+
+
+def test_a_table_of_another_form_or_another_model_of_a_name_is_refused_and_the_others_are_built(
+    scored_by: Score, tmp_path: Path
+) -> None:
+    """One group's table must not stop the store: another column, another type, a name that is another model's."""
+    store = pairbank.write_bank(tmp_path / "store", scored=[scored_by("fake-1"), mine(scored_by("fake-1"))])
+    honest, third, named = scored_by("fake-2"), scored_by("fake-3"), mine(scored_by("fake-2"))
+    model = {**named.signature["model"], "dtype": "bfloat16"}
+    extra = third.dataset.add_column("secret", ["x"] * len(third))
+    narrow = honest.dataset.cast_column("direct_delta", Value("float32"))
+    tables = {
+        "a": honest,
+        "b": Scored(dataset=extra, signature=third.signature),
+        "c": Scored(dataset=narrow, signature=honest.signature),
+        "d": Scored(dataset=named.dataset, signature={**named.signature, "model": model}),
+    }
+    for who, table in tables.items():
+        file = table.save(tmp_path / "table.parquet")
+        place = store / submission_path(table.signature, who, sha256_of_file(file))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        record = {"submitter": who, "sha256": sha256_of_file(file), "signature": table.signature}
+        place.with_suffix(".json").write_text(json.dumps(record))
+        shutil.move(file, place)
+    states = {one.submitter: one for one in pairbank.build_store(store)}
+    assert [states[who].state for who in "abcd"] == ["shown", "refused", "refused", "refused"]
+    assert "column(s) secret: neither of the items nor" in states["b"].reason
+    assert "direct_delta" in states["c"].reason
+    assert "dtype is 'bfloat16'; the store shows 'float64' under the name fake_2 on starter" in states["d"].reason
+    pairbank.check_bank(store)

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import pairbank
+from pairbank.cards.bank.layout import read_manifest
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
@@ -104,6 +105,31 @@ def test_a_bank_of_several_models_written_again_is_the_same_bytes(tmp_path: Path
     pairbank.write_bank(bank, scored=tables)
     datasets.load_dataset(str(bank), "starter", split="items")
     assert {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()} == before
+
+
+def test_a_manifest_of_many_tables_states_once_what_they_share_and_its_card_names_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [scored_by(name, methods=["direct"], limit=1) for name in ("one", "two", "three")]
+    plain = read_manifest(pairbank.write_bank(tmp_path / "plain", scored=tables))
+    monkeypatch.setattr("pairbank.cards.bank.layout.MANY_TABLES", 2)
+    for limit in ("MOST_ROWS", "MOST_WHOLE"):
+        monkeypatch.setattr(f"pairbank.cards.card.render.{limit}", 1)
+    bank = pairbank.write_bank(tmp_path / "bank", scored=tables)
+    stated = json.loads((bank / "manifest.json").read_bytes())
+    assert len(stated["parts"]) == 2  # methods and corpus, which all three have
+    assert read_manifest(bank)["scores"] == plain["scores"] == pairbank.check_bank(bank)["scores"]
+    before = {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()}
+    pairbank.write_bank(bank, scored=tables[:1])
+    assert len(datasets.load_dataset(str(bank), "starter_scored", split="two")) == len(tables[1])
+    assert {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()} == before
+    card = (bank / "README.md").read_text(encoding="utf-8")
+    assert "There are too many for this page." in card
+    assert "- and 2 more" in card
+    stated["parts"].popitem()
+    (bank / "manifest.json").write_text(json.dumps(stated), encoding="utf-8")
+    with pytest.raises(BankError, match=r"is 'part:\w+'; expected a table"):
+        read_manifest(bank)
 
 
 def test_the_manifest_holds_the_hash_of_every_file(tmp_path: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import pairbank
 from checkouts import checkout
 from pairbank.cli import app
 from pairbank.cli.new import with_corpus, with_reference
@@ -32,6 +35,31 @@ def check(folder: Path, *command: str, **environment: str) -> None:
         command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "required"),
+    [
+        ("study", "studies", ["title"]),
+        ("prompts", "scoring/prompts", ["prompts"]),
+        ("profile", "scoring/importing/profiles", []),
+    ],
+)
+def test_a_schema_has_the_keys_of_every_file_that_ships(
+    tmp_path: Path, kind: str, folder: str, required: list[str]
+) -> None:
+    out = tmp_path / "a.schema.json"
+    done = CliRunner().invoke(app, ["new", "schema", kind, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    schema = json.loads(out.read_text())
+    assert schema["additionalProperties"] is False
+    assert schema.get("required", []) == required
+    is_prompts = kind == "prompts"
+    keys = schema["$defs"]["PromptTable"]["properties"] if is_prompts else schema["properties"]
+    for path in sorted((Path(pairbank.__file__).parent / folder).glob("*.toml")):
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        for entry in document.get("prompts", []) if is_prompts else [document]:
+            assert entry.keys() <= keys.keys(), path
 
 
 @pytest.mark.ci

@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 import pairbank
 from pairbank import cli
 from pairbank.errors import ModelLoadError, PairbankError
-from pairbank.scoring.models import self_check, weights
+from pairbank.scoring.models import template_trial, weights
 from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -209,7 +209,7 @@ def test_a_damaged_folder_is_an_error_that_says_what_to_do(
 def test_a_chat_template_that_fails_is_an_error_that_names_the_option(
     case: str, whole: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(self_check, "TIME_LIMIT_S", 1)
+    monkeypatch.setattr(template_trial, "TIME_LIMIT_S", 1)
     template, message = TEMPLATES[case]
     folder = damaged(whole["llama"], tmp_path / "broken", lambda _folder, _family: None, "llama")
     (folder / "chat_template.jinja").write_text(template, encoding="utf-8")

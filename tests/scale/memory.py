@@ -6,7 +6,7 @@
 
 Tables are made up: a few hundred items scored by a fake model, over and over with other texts, in another order for
 each model. Each step is the command that a user types, in a process of its own. The peak is that of the process and all
-that it started, together (resident pages, those they share counted once, looked at ten times a second).
+that it started, together (resident pages, those they share counted once, looked at twice a second).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pairbank.study.declaration import load_study
 BASE_ITEMS = 300
 STEPS = ("report", "bank", "check", "site", "merge")
 TEXTS = ("target_good", "target_bad")
-_LOOK_S = 0.1
+_LOOK_S = 0.5
 
 
 def write_tables(folder: Path, *, n_models: int, n_items: int, methods: Sequence[str], n_corpora: int) -> list[Path]:

@@ -87,6 +87,10 @@ def test_the_command_line_plans_a_study_for_several_models(tmp_path: Path) -> No
     assert all(name in listed.output for name in ("model-0", "7B", "model-1", "model-2")), listed.output
     refused = CliRunner().invoke(app, ["plan", "demo", "--device", "abacus"], catch_exceptions=False)
     assert refused.exit_code == 2
+    # a device that takes no time waits for its host
+    quick = [*words[:2], "--flops-per-second", "1e30", "--model", folders[0]]
+    line = _lines(CliRunner().invoke(app, quick, catch_exceptions=False).output)["llama"]
+    assert float(line["hours_1"]) == float(line["host_hours"]) > 0
 
 
 def test_models_that_are_not_here_are_planned_for_by_one_that_is(tmp_path: Path) -> None:

@@ -176,3 +176,29 @@ def test_the_page_runs_as_it_stands(demo_model: CausalScorer, tmp_path: Path, mo
     exec(compile(words, "words.md", "exec"), {})  # noqa: S102 - the page's own
     exec(compile(f"import pairbank\n{tokens}", "words.md", "exec"), {"model": FakeScorer()})  # noqa: S102 - the page's own
     exec(compile(regression, "words.md", "exec"), {})  # noqa: S102 - the page's own
+
+
+def test_a_table_of_observations_gives_each_word_once_in_its_order(tmp_path: Path) -> None:
+    words = [
+        ("1", "a", 1, "The"),
+        ("1", "a", 2, "dog"),
+        ("1", "b", 1, "The"),
+        ("1", "b", 2, "cat"),
+        ("2", "a", 1, "She"),
+    ]
+    rows = [
+        f"s{subject},{item},{condition},{n},{word}" for subject in (1, 2) for item, condition, n, word in words[::-1]
+    ]
+    path = tmp_path / "spr.csv"
+    path.write_text("\n".join(["subject,item,condition,word_number,word", *rows]), encoding="utf-8")
+    with pytest.raises(
+        ScoringError, match=r"word 2 of text '1' is 'cat' and 'dog'; name all columns .* --id item,cond"
+    ):
+        read_texts(path, word="word", text_id="item")
+    found = read_texts(path, word="word", text_id="item,condition")
+    assert [(text.id, text.text) for text in found] == [("2/a", "She"), ("1/b", "The cat"), ("1/a", "The dog")]
+    table = pd.DataFrame(
+        {"model": "m", "text_id": ["1/a", "1/a"], "word_number": [1, 2], "word": ["The", "dog"], "bits": [3, 4]}
+    )
+    times = read_table(path).query("item == '1' and condition == 'a'")
+    assert joined(table, times, by=("item,condition", "word_number"), path=path)["bits"].tolist() == [4, 3, 4, 3]

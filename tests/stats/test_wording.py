@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
 import pytest
 
 import pairbank
+from pairbank.stats import wording
 
 ROOT = Path(pairbank.__file__).parent
 FORMATS = re.compile(
@@ -34,3 +36,12 @@ def test_no_other_module_formats_a_number(stage: str) -> None:
         if FORMATS.search(line) and not line.lstrip().startswith((">>>", "..."))
     ]
     assert not found, "use pairbank.stats.wording"
+
+
+def test_the_edges_of_the_formats() -> None:
+    assert [wording.p_value(p) for p in (0.00099, 0.001, 0.004)] == ["p < .001", "p = .001", "p = .004"]
+    assert wording.column_of([0.004], "p") == [".004"]
+    assert wording.column_of([0.099, 0.012]) == ["0.099", "0.012"]
+    assert wording.with_interval({"value": 0.5, "low": math.nan, "high": math.nan}) == "0.50"
+    assert wording.names("abcd") == "a, b, c and d"
+    assert wording.names("abcde") == "a, b, c, d and 1 more"

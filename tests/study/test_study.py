@@ -55,7 +55,7 @@ def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
         ("title = 'x'\nmethods = ['direct']\n", r"no \[\[corpora\]\]"),
         (
             "title = 'x'\nmethods = ['direct']\ncolour = 1\n[[corpora]]\nname = 'li'\n",
-            "mine.toml: unknown key 'colour' Known keys: analyses",
+            r"mine.toml: unknown key 'colour'\. Known keys: analyses",
         ),
         ("title = 'x'\nmethods = ['direct']\nanalysis = ['a']\n[[corpora]]\nname = 'li'\n", "did you mean 'analyses'"),
         ("title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nsize = 1\n", "unknown key 'corpora.0.size'"),
@@ -67,6 +67,10 @@ def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
             "limit is '5'; expected a",
         ),
         ("title = 'x'\nmethods = ['direct', 3]\n[[corpora]]\nname = 'li'\n", r"methods\.1 is 3; expected a text"),
+        (
+            "title = 1\nmethods = ['direct']\nseed = -1\n[[corpora]]\nname = 'li'\n",
+            r"mine\.toml: title is 1; .*mine\.toml: seed is -1",
+        ),
         ("title = ", "not TOML"),
     ],
 )

@@ -16,8 +16,8 @@ from pairbank.stats.measures.raters import (
     ICC,
     Level,
     alpha_of_counts,
+    single_rater_correlations,
     single_rater_interval,
-    single_rater_without_each,
 )
 
 NOISES = ("normal", "heavy-tailed (t3)", "tied (rounded)")
@@ -90,24 +90,13 @@ def rated_things(rng: np.random.Generator, n: int, *, raters: int, r: float, poi
 
 
 def one_rater(ratings: FloatArray, *, kind: str) -> Estimate:
-    """Return an intraclass correlation of one rater, as `intraclass_correlations` does without pingouin."""
+    """Return an intraclass correlation of one rater, as `intraclass_correlations` does."""
     n, k = ratings.shape
-    value = _single_rater(ratings, kind)
-    ends = single_rater_interval(value, single_rater_without_each(ratings)[kind], n_raters=k, level=0.95)
+    value, *without = single_rater_correlations(ratings)[kind].tolist()
+    ends = single_rater_interval(value, np.array(without), n_raters=k, level=0.95)
     if isinstance(ends, str):
         return without_interval(value, ends, n=n, method=ICC)
     return Estimate(value=value, low=ends[0], high=ends[1], n=n, method=ICC)
-
-
-def _single_rater(ratings: FloatArray, kind: str) -> float:
-    n, k = ratings.shape
-    level = ratings.mean()
-    between = k * ((ratings.mean(axis=1) - level) ** 2).sum()
-    raters = n * ((ratings.mean(axis=0) - level) ** 2).sum()
-    rest = (((ratings - level) ** 2).sum() - between - raters) / ((n - 1) * (k - 1))
-    things, rater = between / (n - 1), raters / (k - 1)
-    more = k * (rater - rest) / n if kind == "agreement_single" else 0.0
-    return float((things - rest) / (things + (k - 1) * rest + more))
 
 
 def counted_ratings(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
+
+import torch
 
 import pairbank
 from completions_server import CompletionsServer
@@ -36,3 +39,12 @@ def serving(here: Here) -> Iterator[Serve]:
             return stack.enter_context(server), str(path)
 
         yield run
+
+
+def with_other_weights(model: torch.nn.Module) -> torch.nn.Module:
+    """Return a copy of a model with other weights."""
+    result = copy.deepcopy(model)
+    with torch.no_grad():
+        for parameter in result.parameters():
+            parameter.mul_(1.2)
+    return result

@@ -1,9 +1,15 @@
-"""A study from corpora to bank in one call, as the command `run` does it in two: a plan, then the run."""
+"""A study from corpora to bank in one call, as the command `run` does it in two: a plan, then the run.
+
+And what a bank lost or changed since it was copied, as a model is added to it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from pairbank.builders.sources.downloads import DownloadProgress
 from pairbank.scoring.methods.unigrams import UnigramTables
@@ -28,3 +34,58 @@ def run_study(
     """Build, score, report and write the bank of a study; return its folder and report."""
     plan = planned(study, models, out, data_dir=data_dir, unigrams=unigrams, downloads=downloads)
     return carried_out(plan, command=command, progress=progress)
+
+
+OVER_MODELS = (
+    "agreement_summary",
+    "comparisons",
+    "introspection",
+    "self_contrast",
+    "prompting_kappa_range",
+    "prompting_mean_consistency",
+    "mixed",
+    "multiverse",
+    "paradigms",
+)
+"""Sections whose rows are of several models at a time: means, ranges, ranks and regressions change with a model."""
+
+
+def hashes(bank: Path) -> dict[str, str]:
+    """Return a hash of each file of items, scores, ratings and probes."""
+    folders = ("data", "scores", "ratings", "probes")
+    paths = sorted(path for name in folders for path in (bank / name).rglob("*.parquet"))
+    return {path.relative_to(bank).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def changes_of_earlier_rows(before: Path, after: Path, study: str) -> list[str]:
+    """Return what a bank had and has no more: files whose bytes differ, rows of the summary and of the report's tables.
+
+    Args:
+        before: The bank as it was.
+        after: The bank with another model.
+        study: Name of the report.
+    """
+    now = hashes(after)
+    gone = [name for name, value in hashes(before).items() if now.get(name) != value]
+    gone += [f"summary: {row}" for row in sorted(_summary(before) - _summary(after))]
+    for path in sorted((before / "reports" / study).rglob("*.csv")):
+        new = after / path.relative_to(before)
+        if not new.is_file():
+            gone.append(path.name)
+        elif not path.name.startswith(OVER_MODELS):
+            gone += [f"{path.name}: {row}" for row in _lost_rows(path, new)]
+    return gone
+
+
+def _summary(bank: Path) -> set[tuple[str, ...]]:
+    frame = pd.read_parquet(bank / "results" / "summary.parquet")
+    return {tuple(map(repr, row)) for row in frame.itertuples(index=False)}
+
+
+def _lost_rows(path: Path, new: Path) -> list[tuple[str, ...]]:
+    """Return the rows, as they are written, that the new table lacks; a wide table has one more column per model."""
+    old, now = (pd.read_csv(table, dtype=str, keep_default_na=False) for table in (path, new))
+    if missing := set(old.columns) - set(now.columns):
+        return [tuple(sorted(missing))]
+    rows = set(map(tuple, now[old.columns].to_numpy()))
+    return [row for row in map(tuple, old.to_numpy()) if row not in rows]

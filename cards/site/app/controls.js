@@ -5,7 +5,7 @@ import { methodOf, SIZE_LABELS } from "./grid.js";
 import { partOf } from "./model.js";
 import { fold, h, option } from "./dom.js";
 import { words } from "./text.js";
-import { FILTERS, HUMAN, MEASURES, ROW_TABS, singleModel } from "./view.js";
+import { FILTERS, HUMAN, MEASURES, referenceOf, ROW_TABS, singleModel } from "./view.js";
 
 // Field of the view -> what the control is called, in the order of the page.
 const LABELS = {
@@ -98,7 +98,8 @@ function filter(table, name) {
 function shown(axes, method) {
   const found = [["All items", "all"]];
   if (!method) return found;
-  if (axes.includes("direct") && method !== "direct") found.push(["Method and direct disagree", "direct"]);
+  const reference = referenceOf(axes);
+  if (reference && method !== reference) found.push([`Method and ${reference} disagree`, "direct"]);
   if (axes.filter((name) => name !== HUMAN).length > 2) found.push(["Any two methods disagree", "any"]);
   found.push(["Method is wrong", "wrong"]);
   if (axes.includes(HUMAN)) found.push(["Method and people disagree", "people"]);

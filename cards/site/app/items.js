@@ -4,7 +4,7 @@ import { empty, h, identifier, isolated, marked, pager, pages, PAGE_ROWS, pick, 
 import { detail } from "./item.js";
 import { ordered, TEXTS } from "./rows.js";
 import { bothMarked, clipped, logprob, nats, whole, words } from "./text.js";
-import { HUMAN, pageOf } from "./view.js";
+import { HUMAN, pageOf, referenceOf } from "./view.js";
 
 export const SHORT_COLUMNS = ["item_id", ...TEXTS, "language", "phenomenon", "subset"];
 const SHORT_TEXT = 240; // characters of a text in a list; the whole stands beside it once selected
@@ -19,7 +19,7 @@ export async function panel(bank, view, found) {
   const page = pageOf(view, found, pages(rows.length));
   const here = rows.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS);
   const axes = data.axes();
-  const shown = [...new Set(["direct", view.method, HUMAN])].filter((name) => axes.includes(name));
+  const shown = [...new Set([referenceOf(axes), view.method, HUMAN])].filter((name) => axes.includes(name));
   const [cells, ...deltas] = await Promise.all([data.rows(here, SHORT_COLUMNS), ...shown.map((name) => data.delta(name))]);
   const columns = [
     { label: `${whole(rows.length)} item${rows.length === 1 ? "" : "s"}` },

@@ -23,6 +23,8 @@ const FORMAT = 2;
 const PANELS = { grid, leaderboard: board, compare, versus, items, agreement, people, reports, download, add };
 const PAUSE_MS = 120; // after a letter, before the search starts
 const BUSY_MS = 150;
+const LIKELY_NEXT = ["leaderboard", "items", "people"];
+const MOST_ITEMS_AHEAD = 20_000; // of a corpus: its items are some megabytes
 
 const main = document.getElementById("pb-main");
 const nav = document.getElementById("pb-nav");
@@ -285,6 +287,17 @@ async function start() {
   document.body.append(dialog, tip);
   listen();
   await show(fromQuery(location.search), "replace");
+  await readAhead(site);
+}
+
+// The data of the tabs that are likely next, one tab after the other, while the browser has nothing else to do.
+async function readAhead(site) {
+  if (navigator.connection?.saveData || site.corpora.some((one) => one.n_items > MOST_ITEMS_AHEAD)) return;
+  const idle = window.requestIdleCallback ?? setTimeout;
+  for (const tab of LIKELY_NEXT) {
+    await new Promise((done) => idle(done));
+    await made({ ...fromQuery(""), tab }).catch(() => {}); // whoever clicks there is told
+  }
 }
 
 if (document.getElementById("pb")) {

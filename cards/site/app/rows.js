@@ -2,7 +2,7 @@
 
 import { loaded } from "./chunks.js";
 import { sign } from "./statistics.js";
-import { FILTERS, HUMAN } from "./view.js";
+import { FILTERS, HUMAN, referenceOf } from "./view.js";
 
 export const TEXTS = ["context_good", "target_good", "context_bad", "target_bad"];
 
@@ -81,7 +81,7 @@ async function ofKind(table, view) {
     return found;
   }
   const method = await table.delta(view.method);
-  const other = view.show === "wrong" ? null : await table.delta(view.show === "people" ? HUMAN : "direct");
+  const other = view.show === "wrong" ? null : await table.delta(view.show === "people" ? HUMAN : referenceOf(table.axes()));
   for (let i = 0; i < found.length; i++) {
     const differs = other ? sign(method[i]) * sign(other[i]) < 0 : sign(method[i]) < 0;
     found[i] = differs ? 1 : 0;

@@ -21,6 +21,10 @@ export const SHOWN = ["all", "direct", "any", "wrong", "people"];
 export const MEASURES = { pearson: "Pearson r", kappa: "Cohen’s κ", raw_agreement: "Same choice" };
 export const FILTERS = ["subset", "phenomenon", "language"];
 export const HUMAN = "human";
+// The method that others are compared with by probability: `direct`, else log P of the strings as another tool scored
+// them; as `reference_of` in pairbank.scoring.api.names.
+const DIRECT = "direct", SCORED_ELSEWHERE = /^(direct|logprob)_(?!wb$)/;
+export const referenceOf = (names) => (names.includes(DIRECT) ? DIRECT : names.find((name) => SCORED_ELSEWHERE.test(name)) ?? "");
 const LONGEST = 500;
 
 export const DEFAULTS = {
@@ -109,7 +113,7 @@ export function resolvedBoard(site, view) {
 // The corpus that a view of rows starts with: one on which two methods can be compared, where there is one.
 function firstCorpus(site) {
   const several = site.corpora.filter((one) => one.methods.length > 1);
-  return (several.find((one) => one.methods.includes("direct")) ?? several[0] ?? site.corpora[0]).name;
+  return (several.find((one) => referenceOf(one.methods)) ?? several[0] ?? site.corpora[0]).name;
 }
 
 export async function resolvedRows(bank, view) {
@@ -127,7 +131,7 @@ export async function resolvedRows(bank, view) {
     names.oneOf("against", slugs, others[0] ?? slug);
     names.oneOf("versus", methods, names.chosen.against === slug ? methods.find((one) => one !== method) ?? method : method);
   } else {
-    names.oneOf("versus", axes, ["direct", HUMAN, ...axes].find((one) => axes.includes(one) && one !== method) ?? "");
+    names.oneOf("versus", axes, [referenceOf(axes), HUMAN, ...axes].find((one) => axes.includes(one) && one !== method) ?? "");
   }
   names.oneOf("show", SHOWN, "all");
   names.oneOf("measure", Object.keys(MEASURES), "pearson");

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.scoring.api.names import DIRECT
-from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
+from pairbank.scoring.api.names import DIRECT, is_string_logprob
+from pairbank.scoring.importing.declared import SIDES, DeclaredScore, Kind, ScoreImportError
 from pairbank.scoring.importing.join import question_name
 from pairbank.scoring.importing.logs.log import (
     Choice,
@@ -188,7 +188,8 @@ def _own_scores(metadata: Mapping[str, str]) -> dict[str, DeclaredScore]:
     if name == DIRECT or requested or f"{SCORE}{name}_good" not in metadata:
         return {}
     label = metadata.get(f"{OURS}label", "")
-    return {name: DeclaredScore(name=name, kind="score", direction="higher", unit=unit, label=label)}
+    kind: Kind = "logprob" if is_string_logprob(name) and unit == "nats" else "score"
+    return {name: DeclaredScore(name=name, kind=kind, direction="higher", unit=unit, label=label)}
 
 
 def _together(rows: Sequence[LogRow]) -> Iterator[LogRow]:

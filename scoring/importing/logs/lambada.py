@@ -1,8 +1,8 @@
 """Hu & Frank 2024 on LAMBADA: in, `lambada/MODEL.csv` (or all in `lambada.tar.xz`); out, a log a model and checkpoint.
 
 A row is a passage, its last word, and the word's log-probability (nats, summed over tokens) after the passage
-(`direct`) and after a question that quotes the passage (`hf24_lambada`). Checkpoints of OLMo 7B have the step in their
-revision; the published model is the one of step 557,000, as the paper's analysis takes it.
+(`logprob_minicons`) and after a question that quotes the passage (`hf24_lambada`). Checkpoints of OLMo 7B have the step
+in their revision; the published model is the one of step 557,000, as the paper's analysis takes it.
 
 Hu & Frank 2024, Auxiliary task demands mask the capabilities of smaller language models, COLM.
 """
@@ -99,7 +99,7 @@ def _log(file: Path, name: str, text: str) -> Log:
             "subset": FOLDER,
             "context_good": row["prefix"],
             "target_good": row["final_word"],
-            "direct_good": row["direct_logprob"],
+            "logprob_minicons_good": row["direct_logprob"],
             "hf24_lambada:asked:target": row["meta_logprob"],
         }
         rows.append(LogRow(file=file, line=number, cells=cells))

@@ -11,6 +11,7 @@ of a question, nothing is known: NaN.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 
 from pairbank.arrays import FloatArray
-from pairbank.errors import ScoringError
+from pairbank.errors import ModelChangedError, ScoringError
 from pairbank.scoring.api.model import (
     BLOCKS,
     SWITCH,
@@ -42,6 +43,7 @@ from pairbank.scoring.models.server.client import Client, ServerError
 from pairbank.scoring.models.server.ways import draw_settings, first_choice
 from pairbank.scoring.models.tokenizing import base_prompt
 
+logger = logging.getLogger(__name__)
 CHAT = "/chat/completions"
 MOST_TOP = 20
 """Most probable first tokens that APIs of this kind tell."""
@@ -114,6 +116,98 @@ def shows_thinking(choice: Mapping[str, Any]) -> bool:
     return bool(thought) or any(text.lstrip().startswith(start) for start, _ in BLOCKS)
 
 
+IDENTITY_QUESTIONS = (
+    "Continue this story with one sentence: The old lighthouse keeper opened the door and",
+    "Name five animals that live in the sea, separated by commas.",
+    "Write a sentence in which every word begins with the letter s.",
+    "Setze diesen Satz fort: Als der Zug endlich kam,",
+)
+"""Asked at load and after every unit of work."""
+IDENTITY_TOKENS = 24
+LEAST_COMPARED_NATS = math.log(0.02)
+"""First tokens that are less probable move by chance."""
+MOST_MOVED_NATS = 0.5
+"""Of a first token's log-probability; APIs batch and route questions as they come."""
+LEAST_ALIKE = 0.5
+"""Share of the greedy answers that have to be the same, of those that were the same twice at load."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAnswers:
+    """What tells a model behind a chat API from another one of the same name."""
+
+    model: str
+    """What its answers call it."""
+    texts: tuple[str, ...]
+    """A greedy answer to each question; empty where it had none, or another one each time."""
+    tops: tuple[dict[str, float], ...]
+    """The most probable first tokens of each answer, with log-probabilities in nats; none where none are told."""
+
+    @property
+    def identifies(self) -> bool:
+        """Whether there is anything that another model would answer differently."""
+        return any(self.texts) or any(self.tops)
+
+    def difference(self, other: ChatAnswers) -> str | None:
+        """Return how another model's answers differ, or None."""
+        if self.model != other.model:
+            return f"its answers are by {other.model!r}, and were by {self.model!r}"
+        of_questions = (_moved_nats(a, b) for a, b in zip(self.tops, other.tops, strict=True) if a and b)
+        tops = [nats for nats in of_questions if nats is not None]
+        moved = max(tops, default=0.0)
+        if moved > MOST_MOVED_NATS:
+            return f"log-probabilities of its first tokens moved by {moved:.2f} nats (at most {MOST_MOVED_NATS:.2f})"
+        texts = [a == b for a, b in zip(self.texts, other.texts, strict=True) if a and b]
+        if not tops and texts and sum(texts) < LEAST_ALIKE * len(texts):
+            return f"{len(texts) - sum(texts)} of {len(texts)} greedy answers to fixed questions are others"
+        return None
+
+
+def _moved_nats(entry: Mapping[str, float], other: Mapping[str, float]) -> float | None:
+    """Return the largest difference of a token that is likely by one of them, or None where none is.
+
+    A token that is not told is at most as likely as the least of those that are.
+    """
+    likely = {token for table in (entry, other) for token, nats in table.items() if nats > LEAST_COMPARED_NATS}
+    least = min(*entry.values(), *other.values())
+    return max((abs(entry.get(token, least) - other.get(token, least)) for token in likely), default=None)
+
+
+def chat_answers(client: Client, served: str, settings: ChatSettings, *, tells_top: bool) -> ChatAnswers:
+    """Ask the questions that identify a model."""
+    body = settings.body(IDENTITY_TOKENS, temperature=0.0) | ({"seed": 0} if settings.takes_seed else {})
+    body |= {"logprobs": True, "top_logprobs": MOST_TOP} if tells_top else {}
+    questions = [[{"role": "user", "content": text}] for text in IDENTITY_QUESTIONS]
+
+    def read(_number: int, answer: Any) -> tuple[str, str, dict[str, float]]:  # noqa: ANN401 - JSON is any
+        choice = first_choice(answer)
+        message = choice.get("message") or {}
+        text = message.get("content") or message.get("reasoning_content") or ""
+        return str(answer.get("model") or ""), str(text), top_tokens(choice, 0)
+
+    bodies = ({"model": served, "messages": messages, **body} for messages in questions)
+    results = dict(client.post_all(CHAT, bodies, read))
+    ordered = [results[number] for number in range(len(questions))]
+    return ChatAnswers(
+        model=ordered[0][0], texts=tuple(text for _, text, _ in ordered), tops=tuple(top for *_, top in ordered)
+    )
+
+
+def chat_identity(client: Client, served: str, settings: ChatSettings, *, tells_top: bool) -> ChatAnswers | None:
+    """Return what identifies a model, asked twice; None where it answers each time as another model would."""
+    first, again = (chat_answers(client, served, settings, tells_top=tells_top) for _ in range(2))
+    texts = tuple(a if a == b else "" for a, b in zip(first.texts, again.texts, strict=True))
+    kept = replace(first, texts=texts)
+    if first.difference(again) is not None or not kept.identifies:
+        logger.warning(
+            "%s: %s answers fixed questions differently each time: only its name tells it from another model",
+            client.url,
+            served,
+        )
+        return None
+    return kept
+
+
 @dataclass(slots=True, kw_only=True)
 class ChatScorer:
     """Asks a model through a chat API. Build it with `pairbank.load_model(URL, api="chat")`."""
@@ -127,6 +221,7 @@ class ChatScorer:
     tells_top: bool
     """Whether the API tells the most probable first tokens."""
     settings: ChatSettings = field(default_factory=ChatSettings)
+    identity: ChatAnswers | None = None
     stats: ScoringStats = field(default_factory=ScoringStats)
     _contexts: dict[str, int] = field(default_factory=dict)
     _options: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -198,6 +293,7 @@ class ChatScorer:
             values = self._nats(top, [requests[member] for member in members])
             results |= {member: np.array([nats]) for member, nats in zip(members, values, strict=True)}
             progress(len(members))
+        self.refuse_another_model()
         self.stats.seconds += time.perf_counter() - began
         return [results[number] for number in range(len(requests))]
 
@@ -243,7 +339,28 @@ class ChatScorer:
         for number, created in self.client.post_all(CHAT, bodies, read):
             results[number] = created
             progress(1)
+        self.refuse_another_model()
         return [results[number] for number in range(len(prompts))]
+
+    def refuse_another_model(self) -> None:
+        """Ask the questions of `chat_identity` again, after every unit and before anything of it is stored.
+
+        Raises:
+            ModelChangedError: the answers are twice those of another model.
+        """
+        for n_left in (1, 0):
+            if self.identity is None:
+                return
+            answers = chat_answers(self.client, self.served, self.settings, tells_top=self.tells_top)
+            problem = self.identity.difference(answers)
+            if problem is None:
+                return
+            if not n_left:
+                raise ModelChangedError(
+                    f"{self.info.name} at {self.client.url}: another model answers than at load; {problem}. What was "
+                    "scored since the last check is in doubt and is not stored; all that is stored was checked. See "
+                    "which model the server runs, and run the same command again"
+                )
 
     def _drawn(self, ask: Ask) -> dict[str, Any]:
         """Return the parameters of a sampled answer, of those that the API takes."""

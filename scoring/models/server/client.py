@@ -10,9 +10,10 @@ import logging
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -57,6 +58,11 @@ class ServerRefusalError(ServerError):
 class ServerGoneError(ServerError):
     """A server that did not answer, however often it was asked."""
 
+    def __init__(self, message: str, *, status: int | None = None, url: str = "") -> None:
+        super().__init__(message, status=status)
+        self.url = url
+        """Its address."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
@@ -69,8 +75,26 @@ class Client:
     timeout_s: float
     """Longest wait for an answer, at the first try."""
     key: str = field(default="", repr=False)
+    others: tuple[Client, ...] = ()
+    """Replicas: servers that run the same model, among which questions are shared out."""
+    gone: set[str] = field(default_factory=set, repr=False, compare=False)
+    """Addresses of those that no longer answer."""
     _said: list[float] = field(default_factory=list, repr=False, compare=False)
     """When a repeated request was last reported."""
+
+    @property
+    def servers(self) -> list[Client]:
+        """This server and its replicas, without those that are gone; each of them alone."""
+        return [replace(one, others=()) for one in (self, *self.others) if one.url not in self.gone]
+
+    def goes_on_without(self, error: ServerGoneError) -> bool:
+        """Return whether replicas are left when one has stopped to answer, which gets no more questions."""
+        if error.url in self.gone or len(self.servers) < 2:
+            return False
+        self.gone.add(error.url)
+        left = ", ".join(one.url for one in self.servers)
+        logger.warning("%s; going on with %s", self.without_key(str(error)), left)
+        return True
 
     def _http(self) -> httpx2.Client:
         """Return connections; whoever opens them closes them."""
@@ -118,29 +142,35 @@ class Client:
                 still under way.
         """
         stop = threading.Event()
-        under_way: dict[Future[T], int] = {}
+        under_way: dict[Future[T], tuple[int, int]] = {}
         numbered = enumerate(bodies)
-        pool = ThreadPoolExecutor(self.concurrency, "pairbank-server")
-        http = self._http()
+        servers = self.servers
+        connections = [server._http() for server in servers]
+        pool = ThreadPoolExecutor(self.concurrency * len(servers), "pairbank-server")
+        n_at: Counter[int] = Counter(range(len(servers)))
 
         def ask(n: int) -> None:
             for number, body in islice(numbered, n):
-                requested = pool.submit(self._asked, http, "POST", path, body, stop, read=partial(read, number))
-                under_way[requested] = number
+                at = min(range(len(servers)), key=n_at.__getitem__)
+                n_at[at] += 1
+                asked = partial(servers[at]._asked, connections[at], "POST", path, body, stop)
+                under_way[pool.submit(asked, read=partial(read, number))] = (number, at)
 
         try:
-            ask(self.concurrency)
+            ask(self.concurrency * len(servers))
             while under_way:
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in done:
-                    number = under_way.pop(future)
+                    number, at = under_way.pop(future)
+                    n_at[at] -= 1
                     answer = future.result()
                     ask(1)
                     yield number, answer
         finally:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
-            http.close()
+            for http in connections:
+                http.close()
 
     def _asked(
         self,
@@ -182,7 +212,7 @@ class Client:
                     break
             pause_s *= 2
         message = f"no answer to {path} after {n_tries} tries ({problem}); what was scored before is stored: {_AGAIN}"
-        raise ServerGoneError(f"{self.url}: {message}", status=status)
+        raise ServerGoneError(f"{self.url}: {message}", status=status, url=self.url)
 
     def _say(self, message: str) -> None:
         """Warn of a repeated request, unless another was reported just now."""

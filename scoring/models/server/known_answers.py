@@ -31,6 +31,7 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.batch_check import LONG_TEXT, LOW_PRECISION_TOLERANCE_NATS
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.self_check import SELF_CHECK
+from pairbank.scoring.models.server.chat import ChatAnswers
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError
 from pairbank.scoring.models.server.ways import (
     MOST_LAST_TOKENS,
@@ -85,6 +86,26 @@ def identity_of(probes: Probes, described: str) -> str:
     name = next(result for result in hashes if result not in taken)
     try:
         write_json(folder / f"{name}.json", {"allowed_nats": probes.allowed_nats, "nats": probes.nats.tolist()})
+    except OSError as error:
+        logger.warning("the answers that identify a served model are not recorded (%s)", error)
+    return name
+
+
+def chat_identity_of(answers: ChatAnswers, described: str) -> str:
+    """Return the hash of a model behind a chat API, as `identity_of` does of one whose log-probabilities are known."""
+    folder = cache_dir() / "served" / sha256_of_text("chat", described)[:32]
+    for path in sorted(folder.glob("*.json")):
+        try:
+            record = json.loads(path.read_bytes())
+            known = ChatAnswers(model=record["model"], texts=tuple(record["texts"]), tops=tuple(record["tops"]))
+            if known.difference(answers) is None:
+                return path.stem
+        except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            logger.warning("%s: not readable; delete it", path)
+    table = {"model": answers.model, "texts": answers.texts, "tops": answers.tops}
+    name = sha256_of_text(described, json.dumps(table, ensure_ascii=False, sort_keys=True))
+    try:
+        write_json(folder / f"{name}.json", table)
     except OSError as error:
         logger.warning("the answers that identify a served model are not recorded (%s)", error)
     return name

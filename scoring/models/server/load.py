@@ -7,9 +7,9 @@ so that the user states them. The signature says which fact was stated and which
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -30,9 +30,22 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import NEAR_TIE_NATS, too_long
 from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
-from pairbank.scoring.models.server.chat import ChatScorer, ChatSettings, negotiated, shows_thinking, top_tokens
-from pairbank.scoring.models.server.client import Client, ServerError, client_for
-from pairbank.scoring.models.server.known_answers import Probes, identity_of, known_answers, moved_nats
+from pairbank.scoring.models.server.chat import (
+    ChatScorer,
+    ChatSettings,
+    chat_identity,
+    negotiated,
+    shows_thinking,
+    top_tokens,
+)
+from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError, client_for
+from pairbank.scoring.models.server.known_answers import (
+    Probes,
+    chat_identity_of,
+    identity_of,
+    known_answers,
+    moved_nats,
+)
 from pairbank.scoring.models.server.ways import (
     COMPLETIONS,
     PLAIN,
@@ -47,6 +60,9 @@ from pairbank.scoring.models.vocabulary import tokenizer_named, vocabulary_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+
+T = TypeVar("T")
 
 
 class ServerScorer:
@@ -88,6 +104,26 @@ class ServerScorer:
         Raises:
             ServerError: the server is gone, refuses a question, or gives something that is no log-probability.
         """
+        told: set[int] = set()
+
+        def tell(members: Sequence[int]) -> None:
+            progress(len(set(members) - told))
+            told.update(members)
+
+        return self._by_replicas(lambda: self._token_logprobs(requests, tell))
+
+    def _by_replicas(self, ask: Callable[[], T]) -> T:
+        """Ask, and once more all of it where a replica is lost: what it answered has not been checked."""
+        while True:
+            try:
+                return ask()
+            except ServerGoneError as error:
+                if not self.client.goes_on_without(error):
+                    raise
+
+    def _token_logprobs(
+        self, requests: Sequence[EncodedRequest], tell: Callable[[Sequence[int]], None]
+    ) -> list[FloatArray]:
         began = time.perf_counter()
         results: list[FloatArray | None] = [None] * len(requests)
         questions = self.way.questions(requests)
@@ -107,7 +143,7 @@ class ServerScorer:
                 results[member] = nats
                 self.stats.n_sequence_tokens += len(requests[member].ids) - 1
             self.stats.n_computed_tokens += len(question.prompt)
-            progress(len(question.members))
+            tell(question.members)
         if questions:
             self.refuse_another_model()
         self.stats.seconds += time.perf_counter() - began
@@ -133,20 +169,26 @@ class ServerScorer:
             "logprobs": 2,
             "return_tokens_as_token_ids": True,
         }
-        bodies = (
-            {"model": self.served, **settings, "prompt": list(inputs[i]), **draw_settings(prompts[i].draw)}
-            for i in requested
-        )
 
         def read(number: int, answer: object) -> Continuation:
             return self._continuation(first_choice(answer), is_drawn=prompts[requested[number]].draw is not None)
 
-        for number, created in self.client.post_all(COMPLETIONS, bodies, read):
-            results[requested[number]] = created
-            progress(1)
-        if requested:
-            self.refuse_another_model()
-        return results
+        told: set[int] = set()
+
+        def ask() -> list[Continuation]:
+            bodies = (
+                {"model": self.served, **settings, "prompt": list(inputs[i]), **draw_settings(prompts[i].draw)}
+                for i in requested
+            )
+            for number, created in self.client.post_all(COMPLETIONS, bodies, read):
+                results[requested[number]] = created
+                progress(number not in told)
+                told.add(number)
+            if requested:
+                self.refuse_another_model()
+            return results
+
+        return self._by_replicas(ask)
 
     def refuse_another_model(self) -> None:
         """Ask the probes again, after every unit and before anything of it is stored.
@@ -154,11 +196,15 @@ class ServerScorer:
         Raises:
             ModelChangedError: the answers are not those given at load.
         """
-        asking = Asking(client=self.client, served=self.served, way=self.way, is_known=True)
+        for client in self.client.servers:
+            self._refuse_another_at(client)
+
+    def _refuse_another_at(self, client: Client) -> None:
+        asking = Asking(client=client, served=self.served, way=self.way, is_known=True)
         moved = moved_nats(self.probes.nats, np.concatenate(asking.nats(self.probes.requests, together=False)))
         if moved > self.probes.allowed_nats:
             raise ModelChangedError(
-                f"{self.info.name} at {self.client.url}: another model answers than at load; log-probabilities of "
+                f"{self.info.name} at {client.url}: another model answers than at load; log-probabilities of "
                 f"fixed texts moved by up to {moved:.2f} nats (at most {self.probes.allowed_nats:.2f} expected). What "
                 "was scored since the last check is in doubt and is not stored; all that is stored was checked. See "
                 "which model the server runs, and run the same command again"
@@ -195,7 +241,7 @@ def _lead_nats(top: Mapping[str, float]) -> float:
 STATED = ("revision", "dtype", "quantisation", "max_length")
 """Facts that the signature has of a server's model because the user said so."""
 COMPLETIONS_OPTIONS = (
-    *("name", "tokenizer", "served_model", "api", "concurrency", "timeout_s", *STATED),
+    *("name", "tokenizer", "served_model", "api", "replicas", "concurrency", "timeout_s", *STATED),
     *("bos", "prompt_format", "thinking", "thinking_tokens"),
 )
 CHAT_OPTIONS = (
@@ -218,9 +264,44 @@ def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
     client = client_for(address, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
     try:
         card = _card(client, options["served_model"])
-        return _chat(client, card, options) if is_chat else _completions(client, card, options)
+        if is_chat:
+            return _chat(client, card, options)
+        scorer = _completions(client, card, options)
+        others = [text.strip() for text in (options["replicas"] or "").split(",") if text.strip()]
+        replicas = [replace(client_for(one, concurrency=1, timeout_s=1), **_limits(client)) for one in others]
+        for replica in replicas:
+            _refuse_another(scorer, _completions(replica, _card(replica, scorer.served), options))
     except ServerError as error:
         raise ModelLoadError(client.without_key(str(error))) from error
+    scorer.client = replace(client, others=tuple(replicas))
+    return scorer
+
+
+def _limits(client: Client) -> dict[str, Any]:
+    return {"concurrency": client.concurrency, "timeout_s": client.timeout_s}
+
+
+def _refuse_another(scorer: ServerScorer, replica: ServerScorer) -> None:
+    """Refuse a replica that does not answer as the first server does.
+
+    Raises:
+        ModelLoadError: another model, or another way to serve it.
+    """
+    first, second = scorer.client.url, replica.client.url
+    if second == first:
+        raise ModelLoadError(f"{second} is no replica of itself; name other servers (replicas=, --replicas)")
+    moved, allowed = moved_nats(scorer.probes.nats, replica.probes.nats), scorer.probes.allowed_nats
+    if moved > allowed:
+        raise ModelLoadError(
+            f"{second} is no replica of {first}: log-probabilities of fixed texts differ by up to {moved:.2f} nats (at "
+            f"most {allowed:.2f} expected), so it runs another model; name servers of one model (--replicas)"
+        )
+    for name in ("backend", "max_length", "measured", "tokenizer_sha256"):
+        if getattr(scorer.info, name) != getattr(replica.info, name):
+            raise ModelLoadError(
+                f"{second} is no replica of {first}: {name} is {getattr(replica.info, name)!r} there and "
+                f"{getattr(scorer.info, name)!r} here; serve the model alike (--replicas)"
+            )
 
 
 def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ServerScorer:
@@ -265,7 +346,13 @@ def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> Chat
         thinking_tokens=options["thinking_tokens"] if thinks else 0,
         reasoning_effort=settings.effort,
     )
-    return ChatScorer(client=client, served=card["id"], info=info, tells_top=tells, settings=settings)
+    identity = chat_identity(client, card["id"], settings, tells_top=tells)
+    if identity is not None:
+        described = f"{info.served_sha256} {info.backend} {settings}"
+        info = replace(info, answers_sha256=chat_identity_of(identity, described))
+    return ChatScorer(
+        client=client, served=card["id"], info=info, tells_top=tells, settings=settings, identity=identity
+    )
 
 
 def _info(

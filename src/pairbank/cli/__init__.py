@@ -16,6 +16,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -58,6 +59,8 @@ def _root(
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Plain("%(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+    if os.environ.get("RANK", "0") != "0":  # torchrun runs the command in several processes; the first one speaks
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
 
 
 class _Plain(logging.Formatter):
@@ -112,6 +115,7 @@ def main() -> None:
     """
     if sys.platform == "linux":  # its memory goes back to the system: tables are read one after the other
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
+    os.environ.setdefault("TQDM_DISABLE", "1")  # libraries' bars, a line per tensor in a log: ours show what goes on
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that its encoding lacks must not end a command
             stream.reconfigure(errors="backslashreplace")

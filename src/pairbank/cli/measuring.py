@@ -352,9 +352,9 @@ def words(
     from pairbank.scoring.word_files import joined, read_table, read_texts, write_table
     from pairbank.scoring.words import words as words_of
 
-    names = by.split(",")
-    if len(names) != 2:
-        raise typer.BadParameter(f"--by {by!r}: expected two columns, as in --by item,word")
+    of_text, comma, of_word = by.rpartition(",")
+    if not comma:
+        raise typer.BadParameter(f"--by {by!r}: expected the columns of the text and of the word, as in --by item,word")
     texts = read_texts(file, text=text, word=word, text_id=id_, region=region, language=language)
     times = None if join is None else read_table(join)
     result, signatures = [], []
@@ -376,7 +376,7 @@ def words(
             signatures.append(scorer.info.to_dict())
     table = pd.concat(result, ignore_index=True)
     if times is not None and join is not None:
-        table = joined(table, times, by=(names[0].strip(), names[1].strip()), path=join)
+        table = joined(table, times, by=(of_text.strip(), of_word.strip()), path=join)
     write_table(out, table)
     facts = {"lags": lags, "top": top, "language": language, "corrected": not uncorrected, "window_tokens": window}
     facts_of_file = {

@@ -8,7 +8,7 @@ import keyword
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,7 +19,9 @@ MOST_CHARACTERS = 40
 REGISTRY = Path("builders") / "corpora" / "registry.py"
 REFERENCES = Path("builders") / "data" / "references.bib"
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Scaffold a corpus, a study or a column map.")
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Scaffold a corpus, a study or a column map; write a JSON Schema."
+)
 
 
 @app.callback()
@@ -77,6 +79,29 @@ def new_study(
         say(f"{written}")
     answer(written=list(texts))
     hint(f"\nNext: edit it, then pairbank run {path} --model demo --out bank")
+
+
+@app.command("schema", cls=Command)
+@takes_output_options
+def new_schema(
+    kind: Annotated[Literal["study", "prompts", "profile"], typer.Argument(help="What the TOML file declares.")],
+    out: Annotated[Path | None, typer.Option(help="JSON file to write. [default: KIND.schema.json]")] = None,
+) -> None:
+    """Write the JSON Schema of a study, a file of prompts or an import profile: editors complete and check its keys.
+
+    Name it in the first line of your TOML file: #:schema ./prompts.schema.json
+
+    Example: pairbank new schema prompts
+    """
+    from pairbank.scoring.importing.profile import profile_schema
+    from pairbank.scoring.prompts.toml import prompts_schema
+    from pairbank.study.declaration import study_schema
+
+    schema = {"study": study_schema, "prompts": prompts_schema, "profile": profile_schema}[kind]()
+    place = Path(f"{kind}.schema.json") if out is None else out
+    write_all({place: json.dumps(schema, indent=1) + "\n"})
+    say(f"{place}")
+    answer(written=[place])
 
 
 @app.command("map", cls=Command)

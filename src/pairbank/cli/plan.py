@@ -92,10 +92,11 @@ def plan(
             shapes = [entry.shape, *(scaled(entry.shape, n) for n in (parameters or ()) if place == 0)]
             for shape in shapes:
                 lines = _lines(entry.work, in_all=total)
-                rows += [_row(shape.name, name, _costs(shape, work), rate) for name, work in lines.items()]
-                n_models, all_costs = n_models + 1, all_costs + _costs(shape, _lines(entry.work, in_all=True)["all"])
+                rows += [_row(shape.name, name, _costs(shape, work, rate)) for name, work in lines.items()]
+                of_all = _costs(shape, _lines(entry.work, in_all=True)["all"], rate)
+                n_models, all_costs = n_models + 1, all_costs + of_all
     if total and n_models > 1:
-        rows.append(_row(f"{n_models} models", "all", all_costs, rate))
+        rows.append(_row(f"{n_models} models", "all", all_costs))
     show(pd.DataFrame(rows), name="costs", whole=["corpus"])
     answer(flops_per_second=rate, measured=reported)
     say(
@@ -103,6 +104,7 @@ def plan(
         f"parts, "
         "in full use"
     )
+    say("host_hours: one CPU core beside each device, at the same time; hours are those of the slower one")
     if stand_in is not None:
         say(f"models with a declared size: tokens of {like}, its shape at that size")
 
@@ -133,6 +135,9 @@ class _Costs:
     n_tokens: float = 0
     n_computed: float = 0
     flops: float = 0
+    host_seconds: float = 0
+    seconds: float = 0
+    """Device and host work at once: for each model, what the slower one takes."""
     weights_bytes: float = 0
     result_bytes: float = 0
 
@@ -140,12 +145,14 @@ class _Costs:
         return _Costs(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(_Costs)})
 
 
-def _costs(shape: Shape, work: Work) -> _Costs:
+def _costs(shape: Shape, work: Work, rate: float) -> _Costs:
     return _Costs(
         n_items=work.n_items,
         n_tokens=work.n_sequence_tokens,
         n_computed=work.n_computed_tokens,
         flops=work.flops(shape),
+        host_seconds=work.host_seconds,
+        seconds=max(work.flops(shape) / rate, work.host_seconds),
         weights_bytes=shape.weights_bytes,
         result_bytes=work.result_bytes,
     )
@@ -161,9 +168,8 @@ def _lines(work: Mapping[str, Work], *, in_all: bool) -> dict[str, Work]:
     return dict(work) if len(work) == 1 else {**work, **together}
 
 
-def _row(model: str, corpus: str, costs: _Costs, rate: float) -> dict[str, object]:
+def _row(model: str, corpus: str, costs: _Costs) -> dict[str, object]:
     """Return a line of the table."""
-    seconds = costs.flops / rate
     return {
         "model": model,
         "corpus": corpus,
@@ -174,7 +180,8 @@ def _row(model: str, corpus: str, costs: _Costs, rate: float) -> dict[str, objec
         "FLOPs": magnitude(costs.flops),
         "weights_GB": round(costs.weights_bytes / 1e9, 1),
         "scores_MB": round(costs.result_bytes / 1e6, 1),
-        **{f"hours_{n}": float(magnitude(seconds / 3600 / n)) for n in (1, 8, 64)},
+        "host_hours": float(magnitude(costs.host_seconds / 3600)),
+        **{f"hours_{n}": float(magnitude(costs.seconds / 3600 / n)) for n in (1, 8, 64)},
     }
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.display.console import quiet_bars, say_next_steps, status
+from pairbank.cli.display.console import command_line, quiet_bars, say_next_steps, status
 from pairbank.cli.display.output import answer, hint, say
 from pairbank.errors import PairbankError
 from pairbank.files import reading
@@ -28,6 +29,7 @@ EVERY_EVAL_EVER = "every-eval-ever"
 FOR_R = "r"
 DEPOSIT = "deposit"
 PROPOSE = "Open a pull request with the results on each model's repository; publishes eval.yaml."
+SUBMIT_TO = "Bank on the Hub that it is to join, or every-eval-ever: the datastore of Every Eval Ever."
 BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
 
 
@@ -190,7 +192,7 @@ def merge(
     import pairbank
 
     with quiet_bars(), _quiet_hub(), status("merging"):
-        folder = pairbank.merge_banks(first, second, out=out)
+        folder = pairbank.merge_banks(first, second, out=out, command=command_line())
     say_next_steps(folder)
 
 
@@ -205,9 +207,9 @@ def strip(
     import pairbank
 
     with quiet_bars(), status("leaving out texts"):
-        folder = pairbank.strip_texts(bank, out)
+        folder = pairbank.strip_texts(bank, out, command=command_line())
     answer(bank=folder)
-    hint(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
+    hint(f"{folder}: next, pairbank publish {shlex.quote(str(folder))} ORG/NAME --dry-run")
 
 
 def remove(
@@ -222,14 +224,14 @@ def remove(
     import pairbank
 
     with quiet_bars(), status("removing"):
-        folder = pairbank.remove_model(bank, model, corpus=corpus)
+        folder = pairbank.remove_model(bank, model, corpus=corpus, command=command_line())
     answer(bank=folder, removed=model)
     say(f"{folder}: without {model}")
 
 
 def submit(
     scored: Annotated[Path, typer.Argument(help="Parquet file written by pairbank score.")],
-    to: Annotated[str, typer.Option(metavar="ORG/NAME", help="Bank on the Hub that it is to join.")],
+    to: Annotated[str, typer.Option(metavar="ORG/NAME", help=SUBMIT_TO)],
     submitter: Annotated[str, typer.Option(help="Name of your group; default: the user of your token.")] = "",
     command: Annotated[str, typer.Option(help="Command that made the scores.")] = "",
     date: Annotated[str, typer.Option(help="Date to state, YYYY-MM-DD; default: not stated.")] = "",
@@ -238,9 +240,17 @@ def submit(
     """Submit one scored table to a shared bank as a pull request. Uses HF_TOKEN or `hf auth login`.
 
     Example: pairbank submit scored.parquet --to my-org/my-bank --submitter my-lab --dry-run
+    Example: pairbank submit scored.parquet --to every-eval-ever --submitter my-lab --date 2026-11-24 --dry-run
     """
     import pairbank
 
+    if to == EVERY_EVAL_EVER:
+        with quiet_bars(), _quiet_hub(), status("submitting"):
+            files = pairbank.submit_results(scored, organisation=submitter, date=date, dry_run=dry_run)
+        answer(submissions=[{"path": file.path, "url": file.url} for file in files], dry_run=dry_run)
+        for file in files:
+            say(f"{file.path}: {file.url or 'valid; dry run, nothing was submitted'}")
+        return
     with quiet_bars(), _quiet_hub(), status("submitting"):
         submitted = pairbank.submit(scored, to, submitter=submitter, command=command, date=date, dry_run=dry_run)
     answer(path=submitted.path, url=submitted.url, dry_run=dry_run)
@@ -341,13 +351,11 @@ def say_what_publishing_lacks(bank: Path) -> None:
 
     names = locked(read_manifest(bank)["corpora"])
     answer(not_publishable=names)
-    if own_values := [name for name in names if name not in CORPORA]:
-        others = f"{', '.join(own_values[1:4])}{f' and {len(own_values) - 4} more' if len(own_values) > 4 else ''}"
-        more = f" (and one for {others})" if others else ""
-        hint(f"To publish it, state a licence: pairbank bank --out {bank} --licence {own_values[0]}=cc-by-4.0{more}")
+    if own := [name for name in names if name not in CORPORA]:
+        hint(_licence_hint(bank, own))
     if theirs := [name for name in names if name in CORPORA]:
-        which = ", ".join(theirs)
-        hint(f"It holds texts of {which} that may not be passed on; a copy without: pairbank strip {bank} --out PUBLIC")
+        texts = f"It holds texts of {', '.join(theirs)} that may not be redistributed"
+        hint(f"{texts}; a copy without: pairbank strip {shlex.quote(str(bank))} --out PUBLIC")
 
 
 @contextlib.contextmanager
@@ -441,10 +449,20 @@ def say_texts_left_out(bank: Path) -> None:
 
     names = locked(read_manifest(bank)["corpora"])
     answer(texts_left_out=names)
-    own_values = f"no licence is stated (pairbank bank --out {bank} --licence NAME=cc-by-4.0)"
-    for is_shipped, why in ((False, own_values), (True, "their terms forbid redistribution")):
-        if kept := [name for name in names if (name in CORPORA) == is_shipped]:
+    own, shipped = ([name for name in names if (name in CORPORA) == is_shipped] for is_shipped in (False, True))
+    for kept, why in ((own, "no licence is stated"), (shipped, "their terms forbid redistribution")):
+        if kept:
             say(f"Texts of {', '.join(kept)} are left out: {why}; --all-texts includes them, for your own use")
+    if own:
+        hint(_licence_hint(bank, own))
+
+
+def _licence_hint(bank: Path, names: Sequence[str]) -> str:
+    """Return the command that states the licences of corpora of the user's own."""
+    others = f"{', '.join(names[1:4])}{f' and {len(names) - 4} more' if len(names) > 4 else ''}"
+    more = f" (and one for {others})" if others else ""
+    stated = f"{shlex.quote(str(bank))} --licence {shlex.quote(names[0])}=cc-by-4.0"
+    return f"To publish them, state a licence: pairbank bank --out {stated}{more}"
 
 
 def _features(path: Path | None) -> dict[str, ModelFeatures] | None:

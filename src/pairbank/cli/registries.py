@@ -207,17 +207,22 @@ def show_method(
 ) -> None:
     """Print the exact strings that a method sends for one item; the scored part is in ⟦ ⟧.
 
-    Without --model, no chat template is applied. --corpus takes a corpus or your own file.
+    Without --model, no chat template is applied. --corpus takes a corpus, your own file, or a bank's items with the
+    bank's prompts.
 
     Example: pairbank methods show meta_question_simple --item "The dogs bark." --item "The dogs barks."
     Example: pairbank methods show better_sentence --corpus paare.csv --encoding cp1252 --language de
     """
+    from pairbank.builders.banked import is_banked, prompt_files_of_bank
     from pairbank.scoring.methods.page import item_for, shown
     from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
     from pairbank.scoring.models.fake import FakeScorer
-    from pairbank.scoring.prompts.registry import prompt_named, prompts_of
+    from pairbank.scoring.prompts.registry import files_not_known, prompt_named, prompts_of
 
-    known = prompts_of(prompts or ())
+    files = [*(prompts or ())]
+    if corpus is not None and is_banked(corpus):
+        files += files_not_known(prompt_files_of_bank(corpus), files)
+    known = prompts_of(files)
     prompt = None if method in FAMILIES else prompt_named(method, known)
     if (corpus is None) == (not item):
         raise typer.BadParameter("give --item (one or two texts, better first), or --corpus")

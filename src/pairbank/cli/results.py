@@ -98,6 +98,7 @@ def report(
     Example: pairbank report BANK --analysis comparisons --out report
     """
     import pairbank
+    from pairbank.errors import OutputError
     from pairbank.scoring.scored import open_scored
     from pairbank.stats.analyses.neuro import neuro_section
     from pairbank.stats.report.report import N_RESAMPLES, SEED
@@ -106,6 +107,8 @@ def report(
     from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
     from pairbank.study.scored_files import features_beside, probes_beside, scored_files
 
+    if out is not None and (out / "report.md").is_file() and not (out / "summary.csv").is_file():
+        raise OutputError(f"{out}/report.md is no report of pairbank, and would be lost; choose another folder")
     plan = None if study is None else load_study(study)
     requested = list(dict.fromkeys([*(plan.analyses if plan else ()), *(analysis or ())]))
     chosen: dict[str, dict[str, Any]] = {
@@ -197,7 +200,7 @@ def bank(
             ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
             features=all_features((), [entry for name in models or () for entry in load_list(name)]),
             licences=licences(licence),
-            command=command_line() if scored else "",
+            command=command_line(),
             title=title,
             authors=author or (),
             contact=contact,

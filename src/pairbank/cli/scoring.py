@@ -24,7 +24,7 @@ from pairbank.cli.cluster import (
     say_part,
 )
 from pairbank.cli.display.console import Downloads, bars, fresh_stats, quiet_bars, say_report, say_work, status, work_of
-from pairbank.cli.display.output import answer, say, warn
+from pairbank.cli.display.output import answer, note, say, warn
 from pairbank.cli.display.tables import Wrong, WrongBy, say_wrong
 from pairbank.cli.options import (
     MORE,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.applicability import Chosen
     from pairbank.scoring.run.units import Part
     from pairbank.scoring.scored import Scored
+    from pairbank.stats.report.report import Report
 
 
 @takes_model_options
@@ -148,14 +149,17 @@ def score(
     import pairbank
     from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.score import Joining
+    from pairbank.scoring.table_files import signature_at
 
     _refuse(over_length, out)
     chosen = part_of(part)
     cluster = cluster_of(
         ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
     )
+    before: dict[Path, Mapping[str, Any] | None] = {}
     for path in out if chosen is None and revisions is None else ():
         refuse_other_than_a_file(path)  # before hours of scoring, not after
+        before[path] = signature_at(path)
     places = [] if revisions is None else checkpoints_of(model, revisions, options, out=out)
     refuse_join_with(join, part=part, ray=ray, revisions=revisions)
     if places and (ray is not None or chosen is not None or multiverse or wrong is not None):
@@ -188,10 +192,14 @@ def score(
     if scored is None:
         return
     for path in out:
+        _say_replaced(path, before.get(path), scored)
         scored.save(path, bom=bom)
     _save_draws(scored, out[0])
-    say_report(pairbank.report([scored], analyses=["multiverse"] if multiverse else []))
+    made = pairbank.report([scored], analyses=["multiverse"] if multiverse else [])
+    say_report(made)
     say_wrong([scored], wrong, wrong_by)
+    if hint_of_sides := _exchanged(corpus, scored, made):
+        warn(hint_of_sides)
     computed = _with_scores(scored)
     empty = [name for name in scored.methods if name not in computed]
     answer(
@@ -202,6 +210,27 @@ def score(
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(computed) or 'no scores'}{without}")
 
 
+def _exchanged(corpus: str, scored: Scored, made: Report) -> str:
+    """Return what to type where a user's columns of better and worse sentences seem to be exchanged; "" = they do not.
+
+    They seem so where the upper end of the interval of direct accuracy is below one half.
+    """
+    from pairbank.builders.corpora.marks import line_to_type
+    from pairbank.builders.corpora.tabular import READ_AS, is_own
+
+    of_all = made.summary[(made.summary["group_by"] == "all") & (made.summary["method"] == "direct")]
+    direct = of_all[(of_all["metric"] == "accuracy") & (of_all["high"] < 0.5)]
+    if direct.empty or not is_own(corpus):
+        return ""
+    facts = (scored.signature["corpus"].get("manifest") or {}).get("facts") or {}
+    sides = [facts.get(READ_AS, {}).get(name) for name in ("target_bad", "target_good")]
+    type_this = f": type {line_to_type(*map(str, sides))}" if all(sides) else ""
+    return (
+        f"note: by direct, {scored.model} prefers the worse sentence in most pairs. If your file has better and worse "
+        f"the other way round, score it again{type_this}"
+    )
+
+
 def _refuse(over_length: str, out: Sequence[Path]) -> None:
     from pairbank.scoring.table_files import refuse_other_suffixes
 
@@ -209,6 +238,18 @@ def _refuse(over_length: str, out: Sequence[Path]) -> None:
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
     for path in out:
         refuse_other_suffixes(path)
+
+
+def _say_replaced(path: Path, before: Mapping[str, Any] | None, scored: Scored) -> None:
+    """Say which scores a file held that it does not hold any more."""
+    if before is None:
+        return
+    model, corpus = before["model"]["name"], before["corpus"]["name"]
+    lost = [name for name in before["methods"] if name not in scored.methods]
+    if (model, corpus) != (scored.model, scored.corpus):
+        note(f"{path}: replaced; it held scores of {corpus} by {model}")
+    elif lost:
+        note(f"{path}: replaced; it also held {', '.join(lost)}")
 
 
 def _scored(

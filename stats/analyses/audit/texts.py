@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN
+from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN, is_string_logprob
 from pairbank.stats.analyses.audit.answers import (
     LEAST_EFFECT,
     LEAST_ITEMS,
@@ -358,7 +358,7 @@ def _scored_otherwise(method: str, tables: Sequence[ScoredFrame]) -> list[str]:
         table.signature.get("methods", {}).get(method, {}) for table in tables if method in layouts[table.model]
     ]
     is_variant = any((definition.get("imported") or {}).get("kind") == "logprob" for definition in definitions)
-    if method == DIRECT or not is_variant or not method.startswith((f"{DIRECT}_", "logprob_")):
+    if method == DIRECT or not is_variant or not is_string_logprob(method):
         return []
     if any({DIRECT, method} <= own for own in layouts.values()):
         return []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import is_string_logprob
 from pairbank.stats.figures.charts import (
     areas,
     bin_figures,
@@ -27,7 +27,7 @@ from pairbank.stats.figures.charts import (
 )
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.scored_table.scored_table import SummaryRow
+from pairbank.stats.scored_table.scored_table import SummaryRow, is_reference
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def _marks_text(whole: pd.DataFrame) -> str:
 
 def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Iterator[Figure]:
     """Yield the scatter of the good against the bad strings of each pair (Figure 2a), every model's."""
-    direct = [part for part in points if part["method"].iloc[0] == DIRECT and len(part) > 2]
+    direct = [part for part in points if is_string_logprob(part["method"].iloc[0]) and len(part) > 2]
     models = list(dict.fromkeys(part["model"].iloc[0] for part in direct))
-    result = correlations[(correlations["group_by"] == "all") & (correlations["method"] == DIRECT)]
+    result = correlations[(correlations["group_by"] == "all") & is_reference(correlations)]
     r = result.set_index(["model", "corpus"])["value"].to_dict()
     if len(models) > MOST_MODELS:
         yield from _cells(direct, models)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, DISTANCES, close_pairs, rows_by_bin, wide
 from pairbank.stats.analyses.grammaticality.figures import AREAS, points_of, string_figures
@@ -26,7 +26,7 @@ from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_pairs, roc_curve
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, is_reference, long_table, read_table
 from pairbank.stats.wording import median_and_span, n_items, number, plural, span, value_range, with_interval
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def _by_score(areas: pd.DataFrame, right: pd.DataFrame) -> Iterator[str]:
 
 def _bins_text(binned: pd.DataFrame) -> str:
     """Return r of the closest and of the furthest tenth of the pairs, by cosine distance or else by edits."""
-    selected = binned[(binned["method"] == DIRECT) & (binned["subset"] == "") & binned["value"].notna()]
+    selected = binned[is_reference(binned) & (binned["subset"] == "") & binned["value"].notna()]
     for distance in DISTANCES:
         ends = _ends_of_bins(selected[selected["group_by"] == distance])
         if ends.empty:
@@ -344,9 +344,7 @@ def _wording(rows: pd.DataFrame) -> str:
 
 def _bins_of_corpus(binned: pd.DataFrame) -> list[str]:
     """Return r of the closest and of the furthest pairs of each model (prediction 1b)."""
-    selected = binned[
-        (binned["method"] == DIRECT) & (binned["group_by"] == "cosine_distance") & binned["value"].notna()
-    ]
+    selected = binned[is_reference(binned) & (binned["group_by"] == "cosine_distance") & binned["value"].notna()]
     if selected.empty or selected["bin"].nunique() < 2:
         return []
     ends = selected.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
@@ -375,7 +373,7 @@ def _whole(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _direct(table: pd.DataFrame) -> pd.DataFrame:
-    return table[table["method"] == DIRECT]
+    return table[is_reference(table)]
 
 
 def _count(values: pd.Series[int]) -> str:
@@ -503,7 +501,7 @@ def _add(found: _Results, scored: ScoredStrings, place: SummaryRow) -> None:
         sides = replace(place, metric="pearson_sides").row(pearson(scored.good, scored.bad), n_rows=scored.n_rows)
         found.correlations.append(sides)
         found.people += _with_people(scored, place)
-        if place.method == DIRECT:
+        if is_string_logprob(place.method):
             found.binned_people += _with_people_by_bin(scored, place)
         found.binned += rows_by_bin(scored.pairs, scored.good, scored.bad, replace(place, metric="pearson_sides"))
         if is_whole:
@@ -523,8 +521,8 @@ def _add(found: _Results, scored: ScoredStrings, place: SummaryRow) -> None:
 def _add_null_model(found: _Results, table: ScoredTable) -> None:
     """Add what a model with random weights gives of the predictions."""
     for scored in scored_strings(table):
-        if scored.method == DIRECT and scored.good.size:
-            place = SummaryRow(method=DIRECT, **table.place)
+        if scored.method == table.reference and scored.good.size:
+            place = SummaryRow(method=scored.method, **table.place)
             sides = replace(place, metric="pearson_sides")
             rows = [sides.row(pearson(scored.good, scored.bad), n_rows=scored.n_rows), *_with_people(scored, place)]
             found.nulls[table.corpus] += [*rows, *_separation(scored, place)]

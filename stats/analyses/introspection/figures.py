@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.introspection.analysis import Introspection, with_seed_variants
 from pairbank.stats.analyses.introspection.model_features import (
     ACCURACY,
@@ -26,6 +26,7 @@ from pairbank.stats.analyses.introspection.tables import means_by_match_type, un
 from pairbank.stats.figures.charts import file_name, n_text
 from pairbank.stats.figures.models import matrices, over_models
 from pairbank.stats.figures.style import Figure
+from pairbank.stats.scored_table.scored_table import is_reference, reference_names
 from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def _shares(
             panels,
             series="method",
             y_label="share of items",
-            strong=DIRECT,
+            strong=reference_of(shares["method"]) or "",
             chance=0.5,
             breaks=size_breaks(models, known),
             people={corpus: share for corpus, (share, _) in people.items()},
@@ -236,16 +237,16 @@ def _shares(
 
 
 def _kappas(shares: pd.DataFrame, models: Sequence[str], known: Mapping[str, ModelFeatures | None]) -> Iterator[Figure]:
-    requested = shares[(shares["method"] != DIRECT) & shares["kappa"].notna()]
+    requested = shares[~is_reference(shares) & shares["kappa"].notna()]
     if requested.empty:
         return
     panels = {str(corpus): _in_order(part, models, "kappa") for corpus, part in requested.groupby("corpus", sort=False)}
     yield Figure(
         name=file_name("introspection", "kappa"),
         caption=(
-            "Cohen's kappa between the choices of each prompt and of `direct`, by model from small to large "
-            f"({_n_text(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
-            f"{number(requested['kappa'].mean())}, from {span(requested['kappa'])}."
+            f"Cohen's kappa between the choices of each prompt and of {reference_names(shares)}, by model from small "
+            f"to large ({_n_text(requested['n_kappa'])} items); 0 is what chance gives. Over all lines and models: "
+            f"mean {number(requested['kappa'].mean())}, from {span(requested['kappa'])}."
         ),
         draw=partial(
             over_models, panels, series="method", y_label="Cohen's kappa", chance=0.0,

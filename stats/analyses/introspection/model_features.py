@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError, unknown_name
-from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import cohens_kappa
 
@@ -325,7 +324,7 @@ def size_breaks(models: Sequence[str], features: Mapping[str, ModelFeatures | No
 def _rows(stack: DeltaStack, model: str, features: ModelFeatures | None) -> Iterator[dict[str, Any]]:
     nth = stack.models.index(model)
     direct = stack.direct_nats[nth]
-    for method, delta in ((DIRECT, direct), *zip(stack.prompts, stack.meta_nats[:, nth], strict=True)):
+    for method, delta in ((stack.reference, direct), *zip(stack.prompts, stack.meta_nats[:, nth], strict=True)):
         known = ~np.isnan(delta)
         if not known.any():
             continue
@@ -340,7 +339,7 @@ def _rows(stack: DeltaStack, model: str, features: ModelFeatures | None) -> Iter
             "low": share.low,
             "high": share.high,
             "n": share.n,
-            **_kappa(direct, delta, is_direct=method == DIRECT),
+            **_kappa(direct, delta, is_direct=method == stack.reference),
         }
 
 

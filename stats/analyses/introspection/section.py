@@ -13,7 +13,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Introspection, introspect
 from pairbank.stats.analyses.introspection.beyond_relatives import (
@@ -389,7 +389,7 @@ def _by_corpus(tables: Sequence[ScoredFrame]) -> list[list[ScoredFrame]]:
 def _usable(tables: Sequence[ScoredFrame]) -> DeltaStack | None:
     """Return the stack of a corpus, or None where no table has a direct and a prompted method."""
     methods = [x for table in tables for x in table.layouts]
-    if not any(x.method == DIRECT for x in methods) or not any(x.is_prompted for x in methods):
+    if reference_of(x.method for x in methods) is None or not any(x.is_prompted for x in methods):
         return None
     return stack_deltas(tables)
 

@@ -21,6 +21,7 @@ from pairbank.stats.analyses.languages.figures import (
     methods_in_order,
 )
 from pairbank.stats.analyses.languages.statistics import (
+    ALPHA,
     BEST_LAYER,
     ENGLISH,
     N_PERMUTATIONS,
@@ -30,6 +31,7 @@ from pairbank.stats.analyses.languages.statistics import (
     complexity_correlations,
     correlation_sentences,
     drew,
+    languages_differ,
     method_correlations,
     power_text,
     random_minus_subtle,
@@ -38,6 +40,7 @@ from pairbank.stats.analyses.languages.statistics import (
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.figures.charts import file_name, n_text
 from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import SummaryRow, long_table, read_table
 from pairbank.stats.wording import number, p_value, span, with_interval
@@ -107,6 +110,7 @@ def answer(
     *,
     contrasts: pd.DataFrame,
     controls: pd.DataFrame,
+    varies: pd.DataFrame,
 ) -> str:
     """Return the answer: each method over languages and kinds of wrong concept, and what goes with complexity.
 
@@ -116,6 +120,7 @@ def answer(
         unasked: What `unasked_rows` of the section gave.
         contrasts: What `kind_contrasts` returned.
         controls: Best F1 of probes with exchanged labels, one row a cell.
+        varies: What `language_differences` returned.
     """
     tags = languages_in_order(list(cells["language"]))
     models = list(dict.fromkeys(cells["model"]))
@@ -130,7 +135,7 @@ def answer(
             "F1 is the best layer's, and so optimistic: with exchanged labels (its chance level) it is "
             f"{span(by_language)}."
         )
-    sentences += [*_english_text(cells), *_kinds_text(contrasts)]
+    sentences += [*_varies_text(varies), *_english_text(cells), *_kinds_text(contrasts)]
     if complexity["rho"].notna().any():
         sentences.append(
             _rhos_text(
@@ -144,6 +149,20 @@ def _rhos_text(what: str, complexity: pd.DataFrame) -> str:
     """Return what is correlated with complexity, an entry of a list each, and which rho these languages could show."""
     head = f"{what}, languages permuted; {power_text(complexity)}:"
     return "\n".join([head, *(f"- {text}" for text in correlation_sentences(complexity))])
+
+
+def _varies_text(varies: pd.DataFrame) -> Iterator[str]:
+    """Yield in how many models each method's accuracy differs between languages (the paper's claim 1)."""
+    texts = []
+    for method in methods_in_order(list(varies["method"])):
+        tested = varies[(varies["method"] == method) & varies["p_holm"].notna()]
+        if len(tested) == 1:
+            texts.append(f"`{method}` {p_value(tested['p_holm'].iloc[0])}")
+        elif len(tested):
+            texts.append(f"`{method}` p < .05 in {(tested['p_holm'] < ALPHA).sum()} of {len(tested)} models")
+    if texts:
+        how = "analysis of variance over properties, Holm's correction"
+        yield f"Differences between languages in accuracy ({how}): {'; '.join(texts)}."
 
 
 def _english_text(cells: pd.DataFrame) -> Iterator[str]:
@@ -194,13 +213,9 @@ def kind_contrasts(tables: Sequence[ScoredFrame], cells: pd.DataFrame) -> pd.Dat
         tables: Scored tables.
         cells: One row a cell.
     """
-    parts: dict[tuple[str, str], list[PairCredits]] = {}
-    for table in tables:
-        for method, results in _credits(table):
-            parts.setdefault((table.model, method), []).append(results)
     rows = [
-        {"model": model, "method": method} | random_minus_subtle(_together(result))
-        for (model, method), result in parts.items()
+        {"model": model, "method": method} | random_minus_subtle(pairs)
+        for (model, method), pairs in _all_credits(tables).items()
     ]
     for model, part in cells[cells["metric"] == "f1"].groupby("model", sort=False):
         wide = part.pivot_table(index="language", columns="negative_type", values="value", sort=False)
@@ -223,6 +238,29 @@ _CONTRAST = {
     "n": "int64",
     "reason": "string",
 }
+
+
+def language_differences(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
+    """Return, a row a model and method, the test of equal accuracy in all languages, corrected for their number.
+
+    Args:
+        tables: Scored tables.
+    """
+    rows = [
+        {"model": model, "method": method} | languages_differ(pairs)
+        for (model, method), pairs in _all_credits(tables).items()
+    ]
+    result = pd.DataFrame(rows, columns=["model", "method", "F", "p", "n_languages"])
+    return result.assign(p_holm=corrected(result["p"].to_numpy(dtype=float)).holm)
+
+
+def _all_credits(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], PairCredits]:
+    """Return the pairs of each model and method, over corpora."""
+    parts: dict[tuple[str, str], list[PairCredits]] = {}
+    for table in tables:
+        for method, results in _credits(table):
+            parts.setdefault((table.model, method), []).append(results)
+    return {key: _together(result) for key, result in parts.items()}
 
 
 def _credits(table: ScoredFrame) -> Iterator[tuple[str, PairCredits]]:
@@ -337,6 +375,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     unasked = pd.DataFrame([row for table in tables for row in unasked_rows(table)], columns=UNASKED)
     contrasts = kind_contrasts(tables, cells)
     controls = long_table([row for summary in context.probed for row in _probed_cells(summary, "f1_control")], PLACE)
+    varies = language_differences(tables)
     figures = tuple(language_figures(accuracies, means, controls))
     member = file_name("languages", accuracies["model"].iloc[0])
     several = cells["model"].nunique() > 1 and any(figure.name == TYPES for figure in figures)
@@ -344,7 +383,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
         id="languages",
         title="Languages",
         text=_text(cells, means, correlations, complexity, unasked),
-        answer=answer(cells, complexity, unasked, contrasts=contrasts, controls=controls),
+        answer=answer(cells, complexity, unasked, contrasts=contrasts, controls=controls, varies=varies),
         definitions=DEFINITIONS,
         tables={
             "types": first_table(cells, means, complexity),
@@ -356,6 +395,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
             "layers": layers,
             "contrasts": contrasts,
             "controls": controls,
+            "varies": varies,
         },
         main_table="types",
         draws=f"{N_PERMUTATIONS:,} permutations of languages" if drew(complexity) else "",
@@ -500,6 +540,8 @@ DEFINITIONS = """\
 - **contrasts**: accuracy with random wrong concepts minus the mean of the accuracies with the subtle kinds, in each
   language, then the mean over languages. The standard error keeps pairs of one property together; that of the mean is
   the mean of the languages', the largest it can be, since languages share concepts. Student's t.
+- **varies**: one-way analysis of variance of accuracy between languages; units are the properties of each language
+  (means over their pairs). `p_holm` is corrected for the number of models and methods.
 - **controls**: the best layer's F1 with exchanged labels, the chance level of `neuro`.
 - **unasked**: items that a question could not be put about, since the corpus does not have its concepts and property.
 - **correlation**: Pearson r of two methods' accuracies over languages, jackknife interval; `without_english`, and the

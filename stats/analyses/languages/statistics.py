@@ -276,6 +276,39 @@ def _of_language(pairs: PairCredits, current: NDArray[np.bool_]) -> tuple[float,
     return float(value), error, n, int(current.sum())
 
 
+def languages_differ(pairs: PairCredits) -> dict[str, Any]:
+    """Return whether a method's accuracy differs between languages by more than properties differ within them.
+
+    A one-way analysis of variance; units are the properties of a language, each with the mean over its pairs. Languages
+    share properties, so that equal languages differ by less than the test supposes.
+
+    Args:
+        pairs: All pairs of a model and method.
+
+    Returns:
+        `F`, `p` (NaN where languages have one property each, or nothing varies) and `n_languages`.
+
+    >>> pairs = PairCredits(credit=np.array([1.0, 1, 1, 0, 0, 1]), language=np.array(list("aaabbb"), dtype=object),
+    ...                 kind=np.array(["random"] * 6, dtype=object), cluster=np.array(list("pqrpqr"), dtype=object))
+    >>> found = languages_differ(pairs)
+    >>> round(found["F"], 3), round(found["p"], 3), found["n_languages"]
+    (4.0, 0.116, 2)
+    """
+    from scipy.stats import f as f_distribution
+
+    frame = pd.DataFrame({"credit": pairs.credit, "language": pairs.language, "cluster": pairs.cluster})
+    units = frame.groupby(["language", "cluster"], sort=False)["credit"].mean()
+    by_language = units.groupby("language", sort=False)
+    sizes, means = by_language.size().to_numpy(), by_language.mean().to_numpy()
+    between, within = len(sizes) - 1, int(sizes.sum()) - len(sizes)
+    squares = float(((units - by_language.transform("mean")) ** 2).sum())
+    result: dict[str, Any] = {"F": math.nan, "p": math.nan, "n_languages": len(sizes)}
+    if between < 1 or within < 1 or squares <= 0:
+        return result
+    ratio = float((sizes * (means - units.mean()) ** 2).sum()) / between / (squares / within)
+    return result | {"F": ratio, "p": float(f_distribution.sf(ratio, between, within))}
+
+
 ORDER = ("analytic", "inflectional", "agglutinative")
 """From the least complex to the most, as in the paper's Figure 4."""
 BEST_LAYER = "best layer"

@@ -25,7 +25,7 @@ import numpy as np
 
 from pairbank.errors import BankError, unknown_name
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.names import DIRECT, MethodName
+from pairbank.scoring.api.names import MethodName
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.distance_bins import distance_filter
@@ -85,11 +85,11 @@ def readings(table: ScoredTable) -> Iterator[Reading]:
 def _measured(table: ScoredTable, scores: MethodScores) -> Iterator[Reading]:
     layout = scores.layout
     yield _reading(layout, {"linking": layout.method}, scores.delta_nats)
-    if layout.method != DIRECT:
+    if layout.method != table.reference:
         return
     others = {entry.method for entry in table.layouts}
-    columns = ScoreColumns(DIRECT)
-    sides = [table.side(DIRECT, "good"), table.side(DIRECT, "bad")]
+    columns = ScoreColumns(layout.method)
+    sides = [table.side(layout.method, "good"), table.side(layout.method, "bad")]
     if MEAN_LOGPROB not in others and {columns.good_n, columns.bad_n} <= {*table.frame.columns}:
         counts = [table.numbers(name) for name in (columns.good_n, columns.bad_n)]
         yield _reading(layout, {"linking": "direct a token"}, _mean_difference(sides, counts))

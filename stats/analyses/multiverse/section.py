@@ -36,7 +36,7 @@ from pairbank.stats.analyses.multiverse.specifications import (
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.figures.scatters import MOST_DRAWN, MOST_LEVELS, specification_curve
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.crossed_variance import crossed_components
+from pairbank.stats.measures.regression import crossed_components
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number, p_value, percent
 

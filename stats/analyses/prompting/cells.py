@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.estimate import without_interval
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials, signs
 from pairbank.stats.measures.accuracy import credit_of_presentations
@@ -67,7 +66,7 @@ def questions(table: ScoredFrame) -> Iterator[Question]:
         table: One corpus scored by one model.
     """
     read = read_table(table)
-    direct = read.method(DIRECT)
+    direct = read.method(read.reference)
     if direct is None:
         return
     for scores in read.methods:

@@ -5,6 +5,7 @@ Hu & Levy 2023, Figures 2 to 10; the tasks and prompts are those of the methods,
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 CONSISTENCY, MEAN_CONSISTENCY = "prompting_consistency", "prompting_mean_consistency"
+CHANCE = 0.5
 MOST_MODELS = 7
 """Whose scatters stand in one figure."""
 
@@ -342,7 +344,8 @@ def _answer(found: pd.DataFrame) -> str:
     )
     r = found["r"].dropna()
     follows = f"Pearson's r of answers with log-probabilities is {_ends(r)}." if len(r) else "No r is defined."
-    return html_as_text("\n\n".join([f"{first} {follows}", *_in_order_text(found), *_both_sentences_text(found)]))
+    others = (_in_order_text(found), _both_sentences_text(found), _negative_results_text(found))
+    return html_as_text("\n\n".join([f"{first} {follows}", *itertools.chain(*others)]))
 
 
 def _in_order_text(found: pd.DataFrame) -> Iterator[str]:
@@ -373,6 +376,28 @@ def _both_sentences_text(found: pd.DataFrame) -> Iterator[str]:
             f"Prompted accuracy with both sentences ({COMPARED}) minus one sentence ({JUDGED}): "
             f"{number(float(gain.mean()), sign=True)}{ends}."
         )
+
+
+def _negative_results_text(found: pd.DataFrame) -> Iterator[str]:
+    """Yield how often a prompt alone would deny what probabilities show (the abstract's third claim).
+
+    A case counts where all three intervals say so: direct above chance, the answers not, and the answers below direct.
+    """
+    rows = found[found["measure"] == ACCURACY]
+    if rows.empty:
+        return
+    lowest = {name: rows[[f"{name}_low", f"{name}_low_paradigms"]].min(axis=1) for name in ("direct", "asked")}
+    highest = rows[["difference_high", "difference_high_paradigms"]].max(axis=1)
+    known = lowest["direct"] > CHANCE
+    if not known.any():
+        yield "Direct log-probabilities are above chance in no case, so that no prompt can deny what they show."
+        return
+    denied = known & (lowest["asked"] <= CHANCE) & (highest < 0)
+    yield (
+        f"In {int(denied.sum())} of the {_counted(int(known.sum()), 'case')} (model × task × prompt) in which direct "
+        "log-probabilities are above chance, the answers are not, and are less accurate. There a negative result by "
+        "prompting does not show a lack of knowledge."
+    )
 
 
 def _sizes(part: pd.DataFrame, measure: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import DEFAULTS, MOST_FIRST_ROWS, Context, Section, reads
 from pairbank.stats.analyses.raters.beside import (
     DISTANCES,
@@ -209,11 +209,11 @@ def _length_text(beside: pd.DataFrame) -> Iterator[str]:
     """Yield which score is fair where sentences of different lengths are compared, as all that is rated singly is."""
     together = beside[(beside["r_with_others"].notna() | beside["r_with_means"].notna()) & (beside["kind"] == "model")]
     methods = set(together["method"])
-    if DIRECT not in methods:
+    if (reference := reference_of(sorted(methods))) is None:
         return
     fair = sorted(methods & set(FAIR))
     rest = f"read {' or '.join(f'`{name}`' for name in fair)} for r" if fair else "score `mean_logprob` too"
-    yield f"Summed log-probability (`{DIRECT}`) decreases with length: {rest}."
+    yield f"Summed log-probability (`{reference}`) decreases with length: {rest}."
 
 
 def _means_text(means: Means) -> Iterator[str]:

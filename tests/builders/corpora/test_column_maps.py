@@ -103,6 +103,13 @@ def test_a_sentence_a_row_is_put_together_by_its_pair(tmp_path: Path) -> None:
     assert set(items["task"][:]) == {"continuation_pair"}
 
 
+def test_a_property_of_a_pair_that_differs_between_its_rows_is_refused(tmp_path: Path) -> None:
+    column_map = LONG.replace('pair_id = "pair"', 'pair_id = "pair"\nphenomenon = "topic"')
+    table = "pair\tok\ttext\tbefore\trating\ttopic\n7\ttrue\ta b\tc\t1\tbirds\n7\tfalse\tb a\tc\t1\tbats\n"
+    with pytest.raises(CorpusError, match=r"row 2 and 3: phenomenon is 'birds' of the better side and 'bats'"):
+        pairbank.load_corpus(write(tmp_path, "jozi.tsv", table, column_map))
+
+
 def test_a_pair_with_one_side_is_refused(tmp_path: Path) -> None:
     table = "pair\tok\ttext\tbefore\trating\n7\ttrue\ta b\tc\t1\n"
     with pytest.raises(CorpusError, match=r"row 2: 1 better and 0 worse rows, expected one of each; check the ids"):

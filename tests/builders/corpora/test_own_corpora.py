@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import pairbank
 from own_files import read
 from pairbank.builders.corpora.column_use import proposed_map
+from pairbank.builders.corpora.corpus_map import read_map
 from pairbank.builders.dataset import manifest_of
 from pairbank.cli import app
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, UnknownNameError
@@ -228,11 +229,25 @@ def test_every_rule_changes_who_is_left(tmp_path: Path) -> None:
         pairbank.load_corpus(judgments(tmp_path, MAP))  # without a rule, a check is a sentence like any other
     everyone = judgments(tmp_path, MAP + RULES.replace("min_per_rater = 2", "failures = 1"))
     assert pairbank.load_corpus(everyone)["human_bad"][0] == 4.0, "(2 + 3 + 7 + 4) / 4"
+    one_is_enough = judgments(tmp_path, MAP + RULES.replace("min_per_rater = 2", "min_per_rater = 1"))
+    assert pairbank.load_corpus(one_is_enough)["human_bad"][0] == 3.0, "(2 + 3 + 4) / 3: dora gave exactly one"
+    stricter = pairbank.load_corpus(judgments(tmp_path, MAP + RULES.replace("min_per_rater = 2", "min_per_rater = 4")))
+    said = "; ".join((manifest_of(stricter) or {})["facts"]["reading"])
+    assert "excluded: 1 rater who failed" in said
+    assert "excluded: 2 raters with fewer than 4 ratings (4 ratings)" in said, "ben and dora; cem has failed"
     few = judgments(tmp_path, MAP + RULES.replace("min_per_rater = 2", "min_per_side = 3"))
     items = pairbank.load_corpus(few)
     assert items["human_bad"][:] == [3.0, None]
     assert items["human_good"][:] == [None, None]
     assert items["flags"][:] == [["few_ratings"], ["few_ratings"]]
+
+
+def test_a_field_of_a_path_is_one_folder_or_a_part_of_a_name(tmp_path: Path) -> None:
+    (tmp_path / "corpus.toml").write_text(CORPUS.split("[ratings]", maxsplit=1)[0], encoding="utf-8")
+    tables = read_map(tmp_path / "corpus.toml").tables[0]
+    assert tables.fields("nomen/eins.jsonl") == {"subset": "nomen"}
+    assert tables.fields("tief/nomen/eins.jsonl") is None
+    assert tables.fields("nomen/eins.csv") is None
 
 
 @pytest.mark.parametrize(

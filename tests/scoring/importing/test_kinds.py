@@ -69,35 +69,39 @@ def test_a_perplexity_becomes_the_mean_log_probability_of_a_token(tmp_path: Path
     assert "difference = ln perplexity(bad) - ln perplexity(good)" in table.signature["methods"]["ppl"]["paper"]
 
 
-def test_log_probabilities_that_were_scored_otherwise_are_kept_apart_from_direct(tmp_path: Path) -> None:
-    columns = {"direct_good": [-9.0, -8.0, -7.0], "direct_bad": [-9.5, -8.5, -6.5]}
+def test_log_probabilities_that_were_scored_otherwise_have_a_name_of_their_own(tmp_path: Path) -> None:
+    good, bad = [-9.0, -8.0, -7.0], [-9.5, -8.5, -6.5]
     nats = {"kind": "logprob", "unit": "nats"}
     label = "without BOS: the first token is not scored"
-    usual, same, other = (
-        imported(tmp_path, {"direct": nats | more}, **columns) for more in ({}, {"unit": "nats"}, {"label": label})
+    with pytest.raises(ScoreImportError, match="what is scored otherwise has a name of its own: call it direct_NAME"):
+        imported(tmp_path, {"direct": nats | {"label": label}}, direct_good=good, direct_bad=bad)
+    usual = imported(tmp_path, {"direct": nats}, direct_good=good, direct_bad=bad)
+    other = imported(
+        tmp_path, {"direct_no_bos": nats | {"label": label}}, direct_no_bos_good=good, direct_no_bos_bad=bad
     )
-    usual_hash, same_hash, other_hash = (
-        table.signature["methods"]["direct"]["sha256"] for table in (usual, same, other)
-    )
-    assert usual_hash == same_hash != other_hash
-    assert label in other.signature["methods"]["direct"]["paper"]
+    definition = other.signature["methods"]["direct_no_bos"]
+    assert definition["sha256"] != usual.signature["methods"]["direct"]["sha256"]
+    assert label in definition["paper"]
     renamed = Scored(
         dataset=other.dataset, signature={**other.signature, "model": {**other.signature["model"], "name": "n"}}
     )
-    for refuse in (cut_alike, filled_alike):
-        with pytest.raises(BankError, match=r"same (wording|method)"):
-            refuse([usual, renamed])
-    findings = pairbank.report([usual, renamed], n_resamples=20, analyses=["audit"]).sections[0].tables["findings"]
-    assert findings["found"].str.contains("is defined in 2 ways under one name").any()
+    with pytest.raises(BankError, match="share no method in the same wording"):
+        cut_alike([usual, renamed])
+    assert [table.methods for table in filled_alike([usual, renamed])] == [("direct", "direct_no_bos")] * 2
+    made = pairbank.report([usual, renamed], n_resamples=20, analyses=["audit"])
+    assert made.sections[0].tables["findings"]["found"].str.contains("is another method than `direct`").any()
     pages = "\n".join(pages_of(pairbank.report([other], n_resamples=20)).values())
     assert label in pages
 
 
-def test_pythia_and_olmo_of_hu_and_frank_were_scored_without_bos_so_their_direct_is_not_ours() -> None:
+def test_hu_and_franks_direct_scores_are_minicons_own() -> None:
+    hashes = set()
     for name in ("hu-frank-2024", "hu-frank-2024-lambada"):
-        (score,) = [one for one in load_profile(name).scores if one.name == "direct"]
+        (score,) = load_profile(name).scores
+        assert score.name == "logprob_minicons"
         assert "none for Pythia and OLMo" in score.label
-        assert ImportedSides(score=score).definition["sha256"] != Direct().definition["sha256"]
+        hashes.add(ImportedSides(score=score).definition["sha256"])
+    assert Direct().definition["sha256"] not in hashes
 
 
 def test_a_score_of_which_the_lower_is_better_has_its_sign_changed(tmp_path: Path) -> None:
@@ -221,18 +225,32 @@ def test_probabilities_too_small_to_differ_are_an_error_that_says_so(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "said", "message"),
     [
-        ("x", "odds", r"scores: scores\.x\.kind is 'odds', expected one of logprob, surprisal, perplexity, score"),
-        ("x", {"kind": "score", "way": "up"}, r"scores\.x has unknown key\(s\) \['way'\]; known: kind, direction"),
+        ("x", "odds", r"scores: scores\.x: kind is 'odds'; expected 'logprob', 'surprisal', 'perplexity', 'score'"),
+        (
+            "x",
+            {"kind": "score", "units": "z"},
+            r"scores\.x: unknown key 'units'; did you mean 'unit'\? Known keys: answers",
+        ),
+        ("x", 3, r"scores\.x: it is 3; expected a table"),
+        (
+            "x",
+            {"kind": "decision", "answers": {"good": None}},
+            r"answers\.good is None; expected a text or a whole number",
+        ),
         ("x", "score", r"scores\.x\.direction is None; of a score expected 'higher' or 'lower': which end"),
         ("x", {"kind": "rating", "scale": [1, 7]}, r"direction is None; of a rating expected"),
         ("x", {"kind": "surprisal", "unit": "nats", "direction": "higher"}, r"of a surprisal expected 'lower'"),
         ("x", {"kind": "decision", "direction": "higher"}, r"a decision has none"),
-        ("x", {"kind": "score", "of_probability": True}, r"of_probability is True; expected true or false"),
+        ("x", {"kind": "score", "of_probability": True}, r"of_probability is true; a score has none, a decision may"),
         ("x", "surprisal", r"scores\.x\.unit is None; of a surprisal expected one of nats, bits, log10"),
         ("x", {"kind": "perplexity", "unit": "bits"}, r"unit is 'bits'; a perplexity has none"),
-        ("x", RATING | {"scale": [7, 1]}, r"scale is \[7, 1\], expected the lowest and the highest rating: \[1, 7\]"),
-        ("x", SCORE | {"scale": [1, 7]}, r"scale is \[1, 7\]; a score has none"),
-        ("x", SCORE | {"label": 3}, r"label is 3, expected a text"),
+        (
+            "x",
+            RATING | {"scale": [7, 1]},
+            r"scale is \[7\.0, 1\.0\]; expected the lowest and the highest rating: \[1, 7\]",
+        ),
+        ("x", SCORE | {"scale": [1, 7]}, r"scale is \[1\.0, 7\.0\]; a score has none"),
+        ("x", SCORE | {"label": 3}, r"label is 3; expected a text"),
         ("x", SCORE | {"answers": {"good": "A"}}, r"answers has \['good'\]; of a score expected nothing"),
         ("x", {"kind": "decision", "answers": {"good": "A", "bad": "a "}}, r"answers: 'a' stands for two things"),
         ("direct", SCORE, r"`direct` is log P\(target \| context\): give this score another name"),

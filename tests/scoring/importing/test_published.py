@@ -119,9 +119,9 @@ def test_a_model_and_its_checkpoints_have_scores_given_the_passage_and_a_questio
     frame = found[0].to_pandas()
     assert list(frame["context_good"]) == [prefix for prefix, _, _ in PASSAGES]
     assert list(frame["target_good"]) == ["loaf", "window"]
-    assert frame["direct_good"].tolist() == [-2.0, -2.75]
+    assert frame["logprob_minicons_good"].tolist() == [-2.0, -2.75]
     assert frame["hf24_lambada_good"].tolist() == [-3.5, -5.0]
-    assert frame["direct_bad"].isna().all()
+    assert frame["logprob_minicons_bad"].isna().all()
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ LOG_ODDS_DIFF = {
     "Pythia 6.9B": 1.855979,
     "Pythia 12B": 1.867829,
 }
-ASKED = "hf24_paired"
+DIRECT, ASKED = "logprob_minicons", "hf24_paired"
 QUESTION = "meta_question_simple"
 ANSWERS = [f"{QUESTION}:{order}:{option}" for order in ("good_first", "bad_first") for option in (1, 2)]
 
@@ -86,11 +86,12 @@ def test_the_report_gives_the_published_log_odds_differences(
     assert [row["subset"] for row in identical] == ["dgl"]
     used = [row for row in rows if row not in identical]
     mine = {(e["method"], e["metric"]): e for e in summary[summary["model"] == model].to_dict("records")}
-    direct_estimate, asked_estimate = mine["direct", "accuracy"], mine[ASKED, "accuracy_pooled"]
+    direct_estimate, asked_estimate = mine[DIRECT, "accuracy"], mine[ASKED, "accuracy_pooled"]
     assert (direct_estimate["n"], direct_estimate["n_excluded"]) == (724, 1)
-    direct = strict_count(direct_estimate, [(r["direct_good"], r["direct_bad"]) for r in used], trials_an_item=1)
+    sides = [(row[f"{DIRECT}_good"], row[f"{DIRECT}_bad"]) for row in used]
+    direct = strict_count(direct_estimate, sides, trials_an_item=1)
     asked = strict_count(asked_estimate, [pair for r in used for pair in answers_of(r)], trials_an_item=2)
-    direct += sum(row["direct_good"] > row["direct_bad"] for row in identical)
+    direct += sum(row[f"{DIRECT}_good"] > row[f"{DIRECT}_bad"] for row in identical)
     asked += sum(right > wrong for row in identical for right, wrong in answers_of(row))
     assert logit(direct / 725) - logit(asked / 1450) == pytest.approx(LOG_ODDS_DIFF[model], abs=5e-7)
 
@@ -114,7 +115,7 @@ def test_the_signature_says_imported_and_claims_nothing_about_the_model(publishe
     assert {table.model for table in published} == LOG_ODDS_DIFF.keys()
     table = published[0]
     assert table.corpus == "hu-frank-2024-syntax"
-    assert table.methods == ("direct", ASKED)
+    assert table.methods == (DIRECT, ASKED)
     assert table.signature["imported"]["sha256"] == PUBLISHED_SHA256
     assert table.signature["model"]["revision"] == table.signature["model"]["dtype"] == "unknown"
     assert signature_line(table.signature).endswith(f"|imported:{PUBLISHED_SHA256[:12]}")
@@ -331,10 +332,13 @@ def test_an_item_twice_is_an_error(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("corpus = ", r"mine\.toml: not TOML"),
-        ('korpus = "x"', r"mine\.toml: unknown key\(s\) \['korpus'\]; known: citation, cites, columns"),
-        ("corpus = 3", r"mine\.toml: corpus is 3, expected a text"),
-        ('cites = ["x"]', r"mine\.toml: cites is \['x'\]; expected a list of keys of an2020lexical, "),
-        ('task = "guessing"', r"mine\.toml: task is 'guessing', expected one of sentence_pair"),
+        (
+            'korpus = "x"',
+            r"mine\.toml: unknown key 'korpus'; did you mean 'corpus'\? Known keys: citation, cites, columns",
+        ),
+        ("corpus = 3", r"mine\.toml: corpus is 3; expected a text"),
+        ('cites = ["x"]', r"mine\.toml: cites has no reference 'x'"),
+        ('task = "guessing"', r"mine\.toml: task is 'guessing'; expected 'sentence_pair'"),
         ('prompts = "none.toml"', r"mine\.toml: no file .*none\.toml of prompts"),
         ('[columns]\ndirect_god = "x"', r"mine\.toml: no name 'direct_god'; did you mean 'direct_good'"),
     ],
@@ -349,6 +353,7 @@ def test_profiles_are_found_by_name(tmp_path: Path) -> None:
     assert profile_names() == [
         "babylm",
         "every-eval-ever",
+        "hu-2020-syntaxgym",
         "hu-2024-dgl",
         "hu-2024-dgl-sentences",
         "hu-frank-2024",

@@ -21,8 +21,9 @@ from naive_reference import token_logprobs, tokens_of
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.requests import Request
+from pairbank.scoring.engine.forward import computed_prefix
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, CHANGES_LOGITS
-from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS, computed_prefix
+from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.self_check import causal_length, packing_problem

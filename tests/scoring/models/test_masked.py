@@ -257,7 +257,7 @@ def test_a_head_that_looks_at_its_neighbours_gets_all_rows() -> None:
 def test_bfloat16_logits_are_normalised_in_float32() -> None:
     logits = (torch.arange(2000).reshape(2, 1000) % 37 / 10).bfloat16()
     rows, tokens = np.array([0, 1, 1]), np.array([3, 3, 999])
-    found = read_logprobs_nats(logits, rows=rows, tokens=tokens, model_name="tiny")
+    found = read_logprobs_nats(logits, rows=rows, tokens=tokens, model_name="tiny")()
     exact = torch.log_softmax(logits.double(), dim=-1)[rows, tokens].numpy()
     # bfloat16 has 8 bits: a log-probability near -9 would be off by up to 0.03.
     assert found == pytest.approx(exact, abs=1e-5)

@@ -127,7 +127,7 @@ def test_the_key_of_a_prompt_covers_its_words_and_the_columns_that_choose_its_pr
 def test_a_token_that_the_output_layer_does_not_have_is_an_error() -> None:
     head = torch.nn.Linear(4, 6)
     with torch.inference_mode(), pytest.raises(ScoringError, match="'toy' gave a log-probability that is NaN"):
-        head_logprobs_nats(head, torch.ones(1, 4), rows=np.array([0, 0]), tokens=np.array([2, 6]), model_name="toy")
+        head_logprobs_nats(head, torch.ones(1, 4), rows=np.array([0, 0]), tokens=np.array([2, 6]), model_name="toy")()
 
 
 def test_a_model_that_gives_logits_in_float32_over_bfloat16_weights_has_a_linear_head() -> None:

@@ -119,6 +119,7 @@ def test_kappa_of_one_sided_choices_is_undefined() -> None:
         confusion([True], [True, False])
 
 
+WHO = ("human", "design")
 RATING = MethodLayout(
     method="rate",
     kind="rating",
@@ -200,6 +201,28 @@ def test_two_measures_are_compared_item_by_item() -> None:
     assert row["value"] == pytest.approx(same.mean(), abs=1e-12)
     assert row["measure"] == "CHOICE-LIKERT"
     assert ("rate (expected)", "rate (argmax)", "consistency") not in found
+
+
+def test_log_probabilities_are_compared_with_each_prompt_on_the_same_items() -> None:
+    scored = context_pairs()
+    frame = scored.frame
+    found = section([scored, replace(scored, model="gpt2-xl")])
+    rows = keyed(found.tables["differences"].query("model == 'gpt2'"), "minus", "versus")
+    second = frame["target_number"] == 2
+    sides = np.where(second, 1, -1)
+    people, direct, meta = (frame[name] * sides > 0 for name in ("human_good", "direct_delta", "meta_delta"))
+    gain = (people == direct).astype(float) - (people == meta)
+    row = rows["meta", "human"]
+    assert row["value"] == pytest.approx(gain.mean(), abs=1e-12)
+    assert (row["method"], row["measure"], row["n"]) == ("direct", "LOGPROBS-CHOICE", len(frame))
+    assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * gain.std() / np.sqrt(len(frame)), rel=0.05)
+    assert set(rows) == {(minus, who) for minus in ("meta", "rate (expected)", "rate (argmax)") for who in WHO}
+    assert f"- LOGPROBS minus CHOICE: {gain.mean():+.2f} (median of 2 models; " in found.answer
+    alone = section([scored]).answer
+    assert (
+        f"- LOGPROBS minus CHOICE: {gain.mean():+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]\n- LOGPROBS minus LIKERT"
+        in alone
+    )
 
 
 def test_without_ratings_by_people_only_the_design_is_compared() -> None:

@@ -14,12 +14,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from pairbank.arrays import FloatArray
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.languages.section import section
 from pairbank.stats.analyses.languages.statistics import (
     PairCredits,
+    languages_differ,
     leave_one_out,
     method_correlations,
     random_minus_subtle,
@@ -311,16 +313,30 @@ def test_random_minus_subtle_is_the_mean_over_languages_of_differences_of_accura
     assert "interval above 0 in " in published_section(3).answer
 
 
-def outcomes(rng: np.random.Generator, *, gain: float) -> PairCredits:
-    """Return pairs of ten languages, which share most of their outcomes, twenty properties with levels of their own."""
+def outcomes(
+    rng: np.random.Generator, *, gain: float, shared: float = 0.7, spread: float = 0.0, own_properties: bool = False
+) -> PairCredits:
+    """Return pairs of ten languages, which share most of their outcomes, twenty properties with levels of their own.
+
+    `gain` is how much easier random concepts are, `spread` the standard deviation of languages, both in logits. With
+    `own_properties` languages share nothing.
+    """
     n_languages, n_properties, per_kind = 10, 20, 3
     kinds = np.repeat(np.array(["random", "taxonomic", "overlap", "co-occurrence"], dtype=object), per_kind)
-    level = rng.normal(scale=1.0, size=n_properties)[:, None] + 0.4 + gain * (kinds == "random")
-    own = rng.normal(scale=0.7, size=(n_properties, 4)).repeat(per_kind, axis=1)  # a property's level of each kind
-    p = 1 / (1 + np.exp(-(level + own)))
-    shared = rng.random(p.shape) < p
-    parts = [np.where(rng.random(p.shape) < 0.7, shared, rng.random(p.shape) < p) for _ in range(n_languages)]
-    size = p.size
+
+    def levels() -> tuple[FloatArray, FloatArray]:
+        level = rng.normal(scale=1.0, size=n_properties)[:, None] + 0.4 + gain * (kinds == "random")
+        own = rng.normal(scale=0.7, size=(n_properties, 4)).repeat(per_kind, axis=1)  # a property's level of each kind
+        return level + own, rng.random(own.shape)
+
+    logits, common = levels()
+    parts = []
+    for shift in rng.normal(scale=spread, size=n_languages):
+        if own_properties:
+            logits, common = levels()
+        p = 1 / (1 + np.exp(-(logits + shift)))
+        parts.append(np.where(rng.random(p.shape) < shared, common, rng.random(p.shape)) < p)
+    size = logits.size
     return PairCredits(
         credit=np.concatenate([part.ravel() for part in parts]).astype(float),
         language=np.repeat(np.array([f"l{nth}" for nth in range(n_languages)], dtype=object), size),
@@ -345,3 +361,38 @@ def test_kinds_that_are_alike_are_seldom_said_to_differ_where_languages_share_th
     assert np.mean(over_languages) > 0.3
     seen = [random_minus_subtle(outcomes(rng, gain=1.2))["low"] > 0 for _ in range(60)]
     assert np.mean(seen) > 0.6
+
+
+@pytest.mark.ci
+def test_equal_languages_are_seldom_said_to_differ_whether_they_share_items_or_not() -> None:
+    """One in twenty, at most; a test over pairs, which takes the pairs of a property for independent, errs often."""
+    rng = np.random.default_rng(12)
+    for own_properties in (False, True):
+        over_properties, over_pairs = [], []
+        for _ in range(200):
+            pairs = outcomes(rng, gain=0.6, own_properties=own_properties)
+            over_properties.append(languages_differ(pairs)["p"] < 0.05)
+            right = pairs.credit.reshape(10, -1).sum(axis=1)
+            counts = np.stack([right, pairs.credit.size / 10 - right])
+            over_pairs.append(stats.chi2_contingency(counts).pvalue < 0.05)
+        assert np.mean(over_properties) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    assert np.mean(over_pairs) > 0.5
+    seen = [languages_differ(outcomes(rng, gain=0.6, spread=0.8))["p"] < 0.05 for _ in range(60)]
+    assert np.mean(seen) > 0.6
+
+
+def test_differences_between_languages_are_tested_over_properties_and_corrected() -> None:
+    pairs = outcomes(np.random.default_rng(3), gain=0.0, spread=1.0)
+    frame = pd.DataFrame({"x": pairs.credit, "language": pairs.language, "cluster": pairs.cluster})
+    units = frame.groupby(["language", "cluster"])["x"].mean()
+    expected = stats.f_oneway(*(group for _, group in units.groupby("language")))
+    row = languages_differ(pairs)
+    assert row["F"] == pytest.approx(expected.statistic)
+    assert row["p"] == pytest.approx(expected.pvalue)
+    assert row["n_languages"] == 10
+    found = published_section(3)
+    table = found.tables["varies"]
+    assert (table["p_holm"] >= table["p"]).all()
+    n = int((table.query("method == 'direct'")["p_holm"] < 0.05).sum())
+    assert "Differences between languages in accuracy (analysis of variance over properties, Holm's" in found.answer
+    assert f"`direct` p &lt; .05 in {n} of 3 models" in found.answer

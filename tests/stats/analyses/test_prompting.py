@@ -188,3 +188,23 @@ def test_no_text_of_the_study_speaks_of_a_bootstrap_that_is_not_there(found: Sec
 
     assert "seeded" not in " ".join(load_study("hu-levy-2023").notes)
     assert found.draws == ""
+
+
+def test_a_negative_result_by_prompting_alone_is_counted_where_three_intervals_show_it() -> None:
+    counts = []
+    for shift in (0.3, 3.0):  # answers that follow probabilities, and answers that prefer the other side
+        tables = [
+            asked_table(corpus, model, seed=n, shift=shift) for n, model in enumerate(MODELS) for corpus in CORPORA
+        ]
+        own = section(tables)
+        cells = own.tables["comparisons"].query("measure == 'accuracy'")
+        whole = cells[(cells["corpus"] == POOLED) | (cells["task"] == "Exp. 2")]
+        known = whole[whole["direct_low"] > 0.5]
+        denied = known[(known["asked_low"] <= 0.5) & (known["difference_high"] < 0)]
+        counts.append(len(denied))
+        assert f"In {len(denied)} of the {len(known)} cases (model × task × prompt) in which direct" in own.answer
+    assert counts[0] < counts[1]
+    frames = [asked_table("dtfit", "gpt2", seed=0)]
+    frames[0].frame["direct_delta"] *= np.where(np.arange(50) % 2, 1, -1)
+    assert "Direct log-probabilities are above chance in no case" in section(frames).answer
+    assert "above chance" not in section([asked_table("p18", "gpt2", seed=0)]).answer

@@ -10,6 +10,7 @@ import scipy.stats
 
 from pairbank.errors import BankError
 from pairbank.stats import MethodLayout, accuracy, accuracy_pooled, position_bias
+from pairbank.stats.measures.accuracy import balanced_accuracy
 
 ORDERS = MethodLayout(
     method="meta",
@@ -85,6 +86,19 @@ def test_pooled_accuracy_of_a_judgment_is_balanced_accuracy() -> None:
     answers = [[ONE, ONE], [ONE, ONE], [ONE, TWO], [TWO, ONE]]
     assert accuracy_pooled(answers, JUDGMENT).value == 0.5
     assert position_bias(answers, JUDGMENT).value == 0.75
+
+
+def test_a_balanced_accuracy_knows_whether_both_sentences_of_an_item_go_together() -> None:
+    # Right on both sentences or on none: 30 of 40 items, one item is one draw. Right on one of them each: always 0.5.
+    right = np.repeat([1.0, -1.0], [30, 10])
+    is_good = np.repeat([True, False], 40)
+    items = np.tile(np.arange(40), 2)
+    together = balanced_accuracy(np.concatenate([right, -right]), is_good, items=items)
+    expected = scipy.stats.binomtest(30, 40).proportion_ci(method="wilson")
+    assert (together.low, together.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    half = np.repeat([1.0, -1.0], 20)
+    either = balanced_accuracy(np.concatenate([half, half]), is_good, items=items)
+    assert (either.low, either.value, either.high) == pytest.approx((0.5, 0.5, 0.5), abs=1e-8)
 
 
 def test_a_tie_among_three_options_is_shared_by_those_that_tie() -> None:

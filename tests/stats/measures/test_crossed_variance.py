@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.measures.crossed_variance import crossed_components
+from pairbank.stats.measures.regression import crossed_components
 
 
 def drawn(rng: np.random.Generator, n_items: int, sizes: tuple[float, ...], missing: float) -> dict[str, float]:

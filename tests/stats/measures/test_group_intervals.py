@@ -46,6 +46,15 @@ def test_simultaneous_intervals_are_exact_ones_of_statsmodels_and_wider_where_a_
     assert (found.low, found.high) == pytest.approx(proportion_confint(p * worth, worth, method="beta"), abs=1e-9)
 
 
+@pytest.mark.parametrize("credit", [[0.5] * 10, [1.0, 0.5, 0.5, 0.0, 0.75, 0.25, 1.0, 1.0, 0.5]])
+def test_items_that_vary_little_count_as_more_of_them_with_one_of_effect_1_added(credit: list[float]) -> None:
+    n, p = len(credit), np.mean(credit)
+    worth = n * (n + 1) / (n * np.var(credit) / (p * (1 - p)) + 1)
+    (found,) = wilson_by_group(credit, [0] * n, 1)
+    low, high = proportion_confint(p * worth, worth, method="wilson")
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
+
+
 def test_each_group_has_the_clustered_interval_of_its_items_alone() -> None:
     rng = np.random.default_rng(1)
     group, share = rng.integers(0, 4, 200), rng.choice([0.0, 0.5, 1.0], 200, p=[0.2, 0.5, 0.3])

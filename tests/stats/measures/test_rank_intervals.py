@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import standard_error
@@ -41,6 +42,19 @@ def test_ranks_are_those_of_a_loop_over_pairs_with_ties_and_gaps() -> None:
     [first] = [test for pair, test in zip(pairs, tests, strict=True) if pair == (0, 1)]
     assert counts.only[0, 1] == first.n_only_a
     assert counts.gain[0, 1] / counts.n[0, 1] == pytest.approx(first.difference.value, abs=1e-12)
+
+
+def test_half_gains_are_tested_as_half_gains() -> None:
+    # 14 half gains for the first, 6 for the second: p = .115, which 7 to 3 whole ones (p = .34) are not
+    credit = np.array([[1.0] * 14 + [0.5] * 6 + [1.0] * 10, [0.5] * 14 + [1.0] * 6 + [1.0] * 10])
+    found = rank_intervals(pair_counts(credit))
+    p = gain_test(credit[0] - credit[1]).p_exact
+    assert p == pytest.approx(2 * binom.sf(13, 20, 0.5))
+    assert (found.best.tolist(), found.worst.tolist()) == ([1, 1], [2, 2])
+    surely = rank_intervals(pair_counts(credit), level=1 - 1.01 * p)
+    assert (surely.best.tolist(), surely.worst.tolist()) == ([1, 2], [1, 2])
+    hardly = rank_intervals(pair_counts(credit), level=1 - 0.99 * p)
+    assert hardly.best.tolist() == [1, 1]
 
 
 def _credits(deltas: np.ndarray) -> np.ndarray:

@@ -22,6 +22,8 @@ def test_the_best_threshold_of_six_sentences() -> None:
     scores = np.array([1.0, 3.0, 2.0, 4.0, 5.0, 6.0])
     assert best_threshold(scores, np.array([False, False, True, True, True, True])) == 3.5
     assert best_threshold(np.ones(4), np.array([True, False, True, False])) == 1.0
+    # 1.5, 3.5 and 5.5 are as good as each other
+    assert best_threshold(np.arange(1.0, 7), np.array([False, True] * 3)) == 3.5
 
 
 def test_no_sentence_takes_part_in_its_own_threshold() -> None:
@@ -31,6 +33,15 @@ def test_no_sentence_takes_part_in_its_own_threshold() -> None:
     moved = scores.copy()
     moved[7] += 100
     assert held_out_margins(moved, labels, ids(60))[7] == pytest.approx(margins[7] + 100)
+
+
+def test_the_order_of_a_file_decides_nothing() -> None:
+    rng = np.random.default_rng(4)
+    scores, labels, order = np.sort(rng.normal(size=60)), np.arange(60) % 2, rng.permutation(60)
+    names = ids(60)
+    margins = held_out_margins(scores, labels, names)
+    again = held_out_margins(scores[order], labels[order], [names[i] for i in order])
+    assert again.tolist() == margins[order].tolist()
 
 
 def test_numbers_are_those_of_scikit_learn() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from pairbank.stats.analyses.neuro import (
     summary_rows,
 )
 from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report.page import pages_of
 from pairbank.stats.report.report import Report
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
@@ -98,6 +100,33 @@ def test_pages_have_names_for_ids_also_before_a_reading_and_no_empty_table(tmp_p
     assert "## Rows" not in own
     assert "|  |" not in page
     assert "<summary>What <code>direct</code> is</summary>" in html
+
+
+def test_pages_cut_long_tables_with_a_note_and_state_random_draws(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"model": [f"m{i}" for i in range(41)], "gap": [0.5, *[float("nan")] * 40], "none": float("nan")}
+    )
+    section = Section(
+        id="own",
+        title="Own",
+        text="All of it.",
+        main_table="long",
+        tables={"long": table, "full": table.head(40)},
+        draws="50 resamples of items",
+    )
+    pages = pages_of(replace(pairbank.report([scored(tmp_path)], seed=7), sections=(section,)))
+    first, appendix = pages["report.md"], pages["appendix/own.md"]
+    assert "| model | gap |" in first, "a column with one number stays, one without any does not"
+    assert "The first 40 of 41 lines; all are in `own_long.csv`." in first
+    assert appendix.count("The first 40 of") == 1
+    assert "The first 40 of 41 rows; all are in `own_long.csv`." in appendix
+    assert "Seed 7. `own`: 50 resamples of items." in pages["appendix/how.md"]
+
+
+def test_a_notebook_shows_the_first_page_without_its_links_to_files(tmp_path: Path) -> None:
+    shown = pairbank.report([scored(tmp_path)])._repr_html_()
+    assert "data:image/png;base64," in shown
+    assert "appendix/" not in shown
 
 
 def test_options_of_an_analysis_that_does_not_exist_are_refused(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pandas as pd
 
 from pairbank.stats import accuracy_table, agreement_table, to_markdown
+from pairbank.stats.report.wide_tables import accuracy_numbers, headline
+from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 
 
 def row(metric: str, value: float, low: float, high: float, **changes: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -28,6 +30,19 @@ def row(metric: str, value: float, low: float, high: float, **changes: Any) -> d
         "reason": None,
     }
     return base | changes
+
+
+def test_the_first_look_has_subsets_up_to_a_number_and_that_number_too() -> None:
+    for n, shown in ((MOST_SUBSETS, MOST_SUBSETS + 1), (MOST_SUBSETS + 1, 1)):
+        subsets = [row("accuracy", 0.8, 0.7, 0.9, group_by="subset", group=f"s{i}") for i in range(n)]
+        assert len(headline(pd.DataFrame([row("accuracy", 0.8, 0.7, 0.9), *subsets]))) == shown
+
+
+def test_each_number_of_a_csv_file_is_in_its_own_column() -> None:
+    numbers = accuracy_numbers(pd.DataFrame([row("accuracy", 0.82, 0.78, 0.85), row("accuracy_pooled", 0.5, 0.4, 0.6)]))
+    (values,) = numbers.to_dict("records")
+    assert [values[f"accuracy{x}"] for x in ("", " low", " high", " n")] == [0.82, 0.78, 0.85, 350]
+    assert [values[f"orders pooled{x}"] for x in ("", " low", " high")] == [0.5, 0.4, 0.6]
 
 
 def test_one_row_holds_all_accuracies_of_a_method() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import math
 import re
 import shlex
@@ -29,6 +30,8 @@ _NO_BREAK = "\ue000"
 """Stands for a space at which a line does not end."""
 MOST_PHENOMENON_LINES = 25
 """Of a table by phenomenon in the terminal; a longer one stands in the report."""
+MOST_MODELS = 6
+"""Whose work is told one by one."""
 Work = Mapping[str, "ScoringStats | None"]
 """What models count of their work, by name; None of those that do not count."""
 
@@ -52,7 +55,6 @@ def _without_folders(argument: str) -> str:
 
 def say_report(made: Report) -> None:
     """Print one table of a report and what it says; of one model on one corpus, its groups and agreement too."""
-    from pairbank.stats.report.page import in_words
     from pairbank.stats.report.wide_tables import headline
 
     sections = [{"id": entry.id, "title": entry.title, "text": entry.text} for entry in made.sections]
@@ -67,7 +69,8 @@ def say_report(made: Report) -> None:
         if not output().as_json:
             result = section.answer or section.text.partition("\n\n")[0]
             text = result if not is_single else section.text if result in section.text else f"{result}\n{section.text}"
-            say(f"\n{section.title}: {in_words(text, made.labels)}")
+            say("")
+            _say_text(f"{section.title}: {text}", made.labels)
     if not output().as_json:
         _say_answer(made)
 
@@ -93,8 +96,6 @@ def _say_groups(made: Report) -> None:
 
 def _say_answer(made: Report) -> None:
     """Print models and corpora side by side, what the numbers say, and what speaks against reading them so."""
-    from pairbank.stats.report.page import in_words
-
     if made.phenomena and len(table := made.phenomena.tables["accuracies"]) <= MOST_PHENOMENON_LINES:
         say("\nBy phenomenon")
         show(table, whole=["phenomenon"])
@@ -104,7 +105,15 @@ def _say_answer(made: Report) -> None:
         show(table)
     for text in (made.overview.answer, *made.cautions, *made.unasked):
         say("")
-        for line in _fitted(in_words(text, made.labels).replace("**", "")):
+        _say_text(text, made.labels)
+
+
+def _say_text(text: str, labels: Mapping[str, str]) -> None:
+    """Print paragraphs of a page as a terminal shows them: without marks of Markdown, in lines of its width."""
+    from pairbank.stats.report.page import in_words
+
+    for paragraph in html.unescape(in_words(text, labels)).replace("**", "").splitlines():
+        for line in _fitted(paragraph) or [""]:
             say(line)
 
 
@@ -121,6 +130,12 @@ def _fitted(text: str) -> list[str]:
 
 def say_work(work: Work) -> None:
     """Say on the standard error how much was computed, and what sharing saved (causal models count it)."""
+    if len(work) > MOST_MODELS:
+        counted = [stats for stats in work.values() if stats is not None and stats.n_computed_tokens]
+        tokens, seconds = (sum(getattr(stats, key) for stats in counted) for key in ("n_computed_tokens", "seconds"))
+        spent = f"{tokens:,} tokens computed by {len(counted)} of them in {number(seconds, digits=1)} s"
+        note(f"{len(work)} models: {spent}")
+        return
     for model, stats in work.items():
         if stats is None:
             note(f"{model}: scored (how many tokens is not counted of such models)")
@@ -152,14 +167,15 @@ def say_next_steps(folder: Path) -> None:
     hint("Try next:")
     hint(f"  pairbank browse {place}")
     hint(f"  pairbank site {place} --out site")
-    hint(f"  pairbank report {place} --analysis comparisons --out report")
+    hint(f"  pairbank report {place}{' --analysis comparisons' if len(models) > 1 else ''} --out report")
     hint(f"  pairbank report {shlex.quote(str(path))} --wrong 10")
     hint(f'  python -c "from datasets import load_dataset; print({load}[0])"')
 
 
 def _some(names: Sequence[str], *, most: int = 3) -> str:
     shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more models"
+    more = len(names) - most
+    return shown if more <= 0 else f"{shown} and {more} more model{'s' if more > 1 else ''}"
 
 
 @contextlib.contextmanager

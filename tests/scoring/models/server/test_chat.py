@@ -13,12 +13,14 @@ import torch
 
 import pairbank
 from completions_server import CompletionsServer
-from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.errors import ModelChangedError, ModelLoadError, ScoringError
+from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.server import client
-from pairbank.scoring.models.server.chat import ChatScorer
+from pairbank.scoring.models.server.chat import IDENTITY_QUESTIONS, ChatScorer
 from prompt_files import BOTH_ORDERS
+from served_models import with_other_weights
 from tiny_models import ARCHITECTURES, saved_model
 
 MODELS = ("llama", "qwen2", "opt")
@@ -51,6 +53,11 @@ def serve(here: dict[str, CausalScorer]) -> Iterator[Serve]:
         yield run
 
 
+def without_identity(server: CompletionsServer) -> list[dict[str, Any]]:
+    """Return what was asked beside the questions that identify the model."""
+    return [body for body in server.log if body["messages"][-1]["content"] not in IDENTITY_QUESTIONS]
+
+
 def items(folder: Path) -> Any:  # noqa: ANN401 - a Dataset
     (folder / "mine.csv").write_text("good,bad\nThe keys are here.,The keys is here.\nA dog barks.,A dog bark.\n")
     return pairbank.load_corpus(folder / "mine.csv")
@@ -77,7 +84,7 @@ def test_written_answers_come_from_the_users_question(name: str, serve: Serve, t
     server.log.clear()
     scored = pairbank.score(items(tmp_path), there, methods=["free"], prompts=[tmp_path / "free.toml"])
     assert all(len(texts) == 2 for texts in scored["free_texts"][:])
-    assert {body["messages"][-1]["content"] for body in server.log} == {
+    assert {body["messages"][-1]["content"] for body in without_identity(server)} == {
         f"A: {one} B: {other}"
         for pair in (("The keys are here.", "The keys is here."), ("A dog barks.", "A dog bark."))
         for one, other in (pair, pair[::-1])
@@ -138,9 +145,10 @@ def test_draws_of_a_chat_have_a_temperature_and_a_seed_each(name: str, serve: Se
     server.log.clear()
     method = "free@3samples@t0.7"
     scored = pairbank.score(items(tmp_path), there, methods=[method], prompts=[tmp_path / "free.toml"])
-    assert {body["temperature"] for body in server.log} == {0.7}
-    assert len({body["seed"] for body in server.log}) == len(server.log) == 2 * 2 * 3
-    assert all(0 <= body["seed"] < 2**31 for body in server.log)
+    asked = without_identity(server)
+    assert {body["temperature"] for body in asked} == {0.7}
+    assert len({body["seed"] for body in asked}) == len(asked) == 2 * 2 * 3
+    assert all(0 <= body["seed"] < 2**31 for body in asked)
     assert all(len(texts) == 6 for texts in scored[f"{method}_texts"][:])
 
 
@@ -161,3 +169,37 @@ def test_direct_scores_and_apis_without_log_probabilities_are_refused(serve: Ser
 def test_options_of_tokens_are_refused_for_a_chat(serve: Serve) -> None:
     with pytest.raises(ModelLoadError, match="takes no tokenizer='gpt2'"):
         pairbank.load_model(serve("llama").url, api="chat", tokenizer="gpt2")
+
+
+@pytest.mark.parametrize("tells", [True, False])
+@pytest.mark.parametrize("name", ["llama", "qwen2"])
+def test_another_model_behind_a_chat_gets_a_key_of_its_own(
+    name: str,
+    tells: bool,
+    serve: Serve,
+    here: dict[str, CausalScorer],
+) -> None:
+    server = serve(name, chat_logprobs=tells)
+    first: Any = pairbank.load_model(server.url, api="chat")
+    assert first.info.answers_sha256 == pairbank.load_model(server.url, api="chat").info.answers_sha256 != ""
+    server.model = with_other_weights(here[name].model)
+    assert pairbank.load_model(server.url, api="chat").info.answers_sha256 != first.info.answers_sha256
+    with pytest.raises(ModelChangedError, match="another model answers than at load"):
+        first.write([Ask(text="A dog barks.")], max_new_tokens=2, over_length="error", progress=lambda _n: None)
+
+
+def test_a_chat_that_never_answers_alike_has_no_identity_and_says_so(
+    serve: Serve, here: dict[str, CausalScorer], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = serve("llama", chat_logprobs=False)
+    models, n_asked = [here["llama"].model, with_other_weights(here["llama"].model)], 0
+
+    def swap() -> None:
+        nonlocal n_asked
+        n_asked += 1
+        server.model = models[n_asked // 4 % 2]
+
+    server.before_answer = swap
+    there = pairbank.load_model(server.url, api="chat", concurrency=1)
+    assert there.info.answers_sha256 == ""
+    assert "only its name tells it from another model" in caplog.text

@@ -103,6 +103,15 @@ def test_correlations_with_the_others_are_those_of_numpy() -> None:
         assert found.model[j] == pytest.approx(np.corrcoef(model, others)[0, 1])
 
 
+def test_the_majority_of_the_others_is_without_the_rater() -> None:
+    # item 1: two for, one against: of the others' majorities one is right and two are ties, (1 + 1) / 3
+    # item 2: one for, one against; item 3 has no others
+    nan = float("nan")
+    found = rater_accuracy(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, nan], [nan, nan, 1.0]]))
+    assert found.majority_of_others.n == 2
+    assert found.majority_of_others.value == pytest.approx((2 / 3 + 1 / 2) / 2)
+
+
 @pytest.mark.upstream
 def test_single_raters_and_the_majority_of_qfrblimp_are_the_published_numbers(shared: Path) -> None:
     import pairbank

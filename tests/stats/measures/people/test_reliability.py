@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
+from pairbank.stats.measures.associations import all_digits
 from pairbank.stats.measures.raters import (
+    ICC_TYPES,
     Level,
     intraclass_correlations,
     krippendorff_alpha,
-    single_rater_without_each,
+    single_rater_correlations,
 )
 
 NAN = float("nan")
@@ -70,8 +72,14 @@ def test_the_interval_of_an_intraclass_correlation_is_that_of_leaving_out_each_t
     rng = np.random.default_rng(3)
     table = rng.normal(size=(14, 1)) + rng.normal(size=(14, 3)) + [0.0, 0.5, 1.0]
     found = intraclass_correlations(ratings(table.T))
-    without = single_rater_without_each(table)
-    for name, left_out in without.items():
+    rows = ratings(table.T).assign(unit=lambda rows: 2 * rows["item_id"] + rows["side"])
+    with all_digits() as pingouin:
+        theirs = pingouin.intraclass_corr(rows, "unit", "rater", "value")
+    by_type = theirs.set_index("Type")["ICC"]
+    for name, kind in ICC_TYPES.items():
+        assert found[name].value == pytest.approx(by_type[kind], abs=1e-12)
+    for name, (value, *left_out) in single_rater_correlations(table).items():
+        assert value == found[name].value
         for i in (0, 13):
             rest = intraclass_correlations(ratings(np.delete(table, i, axis=0).T))[name].value
             assert left_out[i] == pytest.approx(rest, abs=1e-12)

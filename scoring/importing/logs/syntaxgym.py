@@ -1,0 +1,171 @@
+"""SyntaxGym's item-level results: in, `sg_results/*.csv` and the suites, `json/*.json`; out, a log a system.
+
+A row of the results says whether all predictions of its suite hold for an item (`correct`), which are inequalities of
+surprisals summed over regions of the item's sentences. An item is a row of ours: its better side lists the sentences
+that the predictions say are less surprising, its worse side those that they say are more so, with a slash between them;
+sentences that stand in differences of differences only are on neither side. So "good" means that the predictions hold.
+With several predictions an item is less often right by chance than one half.
+
+As in the paper's analysis, the suites on deeper embedding (`fgd-embed3`, `fgd-embed4`) and the suite of one item are
+left out, and an n-gram model, whose fifty runs differ in how ties are broken, is right where most of them are.
+
+Hu, Gauthier, Qian, Wilcox & Levy 2020, A Systematic Assessment of Syntactic Generalization in Neural Language Models.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans, phenomenon_of
+
+from pairbank.errors import CorpusError
+from pairbank.files import reading
+from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, files_in, json_file
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.importing.profile import ImportProfile
+
+RESULTS, SUITES = "syntaxgym_results_*.csv", "*.json"
+COLUMNS = ["model", "suite", "item", "correct"]
+LEFT_OUT = ("fgd-embed3", "fgd-embed4", "nn-nv-rpl")
+"""Suites that the paper's analysis excludes."""
+NAMES = {
+    "gpt-2": "GPT-2",
+    "gpt-2-pretrained": "GPT-2 (pretrained)",
+    "gpt-2-xl-pretrained": "GPT-2-XL (pretrained)",
+    "grnn": "GRNN (pretrained)",
+    "jrnn": "JRNN (pretrained)",
+    "ngram": "n-gram",
+    "ordered-neurons": "ON-LSTM",
+    "rnng": "RNNG",
+    "transformer-xl": "Transformer-XL (pretrained)",
+    "vanilla": "LSTM",
+}
+WORSE = {
+    *("implaus", "np_mismatch", "vp_mismatch", "mismatch_sing", "mismatch_plural", "pos_pos", "pos_neg"),
+    *("what_nogap", "what_no-gap", "that_gap", "that_subjgap", "sub_no-matrix", "no-sub_matrix"),
+    *("reduced_ambig", "ambig_nocomma", "no-obj_no-comma"),
+}
+"""Conditions that a prediction says are more surprising than another one."""
+NEITHER = {"what_matrixgap", "that_matrixgap", "unreduced_unambig", "unambig_comma", "obj_comma"}
+HELD = DeclaredScore(
+    name="predictions_hold",
+    kind="decision",
+    answers={"good": ("True",), "bad": ("False",)},
+    of_probability=True,
+    label="all predictions of the item's suite hold: inequalities of surprisals summed over regions of its sentences",
+)
+
+
+def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+    """Return a log a system, by name.
+
+    Raises:
+        ScoreImportError: no results or no suites, a row of another form, or an item that its suite does not have.
+    """
+    rows = {}
+    for file in files_in(paths, SUITES, expected="the suites, json/SUITE.json"):
+        if file.stem not in LEFT_OUT:
+            rows |= _items(file)
+    runs: dict[str, list[dict[tuple[str, str], bool]]] = defaultdict(list)
+    files: dict[str, Path] = {}
+    n_left_out: dict[Path, int] = defaultdict(int)
+    for file in files_in(paths, RESULTS, expected="sg_results/syntaxgym_results_MODEL_CORPUS.csv"):
+        for run, results in _runs(file).items():
+            kept = {item: result for item, result in results.items() if item[0] not in LEFT_OUT}
+            n_left_out[file] += len(results) - len(kept)
+            if missing := [item for item in kept if item not in rows]:
+                raise ScoreImportError(
+                    f"{file}: {missing[0][0]} has no item {missing[0][1]} in the suites that are given"
+                )
+            system = _name(run, file)
+            runs[system].append(kept)
+            files[system] = file
+    logs = [_log(system, runs[system], files[system], rows) for system in sorted(runs)]
+    logs[0].left_out = [
+        LeftOut(file=file.name, reason=f"of the suites {', '.join(LEFT_OUT)}, which the paper leaves out", n=n)
+        for file, n in n_left_out.items()
+        if n
+    ]
+    return logs
+
+
+def _name(run: str, file: Path) -> str:
+    """Return a system's name; the runs of an n-gram model are one system."""
+    kind, corpus, seed = run.split("_")
+    if kind not in NAMES:
+        raise ScoreImportError(f"{file}: model is {run!r}; expected NAME_CORPUS_SEED with one of {', '.join(NAMES)}")
+    if not corpus:
+        return NAMES[kind]
+    trained = f"{NAMES[kind]} {corpus.removesuffix('-gptbpe').upper()}"
+    return trained if kind == "ngram" else f"{trained} #{seed}"
+
+
+def _log(
+    system: str,
+    runs: Sequence[Mapping[tuple[str, str], bool]],
+    file: Path,
+    rows: Mapping[tuple[str, str], dict[str, Any]],
+) -> Log:
+    share = {item: sum(run[item] for run in runs) / len(runs) for item in runs[0]}
+    return Log(
+        model=system,
+        tool="SyntaxGym",
+        settings={"runs": len(runs)},
+        files=(file,),
+        scores=(HELD,),
+        facts={"family": system.partition(" ")[0]},
+        rows=[
+            LogRow(file=file, line=number, cells={**rows[item], HELD.name: str(value > 0.5)})
+            for number, (item, value) in enumerate(share.items(), 2)
+        ],
+    )
+
+
+def _runs(file: Path) -> dict[str, dict[tuple[str, str], bool]]:
+    """Return run -> (suite, item) -> whether all predictions hold."""
+    results: dict[str, dict[tuple[str, str], bool]] = defaultdict(dict)
+    with reading(file, CorpusError), file.open(encoding="utf-8", newline="") as lines:
+        table = csv.DictReader(lines)
+        if table.fieldnames != COLUMNS:
+            raise ScoreImportError(f"{file}: columns {table.fieldnames}; expected {', '.join(COLUMNS)}")
+        for number, row in enumerate(table, 2):
+            item = (row["suite"], row["item"])
+            if row["correct"] not in ("True", "False") or item in results[row["model"]]:
+                raise ScoreImportError(
+                    f"{file}, row {number}: correct is {row['correct']!r}; expected True or False, "
+                    "once per model and item"
+                )
+            results[row["model"]][item] = row["correct"] == "True"
+    if len({frozenset(run) for run in results.values()}) != 1:
+        raise ScoreImportError(f"{file}: its models have different items, or there is none; get the file again")
+    return results
+
+
+def _items(file: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return (suite, number in the results, from 0) -> the item's cells."""
+    suite, name, results = json_file(file), file.stem, {}
+    for place, item in enumerate(suite["items"]):
+        sides: dict[str, list[str]] = {"good": [], "bad": []}
+        for condition in item["conditions"]:
+            regions = [region["content"] for region in condition["regions"]]
+            if condition["condition_name"] not in NEITHER:
+                side = "bad" if condition["condition_name"] in WORSE else "good"
+                sides[side].append(joined_with_spans(regions)[0])
+        results[name, str(place)] = {
+            "subset": name,
+            "paradigm": name,
+            "phenomenon": phenomenon_of(name),
+            "pair_id": str(item["item_number"]),
+            "context_good": "",
+            "context_bad": "",
+            **{f"target_{side}": " / ".join(texts) for side, texts in sides.items()},
+        }
+    return results

@@ -1,0 +1,183 @@
+"""The page on shared banks as its readers follow it: its commands, and the workflow's steps, word for word.
+
+Models of three families are on an emulated Hub. Commands run in this process; the slow test runs them in a shell, as
+GitHub does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from huggingface_hub import HfApi
+from huggingface_hub.cli.hf import app as hub_app
+from typer.testing import CliRunner
+
+import pairbank
+from hub_emulator import TOKEN, FakeHub
+from pairbank.cards.bank.layout import INDEX
+from pairbank.cli import app
+from tiny_bidirectional_models import masked_model, saved
+from tiny_models import ARCHITECTURES, saved_model
+
+# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+DOCS = Path(__file__).parents[2] / "docs"
+Run = Callable[[str], str]
+Runner = Callable[[Path, Mapping[str, str]], Run]
+
+
+def commands_of_the_page(heading: str) -> list[str]:
+    """Return the lines of the first block of commands below a heading."""
+    section = (DOCS / "shared-bank.md").read_text(encoding="utf-8").split(f"\n## {heading}\n")[1]
+    block = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
+    assert block
+    return block[1].splitlines()
+
+
+def steps_of_the_workflow() -> tuple[list[str], dict[str, str]]:
+    """Return what the workflow's steps run, and its environment."""
+    workflow = yaml.safe_load((DOCS / "shared-bank/review.yml").read_text(encoding="utf-8"))
+    assert {"schedule", "workflow_dispatch"} == workflow[True].keys()  # YAML 1.1 reads `on` as true
+    steps = workflow["jobs"]["review"]["steps"]
+    lines = [line for step in steps for line in step.get("run", "").splitlines()]
+    assert lines.pop(0).startswith("pip install pairbank ")
+    return lines, {**workflow["env"], "BANK": "acme/store", "HF_TOKEN": TOKEN}
+
+
+@pytest.fixture
+def models(hub: FakeHub, tmp_path: Path) -> list[str]:
+    """Return the ids of three models on the Hub, of three families and tokenizers."""
+    assert hub.url
+    folders = {
+        "tiny-gpt2": saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2"),
+        "tiny-llama": saved_model(ARCHITECTURES["llama"], tmp_path / "llama"),
+        "tiny-bert": saved(*masked_model("bert"), tmp_path / "bert"),
+    }
+    for name, folder in folders.items():
+        HfApi().create_repo(f"acme/{name}", repo_type="model")
+        HfApi().upload_folder(repo_id=f"acme/{name}", folder_path=folder)
+    return [f"acme/{name}" for name in folders]
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> Runner:
+    """Return what runs a line of a shell in this process, with its variables: a command of pairbank's or the Hub's."""
+
+    def of(folder: Path, environment: Mapping[str, str]) -> Run:
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+
+        def run(line: str) -> str:
+            command, *words = shlex.split(os.path.expandvars(line))
+            if command == "hf":
+                hub_app(words, standalone_mode=False)
+                return ""
+            assert command == "pairbank"
+            done = CliRunner().invoke(app, words)
+            if done.exception and not isinstance(done.exception, SystemExit):
+                raise done.exception
+            assert done.exit_code == 0, (line, done.output)
+            return done.output
+
+        return run
+
+    return of
+
+
+@pytest.fixture
+def in_a_shell(hub: FakeHub, tmp_path: Path) -> Runner:
+    """Return what runs a line as GitHub does: `bash -e` in a process of its own, with this environment alone."""
+
+    def of(folder: Path, environment: Mapping[str, str]) -> Run:
+        folder.mkdir()
+        own = {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(tmp_path / "home"), "HF_TOKEN": TOKEN}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        kept = {"PATH": path, "HOME": str(tmp_path), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+
+        def run(line: str) -> str:
+            done = subprocess.run(
+                ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", line],
+                cwd=folder,
+                env={**kept, **own, **environment},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, (line, done.stdout, done.stderr)
+            return done.stdout
+
+        return run
+
+    return of
+
+
+def first_bank(models: list[str], tmp_path: Path) -> None:
+    """Publish a bank with one model of the owner's own, as the page asks."""
+    items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
+    scored = pairbank.score(items, pairbank.load_model(models[0]), methods=["direct", "meta_question_simple"])
+    pairbank.publish(pairbank.write_bank(tmp_path / "first", scored=[scored]), "acme/store")
+
+
+def handed_in_and_reviewed(runner: Runner, hub: FakeHub, models: list[str], tmp_path: Path) -> None:
+    """Let two newcomers follow the page, one forge a table, and the workflow run twice."""
+    first_bank(models, tmp_path)
+    for number, model in enumerate(models[1:], 1):
+        run = runner(tmp_path / f"group-{number}", {})
+        page = "\n".join(commands_of_the_page("Hand in one model"))
+        names = {"ORG/NAME": "acme/store", "CORPUS": "starter", "MODEL": model, "my-lab": f"lab-{number}"}
+        for word, name in names.items():
+            page = page.replace(word, name)
+        out = [run(line) for line in page.splitlines()]
+        assert f"/discussions/{number}" in out[-1]
+    forged(tmp_path / "group-2/scored.parquet", tmp_path)
+    lines, environment = steps_of_the_workflow()
+    run = runner(tmp_path / "runner", environment)
+    said = "\n".join(map(run, lines))
+    assert [one.status for one in hub.repo("acme/store").pull_requests.values()] == ["merged", "merged", "open"]
+    assert "is not what the model gives in" in said
+    assert said.count("items re-scored with direct, meta_question_simple") == 3
+    tree = hub.repo("acme/store").head.tree
+    assert {path for path in tree if path.startswith("scores/")} == {
+        f"scores/starter/{name}.parquet" for name in ("tiny_gpt2", "tiny_llama", "tiny_bert")
+    }
+    assert INDEX in tree
+    again = "\n".join(map(runner(tmp_path / "next hour", environment), lines))
+    assert "there was nothing to change" in again
+    assert len(hub.repo("acme/store").pull_requests[3].comments) == 1
+
+
+def forged(file: Path, tmp_path: Path) -> None:
+    """Hand in a table that agrees with itself, of scores that the model does not give."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(file)
+    for column in ("direct_good", "direct_delta"):
+        at = table.schema.get_field_index(column)
+        table = table.set_column(at, table.schema.field(at), pc.subtract(table[column], 0.5))
+    pq.write_table(table, tmp_path / "forged.parquet")
+    pairbank.submit(tmp_path / "forged.parquet", "acme/store", submitter="evil")
+
+
+@pytest.mark.ci
+def test_newcomers_follow_the_page_and_the_workflow_accepts_what_is_honest(
+    hub: FakeHub, models: list[str], in_process: Runner, tmp_path: Path
+) -> None:
+    handed_in_and_reviewed(in_process, hub, models, tmp_path)
+
+
+@pytest.mark.slow
+def test_every_step_of_the_workflow_runs_in_a_shell_as_on_github(
+    hub: FakeHub, models: list[str], in_a_shell: Runner, tmp_path: Path
+) -> None:
+    handed_in_and_reviewed(in_a_shell, hub, models, tmp_path)
