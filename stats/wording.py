@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNDEFINED = "undefined"
+MISSING = "–"
+"""In a cell of a table that has no value."""
 
 
 def number(value: float, *, digits: int = 2, sign: bool = False) -> str:

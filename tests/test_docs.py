@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -84,6 +85,38 @@ def test_a_command_line_that_does_not_exist_is_found() -> None:
 def test_every_command_line_parses(page: Path) -> None:
     for line in command_lines(page.read_text(encoding="utf-8")):
         parse(line)
+
+
+def test_every_command_of_a_block_of_shell_is_complete_and_its_values_are_valid() -> None:
+    n_lines = 0
+    for page in PAGES:
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            for line in re.findall(r"^pairbank [a-z].*$", block, re.MULTILINE):
+                words = shlex.split(line.split(" #")[0].replace("[", "").replace("]", ""))[1:]
+                command: Any = typer.main.get_command(app)
+                context, n_lines = None, n_lines + 1
+                try:
+                    while words and words[0] in getattr(command, "commands", {}):
+                        command = command.commands[words.pop(0)]
+                    if not hasattr(command, "commands"):
+                        context = command.make_context(command.name, [word for word in words if word != "…"])
+                except click.UsageError as error:
+                    pytest.fail(f"{page.name}: {line}: {error.format_message()}")
+                assert context is not None or command.invoke_without_command, line
+    assert n_lines > 100
+
+
+def test_every_command_is_run_by_a_test() -> None:
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    commands = [(name, command) for name, command in vars(typer.main.get_command(app))["commands"].items()]
+    while commands:
+        path, command = commands.pop()
+        inner = getattr(command, "commands", {})
+        commands += [(f"{path} {name}", below) for name, below in inner.items()]
+        words = ", ".join(f'"{word}"' for word in path.split())
+        assert inner or re.search(rf"(?:[\[(]\s*(?:\*\w+, )?|\"pairbank\", ){words}", tests), (
+            f"no test runs pairbank {path}"
+        )
 
 
 def test_command_lines_are_found_wherever_they_stand() -> None:

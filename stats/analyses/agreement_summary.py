@@ -178,7 +178,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         raise BankError("no table is scored both directly and with a prompt; agreement needs both")
     means = mean_agreement(cells)
     kappas = agreement_ranges(cells) if (cells["metric"] == "kappa").any() else pd.DataFrame(columns=_RANGE)
-    named = kappas.rename(columns={name: f"{name} kappa" for name in ("mean", "min", "max")})
+    named = kappas.rename(columns={name: f"{name} kappa" for name in ("mean", "min", "max")} | {"n": "kappas"})
     return Section(
         id="agreement_summary",
         title="Agreement between direct and prompted scores, over models",
@@ -267,7 +267,7 @@ def _text(means: pd.DataFrame, kappas: pd.DataFrame) -> str:
     totals = kappas[(kappas["method"] == ALL_METHODS) & (kappas["n"] > 0)].to_dict("records")
     lines += [
         f"- Cohen's kappa is {number(total['mean'])} on average and ranges from {number(total['min'])} to "
-        f"{number(total['max'])} (n = {total['n']} model x corpus x method)"
+        f"{number(total['max'])} (over {total['n']:,} combinations of model, corpus and method)"
         for total in totals
     ]
     return "\n".join(lines) if lines else "No correlation is defined for these tables; the tables below say why."

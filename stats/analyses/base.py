@@ -58,6 +58,8 @@ class Context:
 
 
 DEFAULTS = Context()
+MOST_FIRST_ROWS = 30
+"""Of a table on a report's first page; the rest of a longer one is in its CSV file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,8 @@ class Section:
     report's first page; empty = the first paragraph of the text."""
     main_table: str = ""
     """Name of the table that the first page shows; empty = none."""
+    main_columns: tuple[str, ...] = ()
+    """Those of its columns that the first page shows; empty = all."""
     second_table: str = ""
     """Name of a further table of the first page; empty = none."""
     second_caption: str = ""

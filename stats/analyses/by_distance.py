@@ -131,7 +131,7 @@ def _cell_of(mine: pd.DataFrame, *, interval: bool) -> str:
     if len(mine) == 1:
         return with_interval(mine.iloc[0], interval=interval)
     known = mine["value"].dropna()
-    return span(known) if len(known) else "–"
+    return span(known)
 
 
 def _whole(n: pd.Series[int]) -> str:

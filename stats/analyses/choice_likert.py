@@ -194,7 +194,7 @@ def first_table(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> pd.DataF
     rows = []
     for (corpus, model), part in _by_model(pd.concat([right, same], ignore_index=True)):
         row: dict[str, Any] = {"model": model, "corpus": corpus, "n": int(part["n"].max())}
-        row |= {kind: _cell(part[part["measure"] == kind]) for kind in (*MEASURES, BOTH)}
+        row |= {kind: _cell(part[part["measure"] == kind], n=row["n"]) for kind in (*MEASURES, BOTH)}
         rows.append(row)
     table = pd.DataFrame(rows, columns=["model", "corpus", "n", *MEASURES, BOTH])
     return table if table["corpus"].nunique() > 1 else table.drop(columns="corpus")
@@ -206,14 +206,14 @@ def _by_model(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFram
         yield (str(corpus), str(model)), part
 
 
-def _cell(rows: pd.DataFrame) -> str:
+def _cell(rows: pd.DataFrame, *, n: int) -> str:
+    """Return a share with its ties, and with its own n where that is not the row's."""
     if rows.empty:
         return ""
     row = rows.iloc[0]
-    number = with_interval(row)
-    if not row["n_ties"]:
-        return number
-    return f"{number}, {'all' if row['n_ties'] == row['n'] else row['n_ties']} tie"
+    own_n = "" if row["n"] == n else f" (n = {row['n']:,})"
+    ties = f", {'all' if row['n_ties'] == row['n'] else row['n_ties']} tie" if row["n_ties"] else ""
+    return f"{with_interval(row)}{own_n}{ties}"
 
 
 def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame, differences: pd.DataFrame) -> str:

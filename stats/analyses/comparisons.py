@@ -18,7 +18,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
-from pairbank.stats.analyses.base import DEFAULTS, Context, Section
+from pairbank.stats.analyses.base import DEFAULTS, MOST_FIRST_ROWS, Context, Section
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.figures.charts import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, heat_map, intervals, n_text
 from pairbank.stats.figures.style import Figure
@@ -145,7 +145,13 @@ def first_table(found: pd.DataFrame) -> pd.DataFrame:
     kept["Holm's p"] = _p_cells(rows["p_mid_holm"])
     if rows["p_paradigms_holm"].notna().any():
         kept["Holm's p, paradigms"] = _p_cells(rows["p_paradigms_holm"])
-    return kept.reset_index(drop=True)
+    return kept.reset_index(drop=True) if len(kept) <= MOST_FIRST_ROWS else _nearest(kept, order)
+
+
+def _nearest(kept: pd.DataFrame, order: pd.DataFrame) -> pd.DataFrame:
+    """Return of each corpus and kind of comparison the first rows, as many of each as there is room for."""
+    room = max(1, MOST_FIRST_ROWS // order["n_th"].nunique())
+    return kept[(order.groupby("n_th").cumcount() < room).to_numpy()].reset_index(drop=True)
 
 
 def _p_cells(values: pd.Series[float]) -> list[str]:
@@ -245,15 +251,18 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
             else "nothing to compare: one model and one method; score with another, or leave the section out"
         )
     results = pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES)
+    first = first_table(results)
     return Section(
         id="comparisons",
         title="Differences between models and between methods",
         text=text_of(results, margin=margin, apart=apart),
         answer="\n\n".join(filter(None, (answer_text(results, margin=margin), apart))),
         definitions=DEFINITIONS,
-        tables={"first": first_table(results), "comparisons": results}
-        | ({"position_bias": left_out} if biased else {}),
+        tables={"first": first, "comparisons": results} | ({"position_bias": left_out} if biased else {}),
         main_table="first",
+        footnotes=(f"Smallest p of each kind first; all {len(results):,} are in `comparisons_comparisons.csv`.",)
+        if len(first) < len(results)
+        else (),
         figures=tuple(comparison_figures(results)),
         references=(
             "McNemar 1947, Psychometrika 12:153-157",

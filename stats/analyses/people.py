@@ -103,7 +103,7 @@ def _robust_text(rows: pd.DataFrame, robust: pd.DataFrame) -> Iterator[str]:
 
 def _method_text(method: str, rows: pd.DataFrame) -> str:
     message = html_as_text(value_range(rows, ("model",)))
-    if message == "undefined":
+    if rows["value"].isna().all():
         return f"`{method}`: r is undefined"
     no_interval = " (no interval)" if len(rows) == 1 and rows["low"].isna().all() else ""
     return f"`{method}`: r = {message}{no_interval}"
@@ -122,7 +122,8 @@ def answer(whole: pd.DataFrame) -> str:
         (whole[~by_string], "the other methods"),
     ):
         if part["value"].notna().any():
-            middle = f"{number(float(part['value'].median()))} (median), " if len(part) > 2 else ""
+            n = int(part["value"].notna().sum())
+            middle = f"{number(float(part['value'].median()))} (median of {n:,}), " if n > 2 else ""
             texts.append(f"by {who} r = {middle}{value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
     if not texts:
         return "The differences of no method vary, so that none correlates with people's."

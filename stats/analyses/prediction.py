@@ -19,7 +19,7 @@ from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import SummaryRow, either, long_table, read_table
-from pairbank.stats.wording import number
+from pairbank.stats.wording import number, with_interval
 
 TASK = "word_prediction"
 
@@ -44,8 +44,9 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         title="Word prediction",
         text=_text(result),
         definitions=DEFINITIONS,
-        tables={"prediction": result},
-        main_table="prediction",
+        tables={"words": _by_method(result), "prediction": result},
+        main_table="words",
+        footnotes=("Cells: mean log P in nats; for prompts also Pearson's r with the direct log P over the words.",),
         references=("Hu & Levy 2023: section 4.1, Figures 2 and 3",),
     )
 
@@ -85,6 +86,19 @@ def _text(found: pd.DataFrame) -> str:
             f"**{corpus}** ({part['n'].max():,} items{over}), mean log P of the true word: {'; '.join(texts)}."
         )
     return "\n\n".join(parts)
+
+
+def _by_method(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a line per model and corpus and a column per method: mean log P, and r with `direct`."""
+    rows = []
+    for (model, corpus), part in found.groupby(["model", "corpus"], sort=False):
+        row: dict[str, Any] = {"model": model, "corpus": corpus, "n": int(part["n"].max())}
+        for method, selected in part.groupby("method", sort=False):
+            by_metric = {entry["metric"]: entry for entry in selected.to_dict("records")}
+            r = f", r = {number(by_metric['pearson']['value'])}" if "pearson" in by_metric else ""
+            row[str(method)] = f"{with_interval(by_metric['mean_logprob'])}{r}"
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def _ends(values: pd.Series[float]) -> str:

@@ -108,6 +108,9 @@ def trajectories(tables: Sequence[ScoredFrame], features: Mapping[str, ModelFeat
 
 LEAST_PHENOMENA = 5
 N_PERMUTATIONS = 4999
+_SHOWN = ("run", "corpus", "method", "phenomenon", "n", "first", "last", "unit", "onset", "onset_over_first")
+"""Columns of the first page."""
+_ONSET = "Onset: the checkpoint from which accuracy stays above chance; over first: above the first checkpoint."
 
 
 def order_table(onsets: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFrame:
@@ -401,6 +404,8 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
         text="\n\n".join([*of_words, *of_runs, *more]),
         answer="\n\n".join([*of_words, *of_runs[:1]]),
         main_table="onsets" if onset else "words",
+        main_columns=_SHOWN if onset else (),
+        footnotes=(_ONSET,) if onset else (),
         draws=f"{N_PERMUTATIONS:,} permutations of phenomena" if len(order) else "",
         definitions=DEFINITIONS,
         tables=shown,

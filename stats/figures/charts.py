@@ -277,6 +277,10 @@ def intervals(
     return figure
 
 
+SHORT_NAME, MOST_TALL_ROWS = 15, 30
+"""Characters of a row's name that need no room of their own; rows that are drawn tall, of more they are low."""
+
+
 def heat_map(
     matrix: pd.DataFrame,
     *,
@@ -303,7 +307,10 @@ def heat_map(
     n_rows, n_columns = values.shape
     with styled():
         longest = max(len(label(name)) for name in matrix.columns)
-        figure = drawing(max(SINGLE, 2.2 + 0.62 * n_columns), 0.5 + 0.05 * longest + max(1.3, 0.36 * n_rows))
+        names = max(0, max(len(label(name)) for name in matrix.index) - SHORT_NAME)
+        row = 0.36 if n_rows <= MOST_TALL_ROWS else 0.2
+        width = 2.2 + 0.62 * n_columns + 0.07 * names
+        figure = drawing(max(SINGLE, width), 0.5 + 0.05 * longest + max(1.3, row * n_rows))
         axes = figure.add_subplot(title=heading(title, 24))
         image = axes.imshow(
             values, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=limits[0], vmax=limits[1], aspect="auto"

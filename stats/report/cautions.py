@@ -6,6 +6,7 @@ a corpus leaves no row in a table, and nobody would miss it.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ from pairbank.stats.scored_table.method_scores import (
     is_one_place,
     shows_both,
 )
+from pairbank.stats.wording import names, number, plural, span
 
 if TYPE_CHECKING:
     from pairbank.arrays import IntArray
@@ -62,7 +64,7 @@ def cautions(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     if len(unread) > MOST_LINES:
         n = len(unread) - MOST_LINES
         unread = [*unread[:MOST_LINES], f"The same holds of {n} more models and corpora; analysis `audit` names all."]
-    return tuple(unread)
+    return (*unread, *_ignoring_prompts(tables))
 
 
 def unasked(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
@@ -99,6 +101,76 @@ def cannot_read(table: ScoredFrame) -> str:
     return f"{'; '.join(texts)} (`{html_as_text(method)}`)" if texts else ""
 
 
+CHANCE = 0.5
+SAME_R = 0.995
+"""Pearson r between two prompts from which on two decimals show 1.00."""
+_LEAST_PAIRS = 10
+
+
+def _ignoring_prompts(tables: Sequence[ScoredFrame]) -> Iterator[str]:
+    """Yield which models' answers are the same whatever the prompt asks, a sentence a model."""
+    alike: dict[tuple[str, str, str, int], list[str]] = {}
+    for table in tables:
+        if pairs := same_answers(table):
+            alike.setdefault((table.corpus, *pairs[0], len(pairs) - 1), []).append(table.model)
+    for (corpus, first, second, n), models in list(alike.items())[:MOST_LINES]:
+        more = f", and between {plural(n, 'more pair')} of prompts" if n else ""
+        verb = "gives" if len(models) == 1 else "give"
+        yield (
+            f"**{html_as_text(names(models))} {verb} the same answers to different prompts**: r = 1.00 between "
+            f"`{html_as_text(first)}` and `{html_as_text(second)}` on {html_as_text(corpus)}{more}. "
+            "Such answers depend on the sentences and not on the question."
+        )
+
+
+def same_answers(table: ScoredFrame) -> list[tuple[str, str]]:
+    """Return pairs of prompts to which a model's answers correlate at 1.00, by their log-probabilities.
+
+    >>> import pandas as pd
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> def prompt(name):
+    ...     return MethodLayout(method=name, kind="judgment", presentations=("good", "bad"), options=("Yes", "No"),
+    ...                         correct=(0, 1))
+    >>> frame = pd.DataFrame({"a_delta": [float(n) for n in range(10)]}).assign(b_delta=lambda x: 2 * x["a_delta"])
+    >>> same_answers(ScoredFrame(corpus="c", model="m", frame=frame, layouts=(prompt("a"), prompt("b"))))
+    [('a', 'b')]
+    """
+    prompts = [layout.method for layout in table.layouts if layout.is_answer and layout.has_logprobs]
+    prompts = [name for name in prompts if f"{name}_delta" in table.column_names]
+    if len(prompts) < 2:
+        return []
+    deltas = table.part([f"{name}_delta" for name in prompts]).astype(np.float64).set_axis(prompts, axis="columns")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = deltas.corr(min_periods=_LEAST_PAIRS).to_numpy(dtype=np.float64)
+    pairs = itertools.combinations(range(len(prompts)), 2)
+    return [(prompts[a], prompts[b]) for a, b in pairs if r[a, b] >= SAME_R]
+
+
+def unparsed_notes(summary: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield in how many written texts no answer was found."""
+    rows = summary[(summary["metric"] == "unparsed") & (summary["group_by"] == "all") & (summary["value"] > 0)]
+    for method, part in rows.groupby("method", sort=False):
+        yield (
+            f"{labels.get(str(method), f'`{method}`')}: no answer was found in {span(part['value'])} of the texts "
+            f"({plural(part['model'].nunique(), 'model')}). Accuracy is over the items with an answer."
+        )
+
+
+def below_chance_notes(
+    own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield which published decisions are below chance, where answers that could not be parsed may count as wrong."""
+    decisions = [name for name, layout in layouts.items() if layout.is_answer and layout.readout == "decision"]
+    whole = own[(own["group_by"] == "all") & own["method"].isin(decisions)]
+    for (corpus, method), part in whole.groupby(["corpus", "method"], sort=False):
+        if n := int((part["high"] < CHANCE).sum()):
+            who = f"{n} of {plural(len(part), 'model')} {'is' if n == 1 else 'are'}"
+            yield (
+                f"{labels.get(str(method), f'`{method}`')} on {corpus}: {who} below chance (interval under "
+                f"{number(CHANCE)}). Answers that could not be parsed may be counted as wrong."
+            )
+
+
 def _sentence(table: ScoredFrame, said: str) -> str:
     return f"**{html_as_text(table.model)} cannot read some of {html_as_text(table.corpus)}**: {said}."
 
@@ -114,7 +186,7 @@ def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
     for corpus in dict.fromkeys(table.corpus for table in tables):
         selected = [table for table in tables if table.corpus == corpus and table.n_rows]
         methods = dict.fromkeys(layout.method for table in selected for layout in table.layouts)
-        empty = [name for name in methods if not any(_has_numbers(table, name) for table in selected)]
+        empty = [name for name in methods if not any(has_numbers(table, name) for table in selected)]
         if empty:
             languages = {str(x) for table in selected for x in table.part(["language"]).to_numpy().ravel()}
             where = f" ({', '.join(sorted(languages)[:3])})" if languages else ""
@@ -127,7 +199,8 @@ def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
                 yield f"{text} {', '.join(named)}."
 
 
-def _has_numbers(table: ScoredFrame, method: str) -> bool:
+def has_numbers(table: ScoredFrame, method: str) -> bool:
+    """Return whether a method has a number of any item of a table."""
     columns = [f"{method}_{name}" for name in ("delta", "good", "unparsed", "answers", "logprobs")]
     return any(table.part([name]).notna().to_numpy().any() for name in columns)
 
@@ -350,9 +423,9 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
     methods = dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)
     how = _listed(list(methods), most=_MOST_BIASED)
     return (
-        f"**Position bias** in {len(shares)} of {n_asked} prompted cases ({who}; {how}): the model picks the same "
-        "option whatever the sentences are. Their differences and correlations compare degrees of certainty, not "
-        "answers."
+        f"**Position bias** in {len(shares)} of {n_asked} combinations of model, corpus and prompt ({who}; {how}): "
+        "the model picks the same option whatever the sentences are. Their differences and correlations compare "
+        "degrees of certainty, not answers."
     )
 
 

@@ -16,18 +16,27 @@ import pandas as pd
 from pairbank.builders.schema.columns import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.api.names import SENTENCE
+from pairbank.scoring.api.names import SENTENCE, is_string_logprob
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import MOST_CELLS, MOST_SERIES, file_name, heat_map, intervals, n_text
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.report.cautions import KEYS, POOLED, by_place, picks
+from pairbank.stats.report.cautions import (
+    KEYS,
+    POOLED,
+    below_chance_notes,
+    by_place,
+    has_numbers,
+    picks,
+    unparsed_notes,
+)
 from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_text
-from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged
+from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged, shows_both
 from pairbank.stats.scored_table.scored_table import is_reference
-from pairbank.stats.wording import n_items, percent, shared_value, span, with_interval
+from pairbank.stats.wording import MISSING, n_items, names, percent, span, with_interval
 
+LOG_P = "log P of the sentence, or of the target given its context, summed over tokens"
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
 """Metrics of single sentences on the first page, and their headings there."""
 MOST_LINES = 25
@@ -54,6 +63,61 @@ def labels_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
     }
 
 
+def glosses_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
+    """Return what each method measures, in a few words, by what people call it; of methods that score something.
+
+    >>> layout = MethodLayout(method="meta", kind="forced_choice", presentations=("a", "b"), options=("1", "2"),
+    ...                       correct=(0, 1), label="Meta")
+    >>> frame = pd.DataFrame({"meta_delta": [0.5]})
+    >>> glosses_of([ScoredFrame(corpus="c", model="m", frame=frame, layouts=(layout,), signature={})])
+    {'Meta': 'one question about both sides, in both orders; log P of the answers 1, 2'}
+    """
+    labels = labels_of(tables)
+    corpora: dict[str, dict[str, list[str]]] = {}
+    for table in tables:
+        definitions = table.signature.get("methods", {})
+        for layout in table.layouts:
+            name = labels.get(layout.method, f"`{layout.method}`")
+            gloss = html_as_text(_gloss(layout, definitions.get(layout.method, {})))
+            known = corpora.setdefault(name, {}).setdefault(gloss, [])
+            if table.corpus not in known and has_numbers(table, layout.method):
+                known.append(table.corpus)
+    texts = {name: {gloss: own for gloss, own in glosses.items() if own} for name, glosses in corpora.items()}
+    return {
+        name: "; ".join(
+            gloss if len(glosses) == 1 else f"on {html_as_text(names(own))}: {gloss}" for gloss, own in glosses.items()
+        )
+        for name, glosses in texts.items()
+        if glosses
+    }
+
+
+def _gloss(layout: MethodLayout, definition: Mapping[str, Any]) -> str:
+    if label := definition.get("imported", {}).get("label"):
+        return f"{LOG_P}; {label}" if is_string_logprob(layout.method) else f"{label} (imported)"
+    if layout.kind == "direct":
+        formula = str(definition.get("formula", "")) or layout.unit_in_words
+        return LOG_P if is_string_logprob(layout.method) else f"{formula} (N tokens)" if "N" in formula else formula
+    answers = f"the answers {', '.join(layout.options)}"
+    if layout.kind == "rating":
+        answers = f"the answers {layout.options[0]} to {layout.options[-1]}"
+    elif layout.kind == "prediction" or all(option.endswith(("_good", "_bad")) for option in layout.options):
+        answers = "the word itself" if layout.kind == "prediction" else "the two sides as answers"
+    orders = "both orders" if shows_both(layout) and layout.asked == "all" else "one order"
+    question = {
+        "forced_choice": f"a question about both sides, in {orders}",
+        "judgment": "a question about each side alone",
+        "rating": "a question about each side alone",
+        "prediction": "a question about the next word",
+    }[layout.kind]
+    reading = {
+        "options": f"probabilities of {answers}",
+        "generation": "the answer is read from written text",
+        "decision": "only the decision is known",
+    }[layout.readout]
+    return f"{question}; {reading}"
+
+
 def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Section:
     """Return the section on accuracy, each method's by the definition of its paper.
 
@@ -72,6 +136,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     footnotes = [BIAS_NOTE] if own_values["first_option"].notna().any() else []
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         footnotes.append(f"Ratings ({', '.join(ratings)}) are compared by their expected value, not the likeliest one.")
+    footnotes += [*unparsed_notes(summary, labels), *below_chance_notes(own_values, layouts, labels)]
     if wording := _draws(own_values):
         footnotes.append(wording)
     footnotes += _raters(tables)
@@ -82,7 +147,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         sentences["sentences_by_method"] = by_method
     return Section(
         id="overview",
-        title="Accuracy by probability and by asking",
+        title="Accuracy of direct and prompted scores",
         text="",
         answer=_answer(own_values, layouts, labels, besides=besides),
         tables={"accuracies": _first_table(own_values)} | sentences,
@@ -155,7 +220,8 @@ def _answer(
     texts += [*_compared(direct, prompted), *_biased(whole[biased], labels, n_asked=int(requested.sum()))]
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):
-        n = f" ({n_items(raters['n'])})" if raters["n"].max() != whole["n"].max() else ""
+        several = raters["corpus"].nunique() > 1
+        n = f" ({f'{_corpora(raters)}, ' if several else ''}{n_items(raters['n'])})"
         besides = [f"Human judgments favour the better side in {_values(raters)}{n}.", *besides]
     return html_as_text("\n\n".join(part for part in (" ".join(texts), *besides) if part))
 
@@ -177,7 +243,7 @@ def _biased(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int) -> I
             f"({percent(entry['first_option'])} first; position bias): {with_interval(entry)} with orders pooled."
         )
     elif len(part):
-        yield (f"{len(part)} of {n_asked} prompted cases show position bias ({MARK}).")
+        yield (f"{len(part)} of {n_asked} combinations of model, corpus and prompt show position bias ({MARK}).")
 
 
 def _besides(summary: pd.DataFrame, *, without: Sequence[str]) -> Iterator[str]:
@@ -201,8 +267,8 @@ def _draws(own: pd.DataFrame) -> str:
     parts = []
     if len(nested):
         parts.append(
-            f"Intervals of {_corpora(nested)} ({_counted(nested['n_paradigms'])} paradigms) are for other paradigms "
-            "like these, where that is the wider interval; the summary has both kinds."
+            f"Intervals of {_corpora(nested)} ({_counted(nested['n_paradigms'])} paradigms) extend to new paradigms "
+            "like these; `summary.csv` has those over items, too."
         )
     if len(few):
         parts.append(
@@ -296,7 +362,7 @@ def _where(part: pd.DataFrame) -> str:
 
 def _values(part: pd.DataFrame) -> str:
     """Return one value with its interval, or the smallest and the largest."""
-    return with_interval(part.iloc[0]) if len(part) == 1 else shared_value(part["value"]) or span(part["value"])
+    return with_interval(part.iloc[0]) if len(part) == 1 else span(part["value"])
 
 
 def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
@@ -323,8 +389,8 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
     of_models = len(whole[["model", "corpus"]].drop_duplicates()) <= MOST_LINES
     keys = ["model", "corpus"] if of_models else ["corpus"]
     rows: list[dict[str, Any]] = []
-    for names, part in whole.groupby(keys, sort=False):
-        row: dict[str, Any] = {**dict(zip(keys, names, strict=True)), "n": int(part["n"].max())}
+    for place, part in whole.groupby(keys, sort=False):
+        row: dict[str, Any] = {**dict(zip(keys, place, strict=True)), "n": int(part["n"].max())}
         for method in methods:
             values = part[part["method"] == method]
             if len(values) == 1 or of_models:
@@ -361,7 +427,7 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
 def _extremes(ordered: pd.DataFrame) -> dict[str, str]:
     """Return the lowest and the highest number, and whose: an interval for a model chosen beforehand would mislead."""
     if ordered.empty:
-        return dict.fromkeys(("min", "max"), "undefined")
+        return dict.fromkeys(("min", "max"), MISSING)
     ends = {"min": ordered.iloc[0], "max": ordered.iloc[-1]}
     return {name: f"{with_interval(row, interval=False)} ({row['model']})" for name, row in ends.items()}
 

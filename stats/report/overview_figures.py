@@ -170,7 +170,7 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
 
 
 def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
-    """Yield each item's differences by probability and by asking: of one model with numbers, of more side by side."""
+    """Yield each item's differences by probability and prompted: of one model with numbers, of more side by side."""
     corpora = dict.fromkeys(table.corpus for table in tables)
     for corpus in corpora:
         results = [

@@ -37,7 +37,14 @@ from pairbank.stats.report.cautions import (
 )
 from pairbank.stats.report.frames import scored_frame, scored_frames
 from pairbank.stats.report.null_models import models_and_nulls, null_models_section
-from pairbank.stats.report.overview import labels_of, layouts_of, overview_section, own_accuracies, phenomena_section
+from pairbank.stats.report.overview import (
+    glosses_of,
+    labels_of,
+    layouts_of,
+    overview_section,
+    own_accuracies,
+    phenomena_section,
+)
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, page_of_html, pages_of, shown_in_notebook
 from pairbank.stats.report.summary import on_all_cores, summarise
 from pairbank.stats.report.wide_tables import (
@@ -66,7 +73,7 @@ class Report:
     summary: pd.DataFrame
     """Long table: model, corpus, group, method, versus, metric, value, low, high, n …"""
     overview: Section
-    """Accuracy by probability and by asking, which every report has."""
+    """Accuracy by probability and when prompted, which every report has."""
     signatures: tuple[str, ...]
     seed: int
     phenomena: Section | None = None
@@ -85,6 +92,8 @@ class Report:
     """The further analyses that were asked for."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What people call the methods, by their names."""
+    glosses: Mapping[str, str] = field(default_factory=dict)
+    """What each method measures, by what people call it."""
     tables: tuple[Scored, ...] = ()
     """What it was computed from."""
 
@@ -128,7 +137,7 @@ class Report:
 
     def html(self) -> str:
         """Return the whole report as one page of HTML; its figures are files beside it."""
-        return page_of_html(self.title, pages_of(self))
+        return page_of_html(self)
 
     def __repr__(self) -> str:
         requested = [section.title for section in self.parts]
@@ -155,7 +164,7 @@ class Report:
         root = Path(folder)
         pages = pages_of(self)
         with ThreadPoolExecutor(max_workers=1) as beside:  # while other processes draw
-            texts = beside.submit(self._other_files, pages)
+            texts = beside.submit(self._other_files)
             self._save_figures(root / FIGURES)
         for name, text in texts.result().items():
             write_text(root / name, text)
@@ -177,9 +186,9 @@ class Report:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
         return tables
 
-    def _other_files(self, pages: Mapping[str, str]) -> dict[str, str]:
+    def _other_files(self) -> dict[str, str]:
         """Return the page of HTML and the CSV files of all tables, by name."""
-        page = {"report.html": page_of_html(self.title, pages)}
+        page = {"report.html": page_of_html(self)}
         return page | {f"{name}.csv": _csv(table) for name, table in self.csv_tables.items()}
 
     def _save_figures(self, folder: Path) -> None:
@@ -290,6 +299,7 @@ def report(
             *([null_models_section(frames, nulls)] if nulls else []),
         ),
         labels=labels,
+        glosses=glosses_of(frames),
         tables=tuple(scored),
     )
 

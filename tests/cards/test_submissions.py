@@ -414,6 +414,30 @@ def hostile_pull_requests(hub: FakeHub, files: list[Path], folder: Path) -> list
     return [reason for _, reason in asked]
 
 
+def test_the_commands_submit_review_withdraw_build_and_fetch(
+    hub: FakeHub, bank: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    pairbank.publish(bank, REPO)
+    file = scored_by("fake-2").save(tmp_path / "fake-2.parquet")
+
+    def printed(*words: str) -> str:
+        done = CliRunner().invoke(app, [*words], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return " ".join(done.output.split())
+
+    path, _, address = printed("submit", str(file), "--to", REPO, "--submitter", "lab").partition(": ")
+    assert address.endswith("/discussions/1")
+    assert printed("review", REPO, "--merge").endswith("/discussions/1: merged")
+    assert path in hub.repo(REPO).head.tree
+    withdrawn = printed("withdraw", path, "--to", REPO, "--reason", "wrong tokenizer", "--dry-run")
+    assert withdrawn == f"{path}: dry run, nothing was withdrawn"
+    assert printed("review", REPO) == f"{REPO}: no open pull request"
+    assert printed("build-store", str(bank)) == f"{bank}: no submissions"
+    out = tmp_path / "fetched.parquet"
+    printed("fetch", REPO, "--model", "fake-1", "--corpus", "starter", "--out", str(out))
+    assert pairbank.read_scored(out).model == "fake-1"
+
+
 @pytest.mark.parametrize("model_id", ["acme/Tiny-GPT2.5", "org/group/model:8b"])
 def test_a_table_is_proposed_to_every_eval_evers_datastore_in_its_schema_or_shown_by_a_dry_run(
     hub: FakeHub, model_id: str, scored_by: Score, tmp_path: Path

@@ -321,6 +321,8 @@ def build_store(
             say(f"{entry.path}: replication; largest difference: {spread}")
         else:
             say(f"{entry.path}: {entry.state}" + (f": {entry.reason}" if entry.reason else ""))
+    if not states:
+        say(f"{bank}: no submissions")
 
 
 def fetch(

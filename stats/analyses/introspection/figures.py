@@ -125,9 +125,9 @@ def _scatter(found: Introspection) -> Figure | None:
     return Figure(
         name=scatter_name(found),
         caption=(
-            f"{found.corpus}, {found.items} items (n = {found.n_items}): each point is a pair of models "
-            f"(n = {len(points)}), A read directly and B asked.{text} Introspection would lift self above the "
-            "trend of the others."
+            f"{found.corpus}, {found.items} items (n = {found.n_items}): each point is one of "
+            f"{len(points)} pairs of models, A read directly and B asked.{text} Introspection would lift self "
+            "above the trend of the others."
         ),
         draw=partial(_draw_scatter, points, f"{found.corpus}, {found.items} items", line),
     )

@@ -277,15 +277,19 @@ def by_model(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) ->
 def by_size(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> list[str]:
     """Return models from small to large; those of which nothing is declared stand last, in their own order.
 
-    >>> by_size(["x", "y"], {})
-    ['x', 'y']
-    """
+    Checkpoints of one model are in the order of their training.
 
-    def place(model: str) -> tuple[float, str, str, str, int]:
-        result = features.get(model)
+    >>> by_size(["x@step-100", "y", "x@step-20"], {})
+    ['x@step-20', 'x@step-100', 'y']
+    """
+    runs = {run: nth for nth, run in enumerate(dict.fromkeys(model.partition("@")[0] for model in models))}
+
+    def place(model: str) -> tuple[float, str, str, str, int, int, list[int]]:
+        result, (run, _, checkpoint) = features.get(model), model.partition("@")
+        own_place = runs[run], [int(digits) for digits in re.findall(r"\d+", checkpoint)]
         if result is None:
-            return (np.inf, "", "", "", 0)
-        return (result.size_billions, result.family, result.generation, result.type, result.seed)
+            return (np.inf, "", "", "", 0, *own_place)
+        return (result.size_billions, result.family, result.generation, result.type, result.seed, *own_place)
 
     return sorted(models, key=place)
 

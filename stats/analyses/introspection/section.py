@@ -38,7 +38,7 @@ from pairbank.stats.analyses.introspection.tables import SIMILARITY_TABLE, intro
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import DeltaStack, read_table, stack_deltas
-from pairbank.stats.wording import number, percent, span
+from pairbank.stats.wording import MISSING, number, percent, span, with_interval
 
 if TYPE_CHECKING:
     from pairbank.stats.estimates.estimate import Estimate
@@ -210,7 +210,8 @@ def _row(found: Introspection) -> dict[str, Any]:
 
 def _cell(estimate: Estimate) -> str:
     """Return an estimate with its interval; why there is none stands in the verdict."""
-    return signed_with_interval(estimate).partition(" [no interval")[0] if estimate.is_defined else "undefined"
+    row = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return with_interval(row, digits=3, sign=True) if estimate.is_defined else MISSING
 
 
 DEFINITIONS = """\

@@ -100,7 +100,7 @@ def _rho(found: pd.DataFrame) -> str:
     if found.empty or pd.isna(found["rho"].iloc[0]):
         return ""
     row = found.iloc[0]
-    return f"{number(row['rho'])} ({p_value(row['p'])}, n = {row['n_languages']})"
+    return f"{number(row['rho'])} ({p_value(row['p'])}, {row['n_languages']} languages)"
 
 
 def answer(
@@ -510,7 +510,7 @@ def _correlations_text(correlations: pd.DataFrame) -> list[str]:
 
 def _correlation_text(row: Mapping[Any, Any]) -> str:
     where = f"`{row['method']}` and `{row['versus']}` over languages ({row['negative_type']}, {row['model']})"
-    text = f"{where}: r = {number(row['value'])} (n = {row['n']})"
+    text = f"{where}: r = {number(row['value'])} ({row['n']} languages)"
     if not pd.isna(row["without_english"]):
         text += f", {number(row['without_english'])} without {ENGLISH}"
     if not pd.isna(row["lowest"]):

@@ -42,7 +42,7 @@ POOLS = "pooled"
 """What the layout of a method says whose paper pools the presentations."""
 MEAN_LOGPROB = "mean_logprob"
 """A method that is what dividing `direct` by its tokens gives."""
-AVERAGED, POOLED, ONE_AN_ITEM = "averaged", "each counts", "one an item"
+AVERAGED, POOLED, ONE_AN_ITEM = "averaged", "each counts", "one per item"
 """What is read of several orders: the mean of their differences; the share of right answers; or one order an item,
 every second item the other one, as where a study draws the order."""
 
@@ -96,7 +96,7 @@ def _measured(table: ScoredTable, scores: MethodScores) -> Iterator[Reading]:
     if {"target_good", "target_bad"} <= {*table.frame.columns} and table.frame["target_bad"].notna().all():
         texts = [table.frame[name].str.len() for name in ("target_good", "target_bad")]
         lengths: list[FloatArray] = [np.asarray(text.to_numpy(dtype=np.float64)) for text in texts]
-        yield _reading(layout, {"linking": "direct a character"}, _mean_difference(sides, lengths))
+        yield _reading(layout, {"linking": "direct per character"}, _mean_difference(sides, lengths))
 
 
 def _mean_difference(sides: list[FloatArray], counts: list[FloatArray]) -> FloatArray:

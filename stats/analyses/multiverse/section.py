@@ -451,7 +451,7 @@ DEFINITIONS = """\
   format where tables differ in them. The other choices are:
 - `linking`: how log-probabilities become a score (sum, mean over tokens or characters, or another linking function).
 - `wording`, `format`, `examples`: those of the question. `ties`: `one half`, `wrong` or `left out`, where 1% tie.
-- `orders`: `averaged` differences, `each counts`, or `one an item` (every second item in the other order).
+- `orders`: `averaged` differences, `each counts`, or `one per item` (every second item in the other order).
 - `items`: `close` (edit distance up to the 75th percentile), `same length` in words, `people agree` with the label, or
   `people are sure` (their difference is above its median).
 - Claims about accuracy leave out models with position bias, whose accuracy is near one half whatever they know.

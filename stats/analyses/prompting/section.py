@@ -1,4 +1,4 @@
-"""Is asking a substitute for probability? Scored tables in; out, a section with answer, consistency and performance.
+"""Is prompting a substitute for probability? Scored tables in; out, a section with answer, consistency, performance.
 
 Hu & Levy 2023, Figures 2 to 10; the tasks and prompts are those of the methods, whatever they are.
 """
@@ -23,7 +23,7 @@ from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.wording import number, span, with_interval
+from pairbank.stats.wording import MISSING, number, span, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -207,6 +207,11 @@ def _draw_scatters(asked: Sequence[Question]) -> Drawing:
 ONE_SIDED = 0.025
 """Of 95% intervals, those that by chance lie wholly on one side of 0; of several prompts all do in fewer cases."""
 MOST_LINES = 25
+_CELLS = "Columns of prompts: the prompted score, and Pearson's r of answers with log-probabilities over items."
+_CELLS_IN_SHORT = (
+    "Cells: direct score / prompted score, then Pearson's r of answers with log-probabilities; of several prompts the "
+    "lowest and the highest."
+)
 PAPER_TASK, JUDGED, COMPARED = "Exp. ", "Exp. 3a", "Exp. 3b"
 """How the paper's tasks begin, which it orders by their likeness to word prediction, and the two on the same pairs."""
 _UNITS = {LOG_P: "nats", ACCURACY: "accuracy"}
@@ -249,18 +254,20 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     known = {table.model: _features(table, context.features) for table in tables}
     models = by_size(list(dict.fromkeys(entry.model for entry in requested)), known)
     result = whole(cells)
+    first = first_table(result, models)
     return Section(
         id="prompting",
-        title="Is asking a substitute for probability?",
+        title="Is prompting a substitute for probability measurements?",
         text=_text(result),
         answer=_answer(result),
         definitions=DEFINITIONS,
         tables={
-            "consistency": first_table(result, models),
+            "consistency": first,
             "mean_consistency": mean_consistency(result),
             "comparisons": cells,
         },
         main_table="consistency",
+        footnotes=(_CELLS,) if "task" in first.columns else (_CELLS_IN_SHORT,),
         main_figure=CONSISTENCY,
         figures=tuple(prompting_figures(cells, requested, models)),
         references=REFERENCES,
@@ -302,7 +309,7 @@ def _cell(row: pd.Series[Any]) -> str:
     return (
         f"{number(row['asked'])} (r = {number(row['r'])})"
         if pd.notna(row["r"])
-        else f"{number(row['asked'])} (r undefined)"
+        else f"{number(row['asked'])} (r {MISSING})"
     )
 
 
@@ -313,7 +320,7 @@ def _in_short(part: pd.DataFrame) -> str:
 
 
 def _ends(values: pd.Series[float]) -> str:
-    return "undefined" if values.empty else span(values)
+    return span(values)
 
 
 def _answer(found: pd.DataFrame) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
-from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
+from pairbank.stats.analyses.base import DEFAULTS, MOST_FIRST_ROWS, Context, Section, reads
 from pairbank.stats.analyses.raters.beside import (
     DISTANCES,
     Judged,
@@ -37,7 +37,7 @@ from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.human_agreement import EPSILON
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.wording import mean_and_span, number, percent, span, value_range
+from pairbank.stats.wording import mean_and_span, number, percent, plural, span, value_range
 
 FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
 """Scores of a sentence that do not grow with its length alone."""
@@ -50,33 +50,69 @@ OF_BOTH = (
 OF_MEANS = (
     "Which side do people's mean ratings prefer, do models prefer the same, and do they correlate with the means?"
 )
+WINS = "Wins against: raters whose agreement with the others the model reaches within epsilon; half are needed to pass."
+WITHOUT_ONE = "The majority without one rater is the fair comparison for a model."
+HALF = 0.5
+"""Of the raters must be won against."""
 MOST_SAID = 3
 """Models and methods that a sentence names one by one; of more, the range."""
 
 
 def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
     """Return the table of the first page: people in up to four lines a corpus, then models."""
-    rows: list[dict[str, Any]] = []
-    for corpus, part in beside.groupby("corpus", sort=False):
-        raters = part[part["kind"] == "rater"]
-        if len(raters):
-            spread = {"accuracy": _range(raters["value"]), "r with other raters": _range(raters["r_with_others"])}
-            rows.append(
-                {"corpus": corpus, "who": f"{len(raters):,} individual raters: mean (lowest to highest)"} | spread
-            )
-        rows += [
-            {"corpus": corpus, "who": entry["who"], "accuracy": _interval(entry), "n": entry["n"]}
-            for entry in part[part["kind"] == "people"].to_dict("records")
-        ]
-        for member in part[part["kind"] == "model"].to_dict("records"):
-            row = {"corpus": corpus, "who": member["who"], "method": member["method"], "n": member["n"] or None}
-            row |= {"accuracy": _interval(member), "r with other raters": _number(member["r_with_others"])}
-            row |= {"r with mean ratings": _number(member["r_with_means"])}
-            rows.append(row | {"wins against": _wins(_test(tests, corpus, member["who"], member["method"]))})
+    people = beside["kind"].isin(["rater", "people"])
+    lines = int((~people).sum()) + sum(map(len, map(_rows_of_people, _by_corpus(beside))))
+    of_models = _rows_of_models if lines <= MOST_FIRST_ROWS else _rows_of_methods
+    rows = [row for part in _by_corpus(beside) for row in (*_rows_of_people(part), *of_models(part, tests))]
     columns = ["corpus", "who", "method", "accuracy", "r with other raters", "r with mean ratings", "wins against", "n"]
     table = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
     empty = [name for name in columns[3:-1] if (table[name] == "").all()]
     return table.drop(columns=empty)
+
+
+def _by_corpus(beside: pd.DataFrame) -> list[pd.DataFrame]:
+    return [part for _, part in beside.groupby("corpus", sort=False)]
+
+
+def _rows_of_people(part: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return one row for all raters of a corpus, and one for each of what they give together."""
+    corpus, raters = part["corpus"].iloc[0], part[part["kind"] == "rater"]
+    spread = {"accuracy": _range(raters["value"]), "r with other raters": _range(raters["r_with_others"])}
+    who = f"{len(raters):,} individual raters: mean (lowest to highest)"
+    return [{"corpus": corpus, "who": who} | spread] * bool(len(raters)) + [
+        {"corpus": corpus, "who": entry["who"], "accuracy": _interval(entry), "n": entry["n"]}
+        for entry in part[part["kind"] == "people"].to_dict("records")
+    ]
+
+
+def _rows_of_models(part: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield one row per model and method."""
+    for member in part[part["kind"] == "model"].to_dict("records"):
+        row = {"corpus": member["corpus"], "who": member["who"], "method": member["method"], "n": member["n"] or None}
+        row |= {"accuracy": _interval(member), "r with other raters": _number(member["r_with_others"])}
+        row |= {"r with mean ratings": _number(member["r_with_means"])}
+        yield row | {"wins against": _wins(_test(tests, member["corpus"], member["who"], member["method"]))}
+
+
+def _rows_of_methods(part: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield one row per method: the lowest and the highest of its models, and how many pass the test."""
+    for method, selected in part[part["kind"] == "model"].groupby("method", sort=False):
+        corpus, n = selected["corpus"].iloc[0], int(selected["n"].max())
+        tested = tests[(tests["corpus"] == corpus) & (tests["method"] == method) & (tests["phenomenon"] == "")]
+        rates = tested["winning_rate"].dropna()
+        passing = f"half or more: {(rates >= HALF).sum()} of {plural(len(rates), 'model')}"
+        numbers = {"accuracy": "value", "r with other raters": "r_with_others", "r with mean ratings": "r_with_means"}
+        yield {
+            "corpus": corpus,
+            "who": plural(len(selected), "model"),
+            "method": method,
+            "n": n or None,
+            "wins against": passing if len(rates) else "",
+        } | {
+            heading: value_range(selected.assign(value=selected[column]), ("who",))
+            for heading, column in numbers.items()
+            if selected[column].notna().any()
+        }
 
 
 Means = Mapping[str, tuple[int, int] | None]
@@ -204,19 +240,27 @@ def _verdict(tests: pd.DataFrame, epsilon: float) -> str:
             "The alternative-annotator test is unavailable: it needs three raters who each judged 30 items that others "
             "judged too, and a method that scores what they judged."
         )
-    wins = known[["winning_rate", "winning_rate_beyond"]].min(
-        axis=1
-    )  # beyond its paradigms as well, where there are ten
-    passed = known[wins >= 0.5]
+    # beyond its paradigms as well, where there are ten
+    known = known.assign(wins=known[["winning_rate", "winning_rate_beyond"]].min(axis=1))
+    passed = known[known["wins"] >= HALF]
     if passed.empty:
         return (
             f"None of {len(known)} combinations of model, method and corpus passes the alternative-annotator test "
-            f"(epsilon = {epsilon:g}): each wins against at most {percent(wins.max())} of the raters, "
+            f"(epsilon = {epsilon:g}): each wins against at most {percent(known['wins'].max())} of the raters, "
             "and half are needed."
         )
-    names = "; ".join(_passed_text(row) for row in passed.head(MOST_SAID).to_dict("records"))
-    more = f" and {len(passed) - MOST_SAID} more" if len(passed) > MOST_SAID else ""
-    return f"Passing the alternative-annotator test (epsilon = {epsilon:g}): {names}{more}, of {len(known)} tested."
+    texts = [_passed_text(row) for row in passed.to_dict("records")]
+    if len(passed) > MOST_SAID:
+        texts = [
+            f"{(part['wins'] >= HALF).sum()} of {len(part)} by `{method}` on {corpus}"
+            for (corpus, method), part in known.groupby(["corpus", "method"], sort=False)
+            if (part["wins"] >= HALF).any()
+        ]
+    verb = "passes" if len(passed) == 1 else "pass"
+    return (
+        f"{len(passed)} of {len(known)} combinations of model, method and corpus {verb} the alternative-annotator test "
+        f"(epsilon = {epsilon:g}): {'; '.join(texts)}."
+    )
 
 
 def _passed_text(row: Mapping[Any, Any]) -> str:
@@ -385,6 +429,10 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
         text=text_of(shown, tests, reliability, distances, epsilon=epsilon, means=means),
         answer=answer_of(shown, tests, distances, epsilon=epsilon, means=means),
         main_table="beside",
+        footnotes=(
+            *([WINS] if tests["winning_rate"].notna().any() else []),
+            *([WITHOUT_ONE] if (shown["kind"] == "people").any() and len(tests) else []),
+        ),
         definitions=DEFINITIONS,
         tables={"beside": beside_table(shown, tests), "each": beside, "test": tests, "reliability": reliability}
         | ({"distances": distances} if len(distances) else {}),

@@ -164,7 +164,7 @@ def test_the_section_has_the_means_and_ranges_of_its_tables() -> None:
     assert means["m"] == pytest.approx((expected["m", "a"] + expected["m", "b"]) / 2)
     assert means["all models"] == pytest.approx(sum(expected.values()) / 4)
     kappas = found.tables["kappa_range"].iloc[-1]
-    assert (kappas["method"], kappas["n"]) == ("all methods", 4)
+    assert (kappas["method"], kappas["kappas"]) == ("all methods", 4)
     assert f"meta: mean r = {means['all models']:.2f} (2 models, 2 corpora)" in found.text
     with pytest.raises(BankError, match="no table is scored both directly and with a prompt"):
         section([scored_frame("m", np.ones(3), {})])

@@ -22,7 +22,7 @@ from rated_tables import keyed
 
 def test_every_combination_of_what_the_tables_hold_is_a_specification() -> None:
     found = curve(multiverse_tables(100, seed=0), n_draws=20)
-    # linking functions, wordings, (averaged, each counts, 2 x one an item), (all, close, people agree, are sure)
+    # linking functions, wordings, (averaged, each counts, 2 x one per item), (all, close, people agree, are sure)
     assert len(found.table) == 2 * 2 * 4 * 4
     assert found.varying == ("linking", "wording", "orders", "items")
     assert found.fixed["model"] == "m0"

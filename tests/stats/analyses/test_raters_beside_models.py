@@ -85,7 +85,7 @@ def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
     assert tests.loc[("sure", "direct", ""), "winning_rate"] == 1
     assert tests.loc[("guessing", "direct", ""), "winning_rate"] == 0
     assert "individual raters are right in 0.8" in found.answer
-    assert "Passing the alternative-annotator test (epsilon = 0.1): sure by `direct`" in found.answer
+    assert "pass the alternative-annotator test (epsilon = 0.1): sure by `direct`" in found.answer
     assert found.text.startswith("How often is one person right")
     for figure in found.figures:
         assert figure.draw().get_axes()

@@ -15,7 +15,7 @@ from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.report.cautions import cautions, place_caution, unasked
-from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report.overview import glosses_of, overview_section
 from pairbank.stats.report.wide_tables import agreement_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import META, rated_table
@@ -96,7 +96,7 @@ def test_several_models_that_answer_by_place_are_counted_and_named() -> None:
     frames = [answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c")]
     answer = overview(*frames).answer
     assert "prompted answers in 1.00 [0.98, 1.00]" in answer
-    assert "2 of 3 prompted cases show position bias (†)." in answer
+    assert "2 of 3 combinations of model, corpus and prompt show position bias (†)." in answer
 
 
 def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -> None:
@@ -106,7 +106,7 @@ def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -
         return place_caution(pd.concat(parts, ignore_index=True), layouts, {"meta": "MetaQuestion"})
 
     said = caution(answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c"))
-    assert "**Position bias** in 2 of 3 prompted cases (a, b; MetaQuestion)" in said
+    assert "**Position bias** in 2 of 3 combinations of model, corpus and prompt (a, b; MetaQuestion)" in said
     assert not any(caution(answering(lean=1, sense=1, seed=seed)) for seed in range(10))
 
 
@@ -123,7 +123,11 @@ def test_a_report_with_further_analyses_has_that_caution_below_its_answer() -> N
     assert [sum("Position bias" in one for one in made.cautions) for made in pages.values()] == [0, 1]
     page = pages["agreement_summary",].markdown()
     lead = page.index("## ")
-    assert lead < page.index("> **Position bias** in 1 of 1 prompted cases") < page.index("## ", lead + 1)
+    assert (
+        lead
+        < page.index("> **Position bias** in 1 of 1 combinations of model, corpus and prompt")
+        < page.index("## ", lead + 1)
+    )
 
 
 def test_each_number_has_its_own_n_where_they_differ() -> None:
@@ -203,3 +207,52 @@ def test_the_csv_of_agreement_has_numbers() -> None:
     assert row["Pearson r"] == pytest.approx(r, abs=1e-12)
     assert row["Pearson r low"] < row["Pearson r"] < row["Pearson r high"]
     assert row["Pearson r n"] == 199
+
+
+def test_a_model_whose_answers_do_not_depend_on_the_prompt_is_named() -> None:
+    frame = answering(lean=0.0, sense=1.0)
+    other = META.__class__.from_dict({**META.to_dict(), "method": "other"})
+    columns = {str(name): frame.frame[name] for name in frame.frame if str(name).startswith("meta_")}
+
+    def asked_twice(noise: float) -> ScoredFrame:
+        second = {name.replace("meta_", "other_"): values for name, values in columns.items()}
+        second["other_delta"] = columns["meta_delta"] + noise * np.random.default_rng(1).normal(size=len(frame.frame))
+        return replace(frame, frame=frame.frame.assign(**second), layouts=(*frame.layouts, other))
+
+    (told,) = cautions([asked_twice(0.0)])
+    assert told.startswith("**gpt2 gives the same answers to different prompts**: r = 1.00 between `meta` and `other`")
+    both = [asked_twice(0.0), replace(asked_twice(0.0), model="toy")]
+    assert [text.partition(" give ")[0] for text in cautions(both)] == ["**gpt2 and toy"]
+    assert cautions([asked_twice(0.5)]) == ()
+
+
+def test_decisions_below_chance_have_a_note_on_answers_that_could_not_be_parsed() -> None:
+    layout = MethodLayout(
+        method="asked", kind="forced_choice", presentations=("a",), options=("good", "bad"), correct=(0,),
+        counterbalanced=False, orders="unknown", readout="decision",
+    )  # fmt: skip
+
+    def deciding(share: float) -> Section:
+        right = np.arange(100) < 100 * share
+        decided = {"asked_good": right * 1.0, "asked_bad": ~right * 1.0, "asked_delta": np.where(right, 1.0, -1.0)}
+        answers = pd.Series([["good" if good else "bad"] for good in right], dtype=object)
+        frame = rated_table(100, seed=0).frame.assign(**decided, asked_answers=answers)
+        return overview(ScoredFrame(corpus="toy", model="m", frame=frame, layouts=(layout,), signature={}))
+
+    told = "Answers that could not be parsed may be counted as wrong."
+    (note,) = [note for note in deciding(0.1).footnotes if told in note]
+    assert note.startswith("`asked` on toy: 1 of 1 model is below chance (interval under 0.50).")
+    assert not [note for note in deciding(0.45).footnotes if told in note]
+
+
+def test_methods_are_glossed_and_one_name_for_two_methods_has_both() -> None:
+    frame = answering(lean=0.0)
+    imported = {"methods": {"meta": {"imported": {"label": "which <b> is better"}}}}
+    same_name = replace(frame, corpus="other", signature=imported)
+    assert (
+        glosses_of([frame])["`meta`"]
+        == "a question about both sides, in both orders; probabilities of the answers 1, 2"
+    )
+    told = glosses_of([frame, same_name])["`meta`"]
+    assert told.startswith(f"on {frame.corpus}: a question about both sides")
+    assert told.endswith("on other: which &lt;b&gt; is better (imported)")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -25,9 +27,13 @@ from pairbank.stats.analyses.neuro import (
 )
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.report.page import pages_of
+from pairbank.stats.report.report import Report
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from rated_tables import rated_table
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 PAIRS = [("The dogs bark.", "The dogs barks."), ("She saw him.", "She saw he."), ("A b.", "B a."), ("C d.", "D c.")]
 
@@ -224,3 +230,55 @@ def test_a_report_and_a_table_in_a_console_are_a_few_lines(tmp_path: Path) -> No
     for shown in (repr(table), repr(pairbank.report([table]))):
         assert len(shown.splitlines()) <= 10
         assert len(shown) < 500
+
+
+def test_both_renderers_show_the_same_blocks_and_a_notebook_the_first_page_with_its_figures(tmp_path: Path) -> None:
+    extra = Section(
+        id="extra",
+        title="Mine & yours",
+        text="A finding with `code`.",
+        tables={"cells": pd.DataFrame({"name": ["a|b", "two\nlines"], "value": [0.5, np.nan], "n": [1234, 5]})},
+        main_table="cells",
+        footnotes=("A note.",),
+    )
+    made = pairbank.report([scored(tmp_path)], sections=[extra], n_resamples=20)
+    page, html, notebook = made.markdown(), made.html(), made._repr_html_()
+    for row in ("| a\\|b | 0.50 | 1,234 |", "| two<br>lines | – | 5 |", "– No value: not scored"):
+        assert row in page
+    for text in (html, notebook):
+        assert "<td>a|b</td><td>0.50</td><td>1,234</td>" in text
+        assert "<td>two<br>lines</td><td>–</td><td>5</td>" in text
+        assert "<h2>Mine &amp; yours</h2>" in text
+        assert "A finding with <code>code</code>." in text
+    headings = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
+    first_page = html.partition("<details")[0]
+    assert [text.replace("&amp;", "&") for text in re.findall("<h2>(.*?)</h2>", first_page)] == headings
+    assert first_page.count("<figure>") == page.count("![")
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| ---")]
+    assert first_page.count("<tr>") == len(rows)
+    assert '<a href="#extra">Mine &amp; yours</a>' in html
+    assert 'id="extra"' in html
+    assert "data:image/png;base64," in notebook
+    assert "Appendix" not in notebook
+
+
+@pytest.mark.ci
+def test_the_first_page_of_six_models_and_two_corpora_prints_on_three_pages(
+    tmp_path: Path, chromium: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
+    tables = [
+        rated_table(60, seed=seed, model=f"model-{seed}", corpus=corpus)
+        for seed in range(6)
+        for corpus in ("one", "two")
+    ]
+    summary = pd.concat([summarise(t.frame, t.layouts, model=t.model).assign(corpus=t.corpus) for t in tables])
+    made = Report(
+        title="Six models", summary=summary, overview=overview_section(summary, tables), signatures=(), seed=0
+    )
+    folder = made.save(tmp_path / "report")
+    page = chromium.new_page()
+    page.goto((folder / "report.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.remove())")
+    printed = page.pdf(prefer_css_page_size=True)
+    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 3
