@@ -265,7 +265,8 @@ class _Model:
             log_determinant += float(np.linalg.slogdet(kinds)[1])
         return _Solver(
             t_item=t_item, t_kind=t_kind, w=w, diagonal=diagonal, between=between, scaled=scaled, crossed=crossed,
-            inverse_local=inverse, inverse_kinds=np.asarray(np.linalg.inv(kinds), dtype=np.float64), log_determinant=log_determinant,
+            inverse_local=inverse, inverse_kinds=np.asarray(np.linalg.inv(kinds), dtype=np.float64),
+            log_determinant=log_determinant,
         )  # fmt: skip
 
     def solve(self, s: _Solver, right: Blocks) -> tuple[Blocks, FloatArray]:
