@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -151,7 +151,7 @@ def _model(answers: pd.DataFrame, cells: pd.DataFrame, plan: Plan) -> _Model:
     kinds = np.unique(code)
     units = pd.Index(cells[UNIT].unique()).sort_values()
     wide = answers.assign(
-        kind=method_names.get_indexer(answers[METHOD]) * len(model_names) + model_names.get_indexer(answers[MODEL])
+        kind=_numbers(method_names, answers[METHOD]) * len(model_names) + _numbers(model_names, answers[MODEL])
     ).pivot(index=[UNIT, ITEM], columns="kind", values=VALUE)
     wide = wide.reindex(columns=kinds).sort_index()
     unit = units.get_indexer(wide.index.get_level_values(0))
@@ -179,6 +179,10 @@ def _model(answers: pd.DataFrame, cells: pd.DataFrame, plan: Plan) -> _Model:
         part_of_local=np.repeat(np.arange(len(local)), [x.shape[1] for x in local]),
         parts=(*[ITEM] * (has_items and len(kinds) > 1), *within, *[BY_MODEL] * (BY_MODEL in plan.parts)),
     )
+
+
+def _numbers(names: pd.Index[Any], values: pd.Series[Any]) -> IntArray:
+    return np.asarray(names.get_indexer(pd.Index(values)), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +257,7 @@ class _Model:
         scaled = self.local * t_local
         crossed = between @ scaled
         own = np.eye(scaled.shape[1]) + scaled.T @ crossed
-        inverse = np.linalg.inv(own)
+        inverse = np.asarray(np.linalg.inv(own), dtype=np.float64)
         log_determinant = float(np.log(diagonal).sum() + np.linalg.slogdet(own)[1].sum())
         kinds = np.eye(n_kinds)
         if t_kind:
@@ -261,7 +265,8 @@ class _Model:
             log_determinant += float(np.linalg.slogdet(kinds)[1])
         return _Solver(
             t_item=t_item, t_kind=t_kind, w=w, diagonal=diagonal, between=between, scaled=scaled, crossed=crossed,
-            inverse_local=inverse, inverse_kinds=np.linalg.inv(kinds), log_determinant=log_determinant,
+            inverse_local=inverse, inverse_kinds=np.asarray(np.linalg.inv(kinds), dtype=np.float64),
+            log_determinant=log_determinant,
         )  # fmt: skip
 
     def solve(self, s: _Solver, right: Blocks) -> tuple[Blocks, FloatArray]:
@@ -309,7 +314,8 @@ class _Model:
 
         eta = self.log_odds(theta, beta, u)
         value = self.penalised(eta, u)
-        for _ in range(_ITERATIONS):
+        left = _ITERATIONS
+        while True:
             p = expit(eta)
             residual = np.where(self.there, self.y - p, 0.0)
             solver = self.solver(theta, np.where(self.there, p * (1 - p), 0.0))
@@ -317,7 +323,8 @@ class _Model:
             gradient = back[0] - u[0], back[1] - u[1], back[2] - u[2]
             step, along = self.solve(solver, gradient)
             decrement = sum(float((a * b).sum()) for a, b in zip(gradient, step, strict=True))
-            if decrement < 1e-14 * max(1.0, abs(value)):
+            left -= 1
+            if decrement < 1e-14 * max(1.0, abs(value)) or not left:
                 break
             size = 1.0
             while True:

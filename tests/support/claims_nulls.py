@@ -193,7 +193,7 @@ def answer_errors(
         odds = fit_logistic(answers)
         if odds.reason:
             continue
-        cells = answers.groupby(["unit", "method", "model"], as_index=False)["value"].mean()
+        cells = answers.groupby(["unit", "method", "model"])["value"].mean().reset_index()
         found: dict[str, float] = {"accuracy": answers["value"].mean()}
         for name, fitted in (("linear", fit_mixed(cells)), ("logistic", odds)):
             for term in ("method", "model"):
@@ -201,4 +201,5 @@ def answer_errors(
                 found[f"{name}, {term}"] = bool((corrected(p_values).holm < 0.05).any())
         own = next(x.estimate for x in odds.effects if x.level == "k1")
         rows.append(found | {"covered": own.low <= effect <= own.high})
-    return {**pd.DataFrame(rows).astype(float).mean().to_dict(), "fitted": len(rows) / n_runs}
+    means = pd.DataFrame(rows).astype(float).mean()
+    return {str(name): float(value) for name, value in means.items()} | {"fitted": len(rows) / n_runs}
