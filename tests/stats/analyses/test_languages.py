@@ -367,7 +367,7 @@ def test_kinds_that_are_alike_are_seldom_said_to_differ_where_languages_share_th
 def test_equal_languages_are_seldom_said_to_differ_whether_they_share_items_or_not() -> None:
     """One in twenty, at most; a test over pairs, which takes the pairs of a property for independent, errs often."""
     rng = np.random.default_rng(12)
-    over_pairs: list[bool] = []
+    over_pairs: list[np.bool] = []
     for own_properties in (False, True):
         over_properties, over_pairs = [], []
         for _ in range(200):
