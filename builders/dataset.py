@@ -177,12 +177,18 @@ def _sealed(
     sealed: dict[str, Any] = {"rows": rows} if is_new else json.loads(path.read_text(encoding="utf-8"))
     if sealed["rows"] != rows:
         raise ValueError("its rows are not those that were written")
+    if not is_new and sealed.get("counts_sha256", "") not in ("", _sha256_of_json(sealed["counts"])):
+        raise ValueError("its counts are not those that were written")
     dataset = builder.as_dataset(split=SPLIT)
     if is_new:
         sealed["counts"] = _counted(corpus, files, dataset)
-        write_json(path, sealed)
+        write_json(path, sealed | {"counts_sha256": _sha256_of_json(sealed["counts"])})
     _declare(dataset, corpus, _declared(corpus, files, options) | sealed["counts"])
     return dataset
+
+
+def _sha256_of_json(value: object) -> str:
+    return sha256_of_text(json.dumps(value, sort_keys=True))
 
 
 def manifest_of(dataset: datasets.Dataset) -> dict[str, Any] | None:

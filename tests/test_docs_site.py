@@ -83,6 +83,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing of each request."""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_pages_fit_the_window_and_ask_no_other_host(
     chromium: Browser, address: str, width: int, scheme: str, tmp_path: Path

@@ -70,7 +70,7 @@ def glosses_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
     ...                       correct=(0, 1), label="Meta")
     >>> frame = pd.DataFrame({"meta_delta": [0.5]})
     >>> glosses_of([ScoredFrame(corpus="c", model="m", frame=frame, layouts=(layout,), signature={})])
-    {'Meta': 'one question about both sides, in both orders; log P of the answers 1, 2'}
+    {'Meta': 'a question about both sides, in both orders; probabilities of the answers 1, 2'}
     """
     labels = labels_of(tables)
     corpora: dict[str, dict[str, list[str]]] = {}

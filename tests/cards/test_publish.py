@@ -40,6 +40,7 @@ def files_of(root: Path) -> dict[str, bytes]:
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
+@pytest.mark.ci
 def test_one_model_of_fifty_is_loaded_by_the_card_with_its_own_file_alone(hub: FakeHub, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1).select(range(3))
     names = [f"model-{n}" for n in range(50)]

@@ -21,6 +21,7 @@ GIVEN = {
     "device": "cpu",
     "dtype": "bfloat16",
     "device_map": "balanced",
+    "tensor_parallel": True,
     "quantisation": "4bit",
     "revision": "v1",
     "gguf_file": "m.gguf",
@@ -39,6 +40,7 @@ GIVEN = {
     "tokenizer": "gpt2",
     "served_model": "m",
     "api": "chat",
+    "replicas": "http://a/v1,http://b/v1",
     "concurrency": 3,
     "timeout_s": 9,
 }

@@ -207,7 +207,7 @@ def test_all_that_is_written_goes_through_one_place() -> None:
     """A file that is opened for writing elsewhere could be seen half-written, and its errors would be raw."""
     root = Path(files.__file__).parent
     marks = (".write_text(", ".write_bytes(", '.open("w', ".to_parquet(", ".to_csv(", "pq.write_table(", "np.save(")
-    allowed = {"files.py": "temporary", "cards/bank/lock.py": "draft.write_text"}
+    allowed = {"files.py": "temporary", "cards/bank/lock.py": "draft.write_text", "cli/__init__.py": "os.devnull"}
     odd = []
     # four folders are links, which rglob does not follow
     folders = [root, *(path for path in root.iterdir() if path.is_symlink())]

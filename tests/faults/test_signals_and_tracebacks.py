@@ -121,6 +121,7 @@ def test_links_in_a_circle_are_one_error(verb: str, tmp_path: Path) -> None:
     assert isinstance(result.exception, PairbankError | OSError), repr(result.exception)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "verb", ["run {0} --model fake:a --out {1}/bank", "score {1}/own.csv --prompts {0} --out {1}/o"]
 )

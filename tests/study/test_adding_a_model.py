@@ -57,6 +57,7 @@ def _run(study: str, models: str, out: Path, more: Sequence[str] = ()) -> None:
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.slow
 def test_a_model_that_is_added_changes_no_row_of_the_others_nor_their_probes(
     lists: dict[str, str], tmp_path: Path
 ) -> None:
@@ -84,6 +85,7 @@ def _f1(bank: Path) -> dict[str, float]:
     return {one.model: float(one.summary.query("metric == 'f1'")["value"].iloc[0]) for one in probes_in(bank)}
 
 
+@pytest.mark.ci
 def test_probes_of_a_bank_survive_a_model_a_merge_and_a_copy_without_texts(
     probed: Path, lists: dict[str, str], tmp_path: Path
 ) -> None:
@@ -170,6 +172,7 @@ def test_banks_that_contradict_each_other_about_a_model_are_not_merged(tmp_path:
     assert manifest["features"]["fake-1"]["training_tokens"] == 1e9
 
 
+@pytest.mark.ci
 def test_a_run_that_contradicts_its_bank_is_refused_until_the_bank_says_otherwise(
     probed: Path, lists: dict[str, str], tmp_path: Path
 ) -> None:

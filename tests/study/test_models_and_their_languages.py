@@ -49,6 +49,7 @@ def _written(folder: Path) -> dict[str, Path]:
     return paths
 
 
+@pytest.mark.ci
 def test_models_are_scored_on_what_their_list_says(tmp_path: Path) -> None:
     paths = _written(tmp_path)
     arguments = ["run", str(paths["study"]), "--models", str(paths["list"]), "--out", str(tmp_path / "bank")]

@@ -40,6 +40,7 @@ OVER_MODELS = (
     "agreement_summary",
     "comparisons",
     "introspection",
+    "languages_varies",
     "self_contrast",
     "prompting_kappa_range",
     "prompting_mean_consistency",

@@ -136,7 +136,7 @@ export function kappa(deltaA, deltaB) {
   if (least < 5) {
     return withoutInterval(value, `a method prefers one of the sides on ${least} items; an interval needs 5`, n);
   }
-  const smoothed = kappaOf([upUp, upDown, downUp, downDown].map((cell) => cell + 0.25));
+  const smoothed = kappaOf([upUp, upDown, downUp, downDown].map((cell) => cell + 0.5));
   const half = (Z_95 * smoothed.error) / (1 - smoothed.value ** 2);
   const [low, high] = [-1, 1].map((side) => Math.tanh(Math.atanh(smoothed.value) + side * half));
   return { value, low: Math.min(low, value), high: Math.max(high, value), n };

@@ -315,7 +315,7 @@ def test_untrimmed_sentences_of_blimp_li_are_mended(shared: Path) -> None:
     }
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.upstream
 def test_hu_levy_pairs_are_blimps_own(shared: Path) -> None:
     items = pairbank.load_corpus("hu-levy-blimp", data_dir=shared / "corpora")

@@ -58,7 +58,7 @@ def test_a_missing_half_is_named(tmp_path: Path) -> None:
         pairbank.load_corpus("scamp", data_dir=tmp_path)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.upstream
 def test_scamp_counts_are_the_verified_ones(shared: Path) -> None:
     items = pairbank.load_corpus("scamp", data_dir=shared / "corpora")

@@ -163,5 +163,5 @@ def test_ratings_of_a_users_table_reach_the_bank_and_are_stated(tmp_path: Path) 
     held = datasets.load_dataset(str(tmp_path / "bank"), "urteile_ratings", split="ratings")
     assert held["value"][:] == judged["value"][:]
     site = CliRunner().invoke(app, ["site", str(tmp_path / "bank"), "--out", str(tmp_path / "site")])
-    assert "Texts of urteile are left out: no licence is stated (pairbank bank --out" in site.output
+    assert "Texts of urteile are left out: no licence is stated; --all-texts includes them" in site.output
     check_bank(tmp_path / "bank")

@@ -62,6 +62,7 @@ def test_direct_scores_of_blimp_sentences_equal_one_sentence_one_pass(
     assert worst <= TOLERANCE_NATS
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("prompt_format", ["chat", "base"])
 def test_forced_choice_equals_equation_1_of_song_et_al(
     demo_model: CausalScorer, pairs: datasets.Dataset, asked_in_chat: Scored, prompt_format: str
@@ -110,6 +111,7 @@ def test_individual_judgment_equals_the_difference_of_yes_no_differences(
         assert row["acceptability_judgment_i_delta"] == pytest.approx(expected, abs=TOLERANCE_NATS)
 
 
+@pytest.mark.ci
 def test_padded_and_packed_scores_agree(
     demo_model: CausalScorer, pairs: datasets.Dataset, direct: Scored, asked_in_chat: Scored
 ) -> None:

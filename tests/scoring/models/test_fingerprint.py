@@ -13,9 +13,9 @@ import pytest
 
 import pairbank
 from pairbank.errors import ModelLoadError
+from pairbank.scoring.models import weights as module
 from pairbank.scoring.models.checkpoints import located
 from pairbank.scoring.models.weights import HashProgress, fingerprint
-from pairbank.scoring.models.weights import fingerprint as module
 from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 

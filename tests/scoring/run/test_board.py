@@ -139,7 +139,7 @@ class TwoWorkers:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
+@pytest.mark.parametrize("name", ["gpt2", *(pytest.param(x, marks=pytest.mark.slow) for x in ("bert", "llama", "t5"))])
 def test_shared_out_scores_are_the_bytes_of_one_process(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

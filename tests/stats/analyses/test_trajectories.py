@@ -140,7 +140,7 @@ def test_checkpoints_of_a_folder_are_scored_one_after_the_other(tmp_path: Path) 
     names = "checkpoint-0,checkpoint-1,checkpoint-2"
     said = CliRunner().invoke(app, [*asked, "--revisions", names, "--out", str(tmp_path / "out")])
     assert said.exit_code == 0, said.output
-    assert "What is learnt when: **run** on pairs" in said.output
+    assert "What is learnt when: run on pairs" in said.output
     tables = [pairbank.read_scored(path) for path in sorted((tmp_path / "out").glob("*.parquet"))]
     assert [table.model for table in tables] == [f"run@checkpoint-{step}" for step in range(3)]
     wrong = CliRunner().invoke(app, [*asked, "--revisions", "a,b", "--out", str(tmp_path / "out")])

@@ -117,7 +117,7 @@ def test_pages_cut_long_tables_with_a_note_and_state_random_draws(tmp_path: Path
     pages = pages_of(replace(pairbank.report([scored(tmp_path)], seed=7), sections=(section,)))
     first, appendix = pages["report.md"], pages["appendix/own.md"]
     assert "| model | gap |" in first, "a column with one number stays, one without any does not"
-    assert "The first 40 of 41 lines; all are in `own_long.csv`." in first
+    assert "The first 30 of 41 rows; all are in `own_long.csv`." in first
     assert appendix.count("The first 40 of") == 1
     assert "The first 40 of 41 rows; all are in `own_long.csv`." in appendix
     assert "Seed 7. `own`: 50 resamples of items." in pages["appendix/how.md"]

@@ -133,6 +133,7 @@ def test_a_wrong_forward_pass_is_refused_at_load(fault: str, name: str, serve: S
         pairbank.load_model(server.url, tokenizer=tokenizer)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("dialect", ["vllm", "vllm-2025", "echo"])
 def test_a_right_server_is_accepted_and_its_probes_have_twenty_tokens(name: str, dialect: str, serve: Serve) -> None:
@@ -151,6 +152,7 @@ def shifted(by: float) -> Callable[[Value], float]:
     return lambda value: value.nats - by * (value.token % 2)
 
 
+@pytest.mark.ci
 def test_what_batching_moves_is_the_same_model_and_other_weights_are_another(serve: Serve, here: Here) -> None:
     keys = []
     for by in (0.0, 0.004, 0.0):
@@ -165,7 +167,10 @@ def test_what_batching_moves_is_the_same_model_and_other_weights_are_another(ser
     assert keys[4] == keys[0]
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    "name", ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "mistral"))]
+)
 def test_another_model_of_the_same_name_gets_its_own_scores(name: str, serve: Serve, here: Here) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(6))
     scorer = here[name][1]
@@ -185,7 +190,10 @@ def test_another_model_of_the_same_name_gets_its_own_scores(name: str, serve: Se
     np.testing.assert_allclose(served("direct")["direct_good"][:], first["direct_good"][:], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    "name", ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "mistral"))]
+)
 def test_weights_swapped_in_mid_run_stop_it_and_leave_nothing(
     name: str, serve: Serve, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:

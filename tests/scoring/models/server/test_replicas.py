@@ -34,7 +34,10 @@ def serve(here: Here) -> Iterator[Serve]:
         yield run
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    "name", ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "mistral"))]
+)
 def test_replicas_share_the_questions_and_give_the_numbers_of_one_model(name: str, serve: Serve, here: Here) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(12))
     servers = [serve(name) for _ in range(3)]
@@ -49,6 +52,7 @@ def test_replicas_share_the_questions_and_give_the_numbers_of_one_model(name: st
     assert alone.info == there.info, "stored scores are those of one server"
 
 
+@pytest.mark.ci
 def test_a_replica_that_is_lost_is_left_out_and_its_unit_is_asked_again(
     serve: Serve, here: Here, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -68,6 +72,7 @@ def test_a_replica_that_is_lost_is_left_out_and_its_unit_is_asked_again(
         pairbank.score(items.select(range(3)), there)
 
 
+@pytest.mark.ci
 def test_another_model_is_no_replica_at_load_and_none_in_mid_run(serve: Serve, here: Here) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(8))
     (first, tokenizer), (second, _) = serve("llama"), serve("llama")

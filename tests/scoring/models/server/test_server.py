@@ -273,6 +273,7 @@ def test_the_timeout_doubles_with_every_try_that_ran_into_it(serve: Serve, monke
     assert len(server.log) == 3
 
 
+@pytest.mark.ci
 def test_a_server_killed_in_the_middle_costs_a_shard_and_no_more(
     serve: Serve,
     here: Here,
@@ -374,7 +375,7 @@ def test_written_answers_stop_where_ours_do(name: str, serve: Serve, here: Here)
         write(there, asks[:1], max_new_tokens=255)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_list_of_models_names_servers_and_a_run_scores_them(serve: Serve, here: Here, tmp_path: Path) -> None:
     lines = []
     for name in ("llama", "gpt2"):

@@ -130,7 +130,7 @@ def test_many_models_are_said_with_the_ends_of_their_range() -> None:
     low, high = (f"{row['value']:.2f} ({row['model']})" for row in (whole.iloc[0], whole.iloc[-1]))
     assert f"- `direct`: r = {low} to {high}" in found.text
     assert "199 rated pairs, 3 models: smallest and largest r" in found.text
-    middle = f"{whole['value'].median():.2f} (median)"
+    middle = f"{whole['value'].median():.2f} (median of 3)"
     assert f"r = {middle}, {low} to {high} (n = 199 rated pairs)" in found.answer
     assert len(found.tables["r_with_people"]) == 3
 
