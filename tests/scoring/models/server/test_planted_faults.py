@@ -168,9 +168,7 @@ def test_what_batching_moves_is_the_same_model_and_other_weights_are_another(ser
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(
-    "name", ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "mistral"))]
-)
+@pytest.mark.parametrize("name", ["llama", *(pytest.param(x, marks=pytest.mark.slow) for x in ("gpt2", "mistral"))])
 def test_another_model_of_the_same_name_gets_its_own_scores(name: str, serve: Serve, here: Here) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(6))
     scorer = here[name][1]
@@ -191,9 +189,7 @@ def test_another_model_of_the_same_name_gets_its_own_scores(name: str, serve: Se
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(
-    "name", ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "mistral"))]
-)
+@pytest.mark.parametrize("name", ["llama", *(pytest.param(x, marks=pytest.mark.slow) for x in ("gpt2", "mistral"))])
 def test_weights_swapped_in_mid_run_stop_it_and_leave_nothing(
     name: str, serve: Serve, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,9 +35,7 @@ def serve(here: Here) -> Iterator[Serve]:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(
-    "name", ["llama", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "mistral"))]
-)
+@pytest.mark.parametrize("name", ["llama", *(pytest.param(x, marks=pytest.mark.slow) for x in ("gpt2", "mistral"))])
 def test_replicas_share_the_questions_and_give_the_numbers_of_one_model(name: str, serve: Serve, here: Here) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(12))
     servers = [serve(name) for _ in range(3)]
