@@ -243,7 +243,7 @@ def _biased(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int) -> I
             f"({percent(entry['first_option'])} first; position bias): {with_interval(entry)} with orders pooled."
         )
     elif len(part):
-        yield (f"{len(part)} of {n_asked} combinations of model, corpus and prompt show position bias ({MARK}).")
+        yield f"Position bias: {len(part)} of {n_asked} combinations of model, corpus and prompt ({MARK})."
 
 
 def _besides(summary: pd.DataFrame, *, without: Sequence[str]) -> Iterator[str]:

@@ -348,7 +348,7 @@ def _answer(found: pd.DataFrame) -> str:
     r = found["r"].dropna()
     follows = f"Pearson's r of answers with log-probabilities is {_ends(r)}." if len(r) else "No r is defined."
     others = (_in_order_text(found), _both_sentences_text(found), _negative_results_text(found))
-    return html_as_text("\n\n".join([f"{first} {follows}", *itertools.chain(*others)]))
+    return html_as_text("\n\n".join([first, follows, *itertools.chain(*others)]))
 
 
 def _in_order_text(found: pd.DataFrame) -> Iterator[str]:

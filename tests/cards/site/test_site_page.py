@@ -544,6 +544,8 @@ def test_tokens_of_an_items_sentence_tell_their_string_and_log_probability(hard:
     tip = pieces.nth(4).get_attribute("data-tip") or ""
     assert re.fullmatch(r"“p”: −\d+\.\d\d nats, rank \d+", tip)
     pieces.nth(4).scroll_into_view_if_needed()
+    # scrolling hides a tip, and is told a frame later
+    hard.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     pieces.nth(4).dispatch_event("mouseover")
     assert hard.page.locator("#pb-tip.on").text_content() == tip
     assert hard.page.locator(".pb-detail .pb-bad .pb-tokenised span").count() == len(sentence) - 1
@@ -768,7 +770,7 @@ def every_link_of_a_report_leads_somewhere(page: Shown) -> None:
     page.page.go_back()
     page.page.wait_for_selector("dialog:not([open])", state="attached")
     page.open("?tab=reports&part=appendix%2Fhow")
-    assert page.page.locator(".pb-report h2").inner_text() == "How these numbers are made"
+    assert page.page.locator(".pb-report h2").inner_text() == "Definitions, references, ids of methods, signatures"
     assert page.page.locator(".pb-notice").count() == 0
 
 

@@ -72,7 +72,7 @@ def test_a_model_that_is_wrong_on_whole_paradigms_does_not_pass_for_a_person() -
     assert test["winning_rate"] >= 0.5 > test["winning_rate_beyond"]
     assert " passes the alternative-annotator test" in made([nested], ratings).answer
     apart = replace(nested, frame=nested.frame.assign(paradigm=None))
-    assert "1 of 1 combinations of model, method and corpus passes the" in made([apart], ratings).answer
+    assert "1 of 2 combinations of model, method and corpus passes the" in made([apart], ratings).answer
 
 
 def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
