@@ -17,7 +17,7 @@ from pairbank.errors import CorpusError
 
 BLIMP_ARCHIVE = "BLiMP.zip"
 HUMAN_SUMMARY = "human_validation_summary.csv"
-REQUIRED = (
+BLIMP_REQUIRED = (
     "sentence_good",
     "sentence_bad",
     "field",
@@ -61,11 +61,11 @@ def blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
         if wanted(uid, options):
             where = f"{path}:{member}"
             whole = decode((path / member).read_bytes(), where) if in_folder else read_zip_member(path, member)
-            for number, row in read_json_lines(whole.split("\n"), REQUIRED, where=where):
-                yield _item(uid, row, f"{where}, row {number}", options)
+            for number, row in read_json_lines(whole.split("\n"), BLIMP_REQUIRED, where=where):
+                yield _blimp_item(uid, row, f"{where}, row {number}", options)
 
 
-def _item(uid: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
+def _blimp_item(uid: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
     if row["UID"] != uid:
         raise CorpusError(f"{where}: UID is {row['UID']!r}, expected the file's name {uid!r}")
     field: str = row["field"]
@@ -93,7 +93,7 @@ def _item(uid: str, row: Mapping[str, Any], where: str, options: BuildOptions) -
     )
 
 
-def metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
+def blimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
     """Return the human agreement a paradigm: individual (share of single judgments) and majority (of 5 items)."""
     located = files.get(HUMAN_SUMMARY)
     if located is None:
@@ -181,7 +181,7 @@ PARADIGMS = (
 )
 
 
-BLIMP = declared("blimp", blimp_rows, metadata=metadata)
+BLIMP = declared("blimp", blimp_rows, metadata=blimp_metadata)
 
 
 BLIMP_LI_FILE = "BLIMPLI.csv"

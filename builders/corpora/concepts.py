@@ -18,7 +18,7 @@ from pairbank.files import reading
 
 LANGUAGES = ("ar", "ca", "de", "el", "es", "fa", "fr", "he", "hu", "ja", "ko", "nl", "ru", "tr", "uk", "vi", "zh")
 SENTENCES = ("acceptable_sent", "unacceptable_sent")
-REQUIRED = (*SENTENCES, "negative_sample_type")
+XCOMPS_REQUIRED = (*SENTENCES, "negative_sample_type")
 CONCEPT_KEYS = (
     ("acceptable_concept", "unacceptable_concept"),
     ("concept_acceptable", "concept_unacceptable"),
@@ -75,7 +75,7 @@ def xcomps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iter
         if wanted(language, options):
             path = files[f"comps_{language}.json"].path
             for identity, row in (_read(path) if path.is_file() else _read_hub_copy(path, language)).items():
-                yield _item(language, identity, row, f"{path}, id {identity!r}")
+                yield _xcomps_item(language, identity, row, f"{path}, id {identity!r}")
 
 
 HUB_COPY = "fpadovani/xcomps-dataset"
@@ -120,10 +120,10 @@ def _unique(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _item(language: str, identity: str, row: object, where: str) -> Item:
+def _xcomps_item(language: str, identity: str, row: object, where: str) -> Item:
     if not isinstance(row, dict):
         raise CorpusError(f"{where}: a {type(row).__name__}, expected a row (an object); get the file again")
-    if missing := [key for key in REQUIRED if not _text(row.get(key))]:
+    if missing := [key for key in XCOMPS_REQUIRED if not _text(row.get(key))]:
         raise CorpusError(f"{where}: no text under {', '.join(missing)}; found {', '.join(row)}; get the file again")
     good, bad = (row[key] for key in SENTENCES)
     facts, flags = _facts(language, row)
@@ -229,7 +229,7 @@ COMPS_REQUIRED = (
     "property_phrase",
     "negative_sample_type",
 )
-TEXTS = COMPS_REQUIRED[1:7]
+COMPS_TEXTS = COMPS_REQUIRED[1:7]
 OPTIONAL_TEXTS = ("base_id", "nonsense_words", "distraction_type")
 
 
@@ -252,7 +252,7 @@ def comps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
 
 
 def _comps_item(subset: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
-    if bad := [name for name in TEXTS if not isinstance(row[name], str) or not row[name].strip()]:
+    if bad := [name for name in COMPS_TEXTS if not isinstance(row[name], str) or not row[name].strip()]:
         raise CorpusError(f"{where}: {bad[0]} is {row[bad[0]]!r}, expected a text; get the file again")
     similarity = row.get("similarity")
     if similarity is not None and not isinstance(similarity, int | float):

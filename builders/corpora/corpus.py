@@ -75,3 +75,12 @@ class Corpus:
 def wanted(subset: str, options: BuildOptions) -> bool:
     """Return whether a subset is asked for."""
     return options.subset is None or options.subset == subset
+
+
+def items_of(rated: RatedRows) -> Rows:
+    """Return the rows of a corpus whose source has individual ratings: its items without them."""
+
+    def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+        return (result.item for result in rated(files, options))
+
+    return rows

@@ -31,7 +31,7 @@ from pairbank.builders.corpora.column_map import (
     plain_value,
 )
 from pairbank.builders.corpora.column_roles import MAPPABLE
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows, items_of
 from pairbank.builders.corpora.declared import CorpusFile, OwnFile, facts_of
 from pairbank.builders.corpora.judgments import Judgments, RatingRules
 from pairbank.builders.corpora.tabular_items import LABEL, mapped_item
@@ -186,10 +186,6 @@ class CorpusMap:
         if options.subset is None and seen and (missing := wanted - seen):
             raise CorpusError(f"corpus {self.name!r}: no file has the column {sorted(missing)[0]!r} that its map keeps")
 
-    def rows(self, files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-        """Yield the items."""
-        return (result.item for result in self.rated(files, options))
-
     def _item(self, shaped: ShapedRow, number: str, where: str) -> Item:
         return mapped_item(
             shaped,
@@ -202,13 +198,9 @@ class CorpusMap:
     def corpus(self, rated: RatedRows | None = None) -> Corpus:
         """Return the corpus; `rated` yields items and ratings that a mapping cannot."""
         rated_rows: RatedRows = rated or self.rated
-
-        def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-            return (result.item for result in rated_rows(files, options))
-
         labels = (LABELS,) if any(t.map.layout == "sentences" and t.map.label for t in self.tables) else ()
         return replace(
-            self.facts.corpus_of(self.name, rows),
+            self.facts.corpus_of(self.name, items_of(rated_rows)),
             rated=rated_rows if rated is not None or self.facts.ratings is not None else None,
             source=self.source,
             subset_files=self._subset_files(),

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from pairbank.builders.corpora.corpus import Corpus, Metadata, RatedRows, Rows
+from pairbank.builders.corpora.corpus import Corpus, Metadata, RatedRows, Rows, items_of
 from pairbank.builders.corpora.judgments import RatingRules
 from pairbank.builders.schema.columns import Column, ColumnType, Task
 from pairbank.builders.sources.source import Source, SourceFile, bibtex
@@ -224,14 +224,23 @@ def facts_of(name: str) -> CorpusFile:
         return CorpusFile.load(Path(path), error=CorpusError)
 
 
-def declared(name: str, rows: Rows, *, rated: RatedRows | None = None, metadata: Metadata | None = None) -> Corpus:
+def declared(name: str, rows: Rows, *, metadata: Metadata | None = None) -> Corpus:
     """Return a corpus of ours: the facts of its file, and the function that makes its rows.
 
     Args:
         name: Its name, and its file's.
         rows: Its items.
-        rated: Its items with individual ratings, where the source has them.
         metadata: Facts about the corpus as a whole, for its manifest.
     """
     corpus = facts_of(name).corpus_of(name, rows)
-    return replace(corpus, rated=rated, metadata=metadata or corpus.metadata)
+    return replace(corpus, metadata=metadata or corpus.metadata)
+
+
+def declared_with_ratings(name: str, rated: RatedRows) -> Corpus:
+    """Return a corpus of ours whose source has individual ratings.
+
+    Args:
+        name: Its name, and its file's.
+        rated: Its items, each with its ratings.
+    """
+    return replace(facts_of(name).corpus_of(name, items_of(rated)), rated=rated)

@@ -22,7 +22,7 @@ from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 PAIRS, RATED = "corpus.csv", "clean_DTFit_human_dat.csv"
-REQUIRED = (
+DTFIT_REQUIRED = (
     "item_id",
     "prefix",
     "good_continuation",
@@ -47,19 +47,21 @@ def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     people rated, 1-7). Out: one continuation pair a frame. A word that `corpus.csv` split off wrongly (item 213) is
     rebuilt from the rated sentence unless `repair=False`; the source's cell then stands in `source_good` / `_bad`.
     """
-    rated = _rated(files[RATED])
+    rated = _rated_sentences(files[RATED])
     path = files[PAIRS].path
-    for number, row in read_delimited(path, REQUIRED):
-        yield _item(row, rated, f"{path}, row {number}", options)
+    for number, row in read_delimited(path, DTFIT_REQUIRED):
+        yield _dtfit_item(row, rated, f"{path}, row {number}", options)
 
 
-def _rated(file: LocatedFile) -> Mapping[tuple[str, str], str]:
+def _rated_sentences(file: LocatedFile) -> Mapping[tuple[str, str], str]:
     """Return (item, label) -> the sentence that people rated."""
     table = read_delimited(file.path, ("Sentence", "Plausibility", "Score", "ItemNum"))
     return {(row["ItemNum"], row["Plausibility"]): row["Sentence"] for _, row in table}
 
 
-def _item(row: Mapping[str, str], rated: Mapping[tuple[str, str], str], where: str, options: BuildOptions) -> Item:
+def _dtfit_item(
+    row: Mapping[str, str], rated: Mapping[tuple[str, str], str], where: str, options: BuildOptions
+) -> Item:
     words: dict[str, str] = {}
     extra: dict[str, Scalar] = {}
     flags: list[str] = []
@@ -75,7 +77,7 @@ def _item(row: Mapping[str, str], rated: Mapping[tuple[str, str], str], where: s
         extra[f"source_{side}"] = source if options.repair and wrong else None
         if wrong:
             flags.append(f"{'repaired' if options.repair else 'defect'}:split_{side}")
-    human = {side: _rating(row[f"{side}_human_score"], where) for side in LABELS}
+    human = {side: _dtfit_rating(row[f"{side}_human_score"], where) for side in LABELS}
     if human["good"] <= human["bad"]:
         flags.append(HUMAN_TIE if human["good"] == human["bad"] else HUMAN_CONTRADICTS)
     return Item(
@@ -114,20 +116,25 @@ def rebuilt_continuation(prefix: str, sentence: str, where: str) -> str:
     return sentence[len(prefix) + 1 :].removesuffix(".")
 
 
-def _rating(cell: str, where: str) -> float:
-    try:
-        rating = float(cell)
-    except ValueError:
-        rating = float("nan")
-    if not 1 <= rating <= 7:
+def _dtfit_rating(cell: str, where: str) -> float:
+    if (rating := _mean(cell, most=7)) is None:
         raise CorpusError(f"{where}: rating is {cell!r}, expected a mean from 1 to 7; correct the cell")
     return rating
+
+
+def _mean(cell: str, *, most: int) -> float | None:
+    """Return the mean of answers from 1 to `most` that a cell has, None where it is none."""
+    try:
+        mean = float(cell)
+    except ValueError:
+        return None
+    return mean if 1 <= mean <= most else None
 
 
 DTFIT = declared("dtfit", dtfit_rows)
 
 
-RATINGS = "single_sentences/EventsAdapt/clean_EventsAdapt_human_dat.csv"
+KAUF_RATINGS = "single_sentences/EventsAdapt/clean_EventsAdapt_human_dat.csv"
 KAUF_2024_REQUIRED = ("Score", "ItemNum", "Sentence", "TrialType", "Voice")
 RATER_COLUMNS = ("rater", "WorkerId")
 SCALE = "plausibility7"
@@ -139,10 +146,8 @@ Judgments = Mapping[str, list[tuple[int, float]]]
 """Sentence -> raters and their ratings."""
 
 
-def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
+def kauf_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the pairs of the map, then the sentences of EventsAdapt that stand in no pair.
-
-    Knowledge of events and of the world: DTFit, EventsAdapt, EWoK, social relations. Files in, one item a pair out.
 
     EventsAdapt, DTFit and SocialN400: plausibility of events. Kauf et al. 2024, BlackboxNLP; Kauf et al. 2023.
 
@@ -150,7 +155,7 @@ def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[R
     publishes with the workers' identifiers: they are not downloaded, and become numbers. Out: one item a pair; one item
     a sentence for the reversible events of EventsAdapt (AAR), which have ratings and no better side.
     """
-    judgments, sentences = _judgments(files[RATINGS]) if RATINGS in files else ({}, {})
+    judgments, sentences = _judgments(files[KAUF_RATINGS]) if KAUF_RATINGS in files else ({}, {})
     paired: set[str] = set()
     for result in _MAP.rated(
         files, replace(options, subset=None) if options.subset == "events-adapt-reversible" else options
@@ -158,7 +163,7 @@ def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[R
         item = result.item
         if item.subset == "events-adapt":
             paired |= {item.target_good, item.target_bad or ""}
-            result = judged(item, _ratings(item, judgments)) if judgments else result  # noqa: PLW2901
+            result = judged(item, _kauf_ratings(item, judgments)) if judgments else result  # noqa: PLW2901
         elif item.subset == "social-n400":
             result = Rated(item=_story(item))  # noqa: PLW2901
         if wanted(item.subset, options):
@@ -190,14 +195,14 @@ def _alone(sentence: str, number: str, kind: str, extra: Mapping[str, Scalar], j
         target_good=sentence,
         extra=extra,
     )
-    return judged(item, _ratings(item, judgments))
+    return judged(item, _kauf_ratings(item, judgments))
 
 
-def _ratings(item: Item, judgments: Judgments) -> Iterator[Rating]:
+def _kauf_ratings(item: Item, judgments: Judgments) -> Iterator[Rating]:
     sides: tuple[tuple[Side, str | None], ...] = (("good", item.target_good), ("bad", item.target_bad))
     for side, sentence in sides:
         if sentence is not None and sentence not in judgments:
-            raise CorpusError(f"{item.item_id}: {RATINGS} has no rating of {sentence!r}; get both files again")
+            raise CorpusError(f"{item.item_id}: {KAUF_RATINGS} has no rating of {sentence!r}; get both files again")
         for rater, value in judgments.get(sentence or "", ()):
             yield Rating(item_id=item.item_id, side=side, rater=rater, value=value, scale=SCALE)
 
@@ -220,13 +225,13 @@ def _judgments(file: LocatedFile) -> tuple[dict[str, list[tuple[int, float]]], d
     return judgments, sentences
 
 
-KAUF_2024 = _MAP.corpus(rated)
+KAUF_2024 = _MAP.corpus(kauf_rated)
 
 
 CSV_FILE, PARQUET_FILE, ZIP_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet", "ewok-core-1.0.zip"
 KEY_VARIABLE = "PAIRBANK_EWOK_PASSWORD"
 """Environment variable with the password of the archive: a command line would be in the shell's history."""
-UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
+EWOK_UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
 """Upstream's own names: one CSV a domain, or the Hub's parquet."""
 HOMEPAGE = "https://huggingface.co/datasets/ewok-core/ewok-core-1.0"
 BY_HAND = f"it is gated: accept the terms of use at {HOMEPAGE}, download your copy"
@@ -265,20 +270,20 @@ def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
         raise CorpusFileNotFoundError(
             f"corpus 'ewok': no copy found; {BY_HAND} and give its folder as data_dir (--data-dir), the file named "
             f"{CSV_FILE}, {PARQUET_FILE} or {ZIP_FILE} (encrypted: its password in {KEY_VARIABLE}), or under "
-            f"upstream's names ({', '.join(UNPACKED.values())})"
+            f"upstream's names ({', '.join(EWOK_UNPACKED.values())})"
         )
     seen: Counter[tuple[str, str, str]] = Counter()
-    for path, numbered in _tables(result):
+    for path, numbered in _ewok_tables(result):
         for number, row in numbered:
             item = _checked(row, f"{path}, row {number}")
             key = (item["Domain"], item["MetaTemplateID"], item["TemplateID"])
             seen[key] += 1
             if wanted(item["Domain"], options):
                 identity = f"{key[1]}.{key[2]}.{seen[key]}"
-                yield from (_pair(item, identity, target, f"{path}, row {number}") for target in (1, 2))
+                yield from (_ewok_pair(item, identity, target, f"{path}, row {number}") for target in (1, 2))
 
 
-def _tables(found: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[int, Row]]]]:
+def _ewok_tables(found: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[int, Row]]]]:
     """Yield where each table of a copy stands, and its numbered rows."""
     if found.name == ZIP_FILE:
         remedy = (
@@ -286,19 +291,23 @@ def _tables(found: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[int, Row]
             f"{KEY_VARIABLE}), and repeat the command"
         )
         password = os.environ.get(KEY_VARIABLE, "")
-        for name, data in locked_members(found.path, UNPACKED[CSV_FILE], password=password, remedy=remedy):
+        for name, data in locked_members(found.path, EWOK_UNPACKED[CSV_FILE], password=password, remedy=remedy):
             place = found.path / name
             yield place, _csv_rows(place, data)
         return
-    for path in sorted(found.path.glob(UNPACKED[found.name])) if found.path.is_dir() else [found.path]:
+    for path in sorted(found.path.glob(EWOK_UNPACKED[found.name])) if found.path.is_dir() else [found.path]:
         yield path, _parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path, path.read_bytes())
 
 
-def _csv_rows(path: Path, data: bytes) -> Iterator[tuple[int, Row]]:
+def _decoded(path: Path, data: bytes) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise CorpusError(f"{path}: not UTF-8; take a fresh copy") from None  # the cause would carry the items
+
+
+def _csv_rows(path: Path, data: bytes) -> Iterator[tuple[int, Row]]:
+    text = _decoded(path, data)
     first, _, rest = text.partition("\n")
     skipped = 1 if "canary" in first.lower() else 0
     reader = csv.reader(io.StringIO(rest if skipped else text, newline=""), strict=True)
@@ -350,7 +359,7 @@ def _checked(row: Row, where: str) -> dict[str, Any]:
     return {**row, **{name: str(row[name]) for name in EWOK_REQUIRED}, "Domain": domain}
 
 
-def _pair(row: Row, identity: str, target: int, where: str) -> Item:
+def _ewok_pair(row: Row, identity: str, target: int, where: str) -> Item:
     """Return the context pair of one target: the context of its own number is the better one."""
     other = 3 - target
     columns = {number: f"response_mean_target{target}_context{number}" for number in (target, other)}
@@ -382,11 +391,7 @@ def _pair(row: Row, identity: str, target: int, where: str) -> Item:
 def _ewok_rating(cell: object, where: str) -> float | None:
     if cell is None or cell in ("", "NA", "nan") or cell != cell:  # noqa: PLR0124 - NaN
         return None
-    try:
-        rating = float(str(cell))
-    except ValueError:
-        rating = float("nan")
-    if not 1 <= rating <= 5:
+    if (rating := _mean(str(cell), most=5)) is None:
         raise CorpusError(f"{where}: a human rating is not a mean from 1 to 5; take a fresh copy of the file")
     return rating
 
@@ -396,8 +401,7 @@ EWOK = declared("ewok", ewok_rows)
 
 LIKERT_FILE, CHOICE_FILE = "results-likert.csv", "results-choice.csv"
 RELATIONS_UNPACKED = {LIKERT_FILE: "results-likert-*.csv", CHOICE_FILE: "results-choice-*.csv"}
-RELATIONS_TEXTS = ("Target1", "Target2", "Context1", "Context2")
-IDENTITY = ("MetaTemplateID", "TemplateID", *RELATIONS_TEXTS)
+IDENTITY = ("MetaTemplateID", "TemplateID", *TEXTS)
 RELATIONS_RATINGS = tuple(f"text_likert_target{target}_context{context}" for target in (1, 2) for context in (1, 2))
 CHOICES = ("text_choice_target1", "text_choice_target2")
 Key = tuple[str, ...]
@@ -419,11 +423,11 @@ def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOption
     del options  # one subset
     chosen: dict[Key, Mapping[str, str]] = {}
     if CHOICE_FILE in files:
-        for where, row in _table(_only(files[CHOICE_FILE]), CHOICES):
+        for where, row in _relations_table(_only(files[CHOICE_FILE]), CHOICES):
             if chosen.setdefault(_key(row), row) is not row:
                 raise CorpusError(f"{where}: an item that stands in an earlier row; expected each once")
     seen: set[Key] = set()
-    for number, (where, row) in enumerate(_table(_only(files[LIKERT_FILE]), RELATIONS_RATINGS), 1):
+    for number, (where, row) in enumerate(_relations_table(_only(files[LIKERT_FILE]), RELATIONS_RATINGS), 1):
         key = _key(row)
         if key in seen:
             raise CorpusError(f"{where}: an item that stands in an earlier row; expected each once")
@@ -446,12 +450,8 @@ def _only(found: LocatedFile) -> Path:
     return paths[0]
 
 
-def _table(path: Path, numbers: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    try:
-        lines = path.read_bytes().decode("utf-8-sig").splitlines(keepends=True)
-    except UnicodeDecodeError:
-        raise CorpusError(f"{path}: not UTF-8; take a fresh copy") from None  # the cause would carry the items
-    reader = csv.DictReader(lines, strict=True)
+def _relations_table(path: Path, numbers: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+    reader = csv.DictReader(_decoded(path, path.read_bytes()).splitlines(keepends=True), strict=True)
     if missing := [name for name in (*IDENTITY, *numbers) if name not in (reader.fieldnames or ())]:
         raise CorpusError(f"{path}: missing column(s) {', '.join(missing)}; expected the authors' table of answers")
     try:
@@ -472,8 +472,8 @@ def _relations_pair(
     row: Mapping[str, str], chosen: Mapping[str, str] | None, target: int, identity: str, where: str
 ) -> Item:
     other = 3 - target
-    good, bad = (_mean(row[f"text_likert_target{target}_context{n}"], where, most=5) for n in (target, other))
-    answer = None if chosen is None else _mean(chosen[f"text_choice_target{target}"], where, most=2)
+    good, bad = (_answer(row[f"text_likert_target{target}_context{n}"], where, most=5) for n in (target, other))
+    answer = None if chosen is None else _answer(chosen[f"text_choice_target{target}"], where, most=2)
     first_share = None if answer is None else 2 - answer
     return Item(
         item_id=f"social-relations/{identity}-t{target}",
@@ -499,12 +499,8 @@ def _relations_pair(
     )
 
 
-def _mean(cell: str, where: str, *, most: int) -> float:
-    try:
-        mean = float(cell)
-    except ValueError:
-        mean = float("nan")
-    if not 1 <= mean <= most:
+def _answer(cell: str, where: str, *, most: int) -> float:
+    if (mean := _mean(cell, most=most)) is None:
         raise CorpusError(f"{where}: people's mean answer is not a number from 1 to {most}; take a fresh copy")
     return mean
 

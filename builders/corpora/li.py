@@ -14,8 +14,8 @@ from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 LI_FILE = "LI_Large_pairs.csv"
-SUBSETS = {"Sprouse": "sprouse-2013", "Mahowald": "mahowald-2016"}
-REQUIRED = (
+LI_SUBSETS = {"Sprouse": "sprouse-2013", "Mahowald": "mahowald-2016"}
+LI_REQUIRED = (
     "sentence_grammatical",
     "sentence_ungrammatical",
     "phenomenon",
@@ -105,15 +105,15 @@ def li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator
     `source_good` / `source_bad`, and `flags` says what was done.
     """
     path = files[LI_FILE].path
-    for number, row in read_delimited(path, REQUIRED):
+    for number, row in read_delimited(path, LI_REQUIRED):
         where = f"{path}, row {number}"
-        if row["source"] not in SUBSETS:
-            raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(SUBSETS)}")
-        if wanted(SUBSETS[row["source"]], options):
-            yield _item(row, where, options)
+        if row["source"] not in LI_SUBSETS:
+            raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(LI_SUBSETS)}")
+        if wanted(LI_SUBSETS[row["source"]], options):
+            yield _li_item(row, where, options)
 
 
-def _item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
+def _li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
     sides = sides_of(row["sentence_grammatical"], row["sentence_ungrammatical"], options)
     flags = list(sides.flags)
     extra: dict[str, Scalar] = {
@@ -128,7 +128,7 @@ def _item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
     human_bad = read_rating(row["LS_ungrammatical"], where)
     if human_good is None or human_bad is None:
         flags.append("no_human_rating")
-    subset = SUBSETS[row["source"]]
+    subset = LI_SUBSETS[row["source"]]
     return Item(
         item_id=f"li/{subset}/{row['pair_ID']}",
         corpus="li",

@@ -18,9 +18,9 @@ from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 ZHOBLIMP_ARCHIVE = "ZhoBLiMP.tar.gz"
-PATTERN = "ZhoBLiMP/*.jsonl"
-HUMAN = "human_validation_result.csv"
-REQUIRED = ("UID", "phenomenon", "sentence_good", "sentence_bad", "pairID")
+ZHOBLIMP_PATTERN = "ZhoBLiMP/*.jsonl"
+ZHOBLIMP_HUMAN = "human_validation_result.csv"
+ZHOBLIMP_REQUIRED = ("UID", "phenomenon", "sentence_good", "sentence_bad", "pairID")
 
 
 def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -35,16 +35,16 @@ def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
     path = files[ZHOBLIMP_ARCHIVE].path
 
     def asked(name: str) -> bool:
-        return wanted(_paradigm(name), options)
+        return wanted(_stem(name), options)
 
-    for name, text in member_texts(path, PATTERN, asked):
+    for name, text in member_texts(path, ZHOBLIMP_PATTERN, asked):
         where = f"{path}:{name}"
-        for number, row in read_json_lines(text.split("\n"), REQUIRED, where=where):
-            uid = _paradigm(name)
-            if row["UID"] != uid or uid not in PARADIGMS:
+        for number, row in read_json_lines(text.split("\n"), ZHOBLIMP_REQUIRED, where=where):
+            uid = _stem(name)
+            if row["UID"] != uid or uid not in ZHOBLIMP_PARADIGMS:
                 raise CorpusError(
                     f"{where}, row {number}: UID is {row['UID']!r}, expected the file's name, one of the "
-                    f"{len(PARADIGMS)} released paradigms; take away other files"
+                    f"{len(ZHOBLIMP_PARADIGMS)} released paradigms; take away other files"
                 )
             yield Item(
                 item_id=f"zhoblimp/{uid}/{row['pairID']}",
@@ -61,13 +61,9 @@ def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
             )
 
 
-def _paradigm(name: str) -> str:
-    return name.rsplit("/", 1)[-1].removesuffix(".jsonl")
-
-
-def metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
+def zhoblimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
     """Return how often people chose the better sentence, a paradigm: the 118 released and those left out for it."""
-    located = files.get(HUMAN)
+    located = files.get(ZHOBLIMP_HUMAN)
     if located is None:
         return {}
     counts: dict[str, dict[str, int]] = {}
@@ -77,12 +73,14 @@ def metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
             raise CorpusError(f"{where}: {row['correct']!r} of {row['total']!r}, expected two whole numbers")
         counts[row["UID"]] = {"n_correct": int(row["correct"]), "n_judgments": int(row["total"])}
     return {
-        "human_forced_choice_by_paradigm": {uid: count for uid, count in counts.items() if uid in PARADIGMS},
-        "human_forced_choice_of_excluded": {uid: count for uid, count in counts.items() if uid not in PARADIGMS},
+        "human_forced_choice_by_paradigm": {uid: count for uid, count in counts.items() if uid in ZHOBLIMP_PARADIGMS},
+        "human_forced_choice_of_excluded": {
+            uid: count for uid, count in counts.items() if uid not in ZHOBLIMP_PARADIGMS
+        },
     }
 
 
-PARADIGMS = (
+ZHOBLIMP_PARADIGMS = (
     "BA_BEI_subj_drop",
     "BA_deletion",
     "BA_duplicate_argument",
@@ -204,7 +202,7 @@ PARADIGMS = (
 )
 
 
-ZHOBLIMP = declared("zhoblimp", zhoblimp_rows, metadata=metadata)
+ZHOBLIMP = declared("zhoblimp", zhoblimp_rows, metadata=zhoblimp_metadata)
 
 
 SLING_ARCHIVE = "SLING_Data.tar.gz"
@@ -232,14 +230,14 @@ def sling_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     for name, text in member_texts(path, SLING_PATTERN, asked):
         where = f"{path}:{name}"
         for number, row in read_json_lines(text.split("\n"), SLING_REQUIRED, where=where):
-            yield _item(_stem(name), row, f"{where}, row {number}", options)
+            yield _sling_item(_stem(name), row, f"{where}, row {number}", options)
 
 
 def _stem(name: str) -> str:
     return name.rsplit("/", 1)[-1].removesuffix(".jsonl")
 
 
-def _item(stem: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
+def _sling_item(stem: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
     if stem not in SLING.subsets or row["paradigm"] not in (stem, UNTOLD_PARADIGM):
         raise CorpusError(
             f"{where}: paradigm is {row['paradigm']!r}, expected the file's name, one of SLING's {len(SLING.subsets)}; "
@@ -277,7 +275,7 @@ Sentence = tuple[str, str, Side]
 _MAP = corpus_map("turblimp")
 
 
-def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
+def turblimp_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the pairs of the map, then those of the survey with their ratings.
 
     TurBLiMP: Turkish minimal pairs, and ratings by 30 native speakers. Başar et al. 2025, EMNLP.
@@ -362,7 +360,7 @@ def _ratings(
     return results
 
 
-TURBLIMP = _MAP.corpus(rated)
+TURBLIMP = _MAP.corpus(turblimp_rated)
 
 
 SCAMP_ARCHIVE = "scamp.tar.gz"
@@ -382,10 +380,10 @@ def scamp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
         if wanted(subset, options):
             for name, text in member_texts(path, f"scamp_{subset}/*.tsv"):
                 paradigm = name.rsplit("/", 1)[-1].removesuffix(".tsv").removesuffix("_implausible")
-                yield from _items(subset, paradigm, text, f"{path}:{name}")
+                yield from _scamp_items(subset, paradigm, text, f"{path}:{name}")
 
 
-def _items(subset: str, paradigm: str, text: str, where: str) -> Iterator[Item]:
+def _scamp_items(subset: str, paradigm: str, text: str, where: str) -> Iterator[Item]:
     for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
         cells = line.split("\t")
         if len(cells) != 2:

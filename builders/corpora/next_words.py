@@ -12,14 +12,32 @@ from pairbank.builders.sources.readers import read_delimited
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
+NOT_ALPHANUMERIC = "continuation_not_alphanumeric"
+"""Flag: the word carries punctuation (`more)`, `$100`), which the model has to predict too."""
+UNTRIMMED_PREFIX = "untrimmed_prefix"
+"""Flag: white space at an end of the prefix; with the space before the word there are two."""
+
+
+def word_flags(prefix: str, *continuations: str) -> tuple[str, ...]:
+    """Return what needs care in a prefix and the words that may follow it.
+
+    >>> word_flags("It costs", "$100"), word_flags("It costs ", "ten", "eleven")
+    (('continuation_not_alphanumeric',), ('untrimmed_prefix',))
+    """
+    flags = []
+    if not all(word.isalnum() for word in continuations):
+        flags.append(NOT_ALPHANUMERIC)
+    if prefix != prefix.strip():
+        flags.append(UNTRIMMED_PREFIX)
+    return tuple(flags)
+
+
 REQUIRED = ("item_id", "prefix", "good_continuation", "bad_continuation", "log_freq", "log_freq_alter")
 WITHOUT_TRUTH = ("nonsense", "randomseq")
 """Corpora whose `good` is the word that the generator drew."""
 
 
-def continuations_rows(
-    name: str, file: str, files: Mapping[str, LocatedFile], _options: BuildOptions
-) -> Iterator[Item]:
+def continuation_rows(name: str, file: str, files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:
     """Yield the pairs of one of the four corpora in file order.
 
     Song, Hu & Mahowald 2025, Experiment 2: four corpora of 1,000 prefixes with two possible next words.
@@ -57,28 +75,32 @@ def _number(cell: str, where: str) -> float:
         raise CorpusError(f"{where} is {cell!r}, expected a log frequency; correct the cell") from error
 
 
-WIKIPEDIA = declared("wikipedia", partial(continuations_rows, "wikipedia", "wikipedia.csv"))
-NEWS_2024 = declared("news-2024", partial(continuations_rows, "news-2024", "news.csv"))
-NONSENSE = declared("nonsense", partial(continuations_rows, "nonsense", "jabberwocky.csv"))
-RANDOMSEQ = declared("randomseq", partial(continuations_rows, "randomseq", "randomseq.csv"))
+WIKIPEDIA = declared("wikipedia", partial(continuation_rows, "wikipedia", "wikipedia.csv"))
+NEWS_2024 = declared("news-2024", partial(continuation_rows, "news-2024", "news.csv"))
+NONSENSE = declared("nonsense", partial(continuation_rows, "nonsense", "jabberwocky.csv"))
+RANDOMSEQ = declared("randomseq", partial(continuation_rows, "randomseq", "randomseq.csv"))
 
 
-NEWS_2023_FILE = "corpus.csv"
-NEWS_2023_REQUIRED = ("item_id", "prefix", "continuation", "category", "published_date_gmt", "download_date")
+FILE = "corpus.csv"
+"""Of both corpora of Hu & Levy 2023, Experiment 1."""
+NEWS_EXTRA = {"category": "category", "published": "published_date_gmt", "downloaded": "download_date"}
 
 
-def news_2023_rows(files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:
-    """Yield the articles in file order.
+def prefix_rows(
+    name: str, extra: Mapping[str, str], files: Mapping[str, LocatedFile], _options: BuildOptions
+) -> Iterator[Item]:
+    """Yield one word-prediction item per row, in file order: a text without its last word, and this word.
 
-    News 2023: 222 news openings of March 2023 without their last word. Hu & Levy 2023, Experiment 1.
+    Texts stay as they are; what needs care is flagged. There is no worse side and no human judgment.
 
-    In: `corpus.csv` (title, " -- ", first sentence without its last word). Out: one word-prediction item an article.
-    There is no worse side and no human judgment. Texts stay as they were scraped; what needs care is flagged.
+    News 2023: 222 news openings of March 2023 (title, " -- ", first sentence without its last word). Hu & Levy 2023.
+    P18: 384 encyclopaedic sentences of Pereira et al. 2018, Experiment 2, as Hu & Levy cut them: pronouns dereferenced,
+    the last word split off, its full stop removed.
     """
-    for _, row in read_delimited(files[NEWS_2023_FILE].path, NEWS_2023_REQUIRED):
+    for _, row in read_delimited(files[FILE].path, ("item_id", "prefix", "continuation", *extra.values())):
         yield Item(
-            item_id=f"news-2023/all/{row['item_id']}",
-            corpus="news-2023",
+            item_id=f"{name}/all/{row['item_id']}",
+            corpus=name,
             subset="all",
             language="en",
             task="word_prediction",
@@ -86,60 +108,9 @@ def news_2023_rows(files: Mapping[str, LocatedFile], _options: BuildOptions) -> 
             target_good=row["continuation"],
             pair_id=row["item_id"],
             flags=word_flags(row["prefix"], row["continuation"]),
-            extra={
-                "category": row["category"],
-                "published": row["published_date_gmt"],
-                "downloaded": row["download_date"],
-            },
+            extra={column: row[source] for column, source in extra.items()},
         )
 
 
-NEWS_2023 = declared("news-2023", news_2023_rows)
-
-
-P18_FILE = "corpus.csv"
-
-
-def p18_rows(files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:
-    """Yield the sentences in file order.
-
-    P18: 384 encyclopaedic sentences without their last word. Pereira et al. 2018, Experiment 2.
-
-    In: `corpus.csv` as Hu & Levy 2023 (Experiment 1) cut it: pronouns dereferenced, the last word split off, its full
-    stop removed. Out: one word-prediction item a sentence. There is no worse side and no human judgment.
-    """
-    for _, row in read_delimited(files[P18_FILE].path, ("item_id", "prefix", "continuation")):
-        yield Item(
-            item_id=f"p18/all/{row['item_id']}",
-            corpus="p18",
-            subset="all",
-            language="en",
-            task="word_prediction",
-            context_good=row["prefix"],
-            target_good=row["continuation"],
-            pair_id=row["item_id"],
-            flags=word_flags(row["prefix"], row["continuation"]),
-        )
-
-
-P18 = declared("p18", p18_rows)
-
-
-NOT_ALPHANUMERIC = "continuation_not_alphanumeric"
-"""Flag: the word carries punctuation (`more)`, `$100`), which the model has to predict too."""
-UNTRIMMED_PREFIX = "untrimmed_prefix"
-"""Flag: white space at an end of the prefix; with the space before the word there are two."""
-
-
-def word_flags(prefix: str, *continuations: str) -> tuple[str, ...]:
-    """Return what needs care in a prefix and the words that may follow it.
-
-    >>> word_flags("It costs", "$100"), word_flags("It costs ", "ten", "eleven")
-    (('continuation_not_alphanumeric',), ('untrimmed_prefix',))
-    """
-    flags = []
-    if not all(word.isalnum() for word in continuations):
-        flags.append(NOT_ALPHANUMERIC)
-    if prefix != prefix.strip():
-        flags.append(UNTRIMMED_PREFIX)
-    return tuple(flags)
+NEWS_2023 = declared("news-2023", partial(prefix_rows, "news-2023", NEWS_EXTRA))
+P18 = declared("p18", partial(prefix_rows, "p18", {}))

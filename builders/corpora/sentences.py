@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pairbank.builders.corpora.column_map import Row
 from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
-from pairbank.builders.corpora.declared import declared
+from pairbank.builders.corpora.declared import declared, declared_with_ratings
 from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS, Rated, Raters, Rating, judged
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
@@ -37,10 +37,10 @@ def cola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
         if wanted(split, options):
             for name, text in member_texts(path, f"cola_public/raw/{split}.tsv"):
                 for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
-                    yield _item(split, number, line, f"{path}:{name}, row {number}")
+                    yield _cola_item(split, number, line, f"{path}:{name}, row {number}")
 
 
-def _item(split: str, number: int, line: str, where: str) -> Item:
+def _cola_item(split: str, number: int, line: str, where: str) -> Item:
     cells = line.split("\t")
     if len(cells) != 4 or cells[1] not in ("0", "1"):
         raise CorpusError(
@@ -71,10 +71,8 @@ PLAIN = TableFormat(quotes=False)
 _MAP = corpus_map("itacola")
 
 
-def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
+def itacola_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the sentences of the map, with the players' ratings and the phenomena of those that have them.
-
-    Labelled and rated sentences: CoLA, ItaCoLA, NoCoLA, MegaAcceptability, DGL. Files in, one item a sentence out.
 
     ItaCoLA: 9,722 Italian sentences, labelled acceptable or not. Trotta et al. 2021, Findings of EMNLP.
 
@@ -98,10 +96,12 @@ def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[R
             [] if shown is None else [name for name, cell in shown.items() if name not in NOT_PHENOMENA and cell == "1"]
         )
         item = replace(item, extra={**item.extra, "phenomena": ", ".join(names) or None})
-        yield judged(item, () if played is None else _ratings(item.item_id, played, numbers[played["PlayersID"]]))
+        yield judged(
+            item, () if played is None else _itacola_ratings(item.item_id, played, numbers[played["PlayersID"]])
+        )
 
 
-def _ratings(item_id: str, row: Row, raters: list[int]) -> Iterator[Rating]:
+def _itacola_ratings(item_id: str, row: Row, raters: list[int]) -> Iterator[Rating]:
     values = row["DisaggragatedAnnotations"].split(",")
     if len(values) != len(raters):
         raise CorpusError(f"{item_id}: {len(values)} judgments of {len(raters)} players; get {PLAYERS} again")
@@ -115,7 +115,7 @@ def _by_id(file: LocatedFile, column: str) -> dict[str, Row]:
     return {row[column]: row for _, row in rows}
 
 
-ITACOLA = _MAP.corpus(rated)
+ITACOLA = _MAP.corpus(itacola_rated)
 
 
 NOCOLA_FILES = {"dev": "NoCoLa_class_dev.txt", "test": "NoCoLa_class_test.txt"}
@@ -134,10 +134,10 @@ def nocola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iter
     """
     for subset, name in NOCOLA_FILES.items():
         if wanted(subset, options):
-            yield from _sentences(files[name], subset)
+            yield from _nocola_sentences(files[name], subset)
 
 
-def _sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
+def _nocola_sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
     label: int | None = None
     n_items = 0
     for number, line in enumerate(decode(file.path.read_bytes(), str(file.path)).split("\n"), 1):
@@ -165,7 +165,7 @@ def _sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
         )
 
 
-KINDS = {
+NOCOLA_KINDS = {
     "inflection": ("F", "INFL"),
     "word choice": ("W", "FL"),
     "spelling": ("ORT",),
@@ -178,10 +178,10 @@ KINDS = {
     "derivation": ("DER",),
 }
 """Kind of error, as the authors' script names it -> its codes."""
-_KIND_OF = {code: kind for kind, codes in KINDS.items() for code in codes}
+_KIND_OF = {code: kind for kind, codes in NOCOLA_KINDS.items() for code in codes}
 
 
-def pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001
+def nocola_pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001
     """Yield the pairs in their order; blank lines and comments (`#`) are no pairs."""
     (file,) = files.values()
     n_items = 0
@@ -211,11 +211,11 @@ def pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[I
 
 
 NOCOLA = declared("nocola", nocola_rows)
-NOCOLA_ZERO = declared("nocola-zero", pairs)
+NOCOLA_ZERO = declared("nocola-zero", nocola_pairs)
 
 
-REQUIRED = ("participant", "verb", "frame", "response", "sentence")
-SCALE = "likert7"
+MEGA_REQUIRED = ("participant", "verb", "frame", "response", "sentence")
+MEGA_SCALE = "likert7"
 NO_RATING = "a_rating_missing"
 """Flag: one of its ratings was lost (a fault of the web form)."""
 
@@ -232,16 +232,7 @@ class _Sentence:
 
 
 def mega_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
-    """Yield the sentences subset by subset, in the order in which they are first met."""
-    raters = Raters()
-    for subset in MEGA_ACCEPTABILITY.subsets:
-        if wanted(subset, options):
-            for number, (sentence, result) in enumerate(_read(files, subset, raters).items(), 1):
-                yield _mega_item(subset, number, sentence, result)
-
-
-def mega_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the items.
+    """Yield the sentences subset by subset, in the order in which they are first met.
 
     MegaAcceptability: ratings of English clause-embedding verbs in 50 frames. White & Rawlins 2020; An & White 2020.
 
@@ -250,10 +241,14 @@ def mega_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
     one item. Participants are numbers in the source, which begin anew in each collection; here each is one number of
     the corpus.
     """
-    return (result.item for result in mega_rated(files, options))
+    raters = Raters()
+    for subset in MEGA_ACCEPTABILITY.subsets:
+        if wanted(subset, options):
+            for number, (sentence, result) in enumerate(_mega_sentences(files, subset, raters).items(), 1):
+                yield _mega_item(subset, number, sentence, result)
 
 
-def _read(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapping[str, _Sentence]:
+def _mega_sentences(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapping[str, _Sentence]:
     (file,) = (
         entry for entry in MEGA_ACCEPTABILITY.source.files if entry.name == MEGA_ACCEPTABILITY.subset_files[subset]
     )
@@ -266,9 +261,9 @@ def _read(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapp
     sentences: dict[str, _Sentence] = {}
     result = records(text.splitlines(keepends=True), where=where, delimiter="\t")
     _, header = next(result, (0, []))
-    if missing := [name for name in REQUIRED if name not in header]:
+    if missing := [name for name in MEGA_REQUIRED if name not in header]:
         raise CorpusError(f"{where}, row 1: missing column(s) {', '.join(missing)}; found {', '.join(header)}")
-    who, verb, frame, response, text_ = (header.index(name) for name in REQUIRED)
+    who, verb, frame, response, text_ = (header.index(name) for name in MEGA_REQUIRED)
     tense = header.index("tense") if "tense" in header else None
     for line, cells in result:
         check_width(cells, header, f"{where}, row {line}", "\t")
@@ -298,13 +293,13 @@ def _mega_item(subset: str, number: int, sentence: str, found: _Sentence) -> Rat
         extra={"verb": found.verb, "frame": found.frame, "tense": found.tense},
     )
     ratings = (
-        Rating(item_id=item.item_id, side="good", rater=rater, value=value, scale=SCALE)
+        Rating(item_id=item.item_id, side="good", rater=rater, value=value, scale=MEGA_SCALE)
         for rater, value in found.judgments
     )
     return judged(item, ratings)
 
 
-MEGA_ACCEPTABILITY = declared("mega-acceptability", mega_rows, rated=mega_rated)
+MEGA_ACCEPTABILITY = declared_with_ratings("mega-acceptability", mega_rated)
 
 
 STIMULI, PEOPLE = "stimuli.csv", "dgl_people.csv"
@@ -316,7 +311,15 @@ RATERS = ("participant", "rater")
 
 
 def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:  # noqa: ARG001
-    """Yield the sentences in their order, with the ratings where the file of people is there."""
+    """Yield the sentences in their order, with the ratings where the file of people is there.
+
+    DGL: 80 English sentences with 80 people's judgments. Dentella, Günther & Leivada 2023; Hu et al. 2024.
+
+    In: `stimuli.csv` (Hu et al.), and people's answers, ten of each rater to each sentence they saw; a row says whether
+    an answer agrees with the sentence's label. Out: one item per sentence, its label in `label`; a rater's rating is
+    the share of the ten answers that accept the sentence. Attention checks are no items. Of the columns about people,
+    only numbers that tell them apart are read.
+    """
     file = files[STIMULI]
     stimuli = {
         row["sentence"]: (number, row)
@@ -334,26 +337,13 @@ def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
             phenomenon=row["phenomenon"],
             paradigm=row["phenomenon"],
             pair_id=f"{row['phenomenon']} {row['test_item']}",
-            extra={"label": _label(row, f"{file.path}, row {number}")},
+            extra={"label": _dgl_label(row, f"{file.path}, row {number}")},
         )
         ratings = (
             Rating(item_id=item.item_id, side="good", rater=rater, value=share, scale=SHARE_THAT_ACCEPTS)
             for rater, share in shares.get(sentence, {}).items()
         )
         yield judged(item, ratings)
-
-
-def dgl_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the items.
-
-    DGL: 80 English sentences with 80 people's judgments. Dentella, Günther & Leivada 2023; Hu et al. 2024.
-
-    In: `stimuli.csv` (Hu et al.), and people's answers, ten of each rater to each sentence they saw; a row says whether
-    an answer agrees with the sentence's label. Out: one item per sentence, its label in `label`; a rater's rating is
-    the share of the ten answers that accept the sentence. Attention checks are no items. Of the columns about people,
-    only numbers that tell them apart are read.
-    """
-    return (result.item for result in dgl_rated(files, options))
 
 
 def _shares(file: LocatedFile, stimuli: Mapping[str, object]) -> Mapping[str, Mapping[int, float]]:
@@ -371,7 +361,7 @@ def _shares(file: LocatedFile, stimuli: Mapping[str, object]) -> Mapping[str, Ma
             raise CorpusError(f"{where}: no column {' or '.join(RATERS)}; get the file again")
         if row["accuracy"] not in ("0", "1"):
             raise CorpusError(f"{where}: accuracy is {row['accuracy']!r}, expected 0 or 1; get the file again")
-        answer = int(row["accuracy"]) if _label(row, where) else 1 - int(row["accuracy"])
+        answer = int(row["accuracy"]) if _dgl_label(row, where) else 1 - int(row["accuracy"])
         answers[row["sentence"]][raters.number(row[column])].append(answer)
     return {
         sentence: {rater: sum(provided) / len(provided) for rater, provided in of_raters.items()}
@@ -379,7 +369,7 @@ def _shares(file: LocatedFile, stimuli: Mapping[str, object]) -> Mapping[str, Ma
     }
 
 
-def _label(row: Row, where: str) -> int:
+def _dgl_label(row: Row, where: str) -> int:
     if row["condition"] not in LABELS:
         raise CorpusError(f"{where}: condition is {row['condition']!r}, expected {' or '.join(LABELS)}")
     return LABELS[row["condition"]]
@@ -392,4 +382,4 @@ def _rows(file: LocatedFile, *columns: str) -> Iterator[tuple[int, Mapping[str, 
         yield number, {name: "" if cell is None else str(cell) for name, cell in row.items()}
 
 
-DGL = declared("dgl", dgl_rows, rated=dgl_rated)
+DGL = declared_with_ratings("dgl", dgl_rated)

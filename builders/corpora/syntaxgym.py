@@ -19,8 +19,8 @@ from pairbank.errors import CorpusError
 from pairbank.files import reading
 
 SYNTAXGYM_ARCHIVE = "test_suites.tar.gz"
-PATTERN = "test_suites/csv/*.csv"
-REQUIRED = ("item_number", "condition_name", "region_number", "region_name", "content")
+SYNTAXGYM_PATTERN = "test_suites/csv/*.csv"
+SYNTAXGYM_REQUIRED = ("item_number", "condition_name", "region_number", "region_name", "content")
 SAMPLE_SEED, SAMPLE_SIZE = 1111, 15
 
 Contrast = tuple[str, str]
@@ -72,9 +72,12 @@ def syntaxgym_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> I
     two whole sentences. `in_hu_levy_sample` marks the 345 that they scored: 15 a suite, drawn with their seed.
     """
     path = files[SYNTAXGYM_ARCHIVE].path
-    texts = {name.rsplit("/", 1)[-1].removesuffix(".csv"): (name, text) for name, text in member_texts(path, PATTERN)}
+    texts = {
+        name.rsplit("/", 1)[-1].removesuffix(".csv"): (name, text)
+        for name, text in member_texts(path, SYNTAXGYM_PATTERN)
+    }
     if missing := [suite for suite in SUITES if suite not in texts]:
-        raise CorpusError(f"{path}: lacks the suites {', '.join(missing)}; get all of {PATTERN} again")
+        raise CorpusError(f"{path}: lacks the suites {', '.join(missing)}; get all of {SYNTAXGYM_PATTERN} again")
     n_before = 0
     for suite in SUITES:
         name, text = texts[suite]
@@ -121,7 +124,7 @@ def _pairs(suite: str, text: str, where: str, n_before: int) -> Iterator[Item]:
 def _sentences(text: str, where: str) -> dict[int, dict[str, str]]:
     """Return item -> condition -> sentence: its regions that are not empty, joined and detokenised."""
     regions: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for line, row in delimited(text, REQUIRED, where=where):
+    for line, row in delimited(text, SYNTAXGYM_REQUIRED, where=where):
         if not row["item_number"].isdecimal():
             raise CorpusError(f"{where}, row {line}: item_number is {row['item_number']!r}, expected a whole number")
         condition = regions[int(row["item_number"])][row["condition_name"]]

@@ -30,7 +30,7 @@ from pairbank.builders.corpora.cells import (
 from pairbank.builders.corpora.column_map import FIELD, ColumnMap, NumberedRows, ShapedRow
 from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, roles_of
 from pairbank.builders.corpora.column_use import not_used
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, items_of, wanted
 from pairbank.builders.corpora.corpus_map import LABELS, Keep, OwnMap, kept_cells, read_map
 from pairbank.builders.corpora.declared import OwnFacts
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
@@ -112,7 +112,7 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping
         n_items=0,
         human=own_values.human(),
         subsets=(),
-        rows=own_values.rows,
+        rows=items_of(own_values.rated),
         extra_columns=own_values.extra_columns(),
         metadata=lambda _files: {
             READING: own_values.said(),
@@ -358,12 +358,8 @@ class OwnTables:
         kept = (column for keep in self.keeps for column in keep.made)
         return (*kept, *((LABELS,) if self._is_labelled else ()))
 
-    def rows(self, files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Item]:
-        """Yield the items; every row that cannot be accepted is in one error at the end."""
-        return (result.item for result in self.rated(files, build))
-
     def rated(self, _files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Rated]:
-        """Yield the items with their ratings; errors as for `rows`."""
+        """Yield the items with their ratings; every row that cannot be accepted is in one error at the end."""
         bad, met, subsets = BadRows(self.place), _Met(), set[str]()
         ids, raters = TextIds(corpus=self.slug), Raters()
         for problem in [] if self.judgments is None else self.judgments.faults:
@@ -451,7 +447,7 @@ class OwnTables:
     def said(self) -> list[str]:
         """Return how the tables were read, a sentence a fact; where their rows were not read yet, they are."""
         if self.met is None:
-            for _ in self.rows({}, BuildOptions()):
+            for _ in self.rated({}, BuildOptions()):
                 pass
         met, several = self.met or _Met(), len(self.tables) > 1
         kinds = [self._sides(entry, met) for entry in self.tables]
