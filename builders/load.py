@@ -21,7 +21,7 @@ import numpy as np
 
 from pairbank.builders.banked import banked, is_banked
 from pairbank.builders.corpora.cells import Marks
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
 from pairbank.builders.corpora.corpus_map import read_map
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.tabular import READING, is_own, map_beside, tabular_corpus
@@ -325,10 +325,6 @@ def load_ratings(
         CorpusFileNotFoundError: a file is missing and cannot be downloaded, or that of the ratings is not there.
         CorpusError: the corpus has no individual raters, or a file that cannot be accepted.
     """
-    import datasets
-
-    from pairbank.builders.dataset import declare_ratings
-
     if normalisation not in NORMALISATIONS:
         raise unknown_name("normalisation", normalisation, NORMALISATIONS)
     if is_own(str(name)):
@@ -343,7 +339,30 @@ def load_ratings(
         if subset is not None and subset not in corpus.subsets:
             raise unknown_name(f"subset of {name}", subset, corpus.subsets)
         files = located_files(corpus, data_dir, progress=progress)
-    columns, values, kept = _collected(corpus.rated(files, BuildOptions()), subset)
+    return _ratings_of(corpus, corpus.rated, files, subset=subset, normalisation=normalisation)
+
+
+def own_ratings(
+    path: str | Path, own: TabularOptions | None = None, map_file: str | Path | None = None
+) -> datasets.Dataset | None:
+    """Return the individual ratings of a user's table, folder or TOML file; None where it has none."""
+    corpus, files, _ = own_corpus(Path(path), own or TabularOptions(), map_file)
+    return None if corpus.rated is None else _ratings_of(corpus, corpus.rated, files)
+
+
+def _ratings_of(
+    corpus: Corpus,
+    rated: RatedRows,
+    files: Mapping[str, LocatedFile],
+    *,
+    subset: str | None = None,
+    normalisation: Normalisation = "none",
+) -> datasets.Dataset:
+    import datasets
+
+    from pairbank.builders.dataset import declare_ratings
+
+    columns, values, kept = _collected(rated(files, BuildOptions()), subset)
     if not any(kept):
         missing = [file.name for file in corpus.source.files if file.name not in files]
         raise CorpusFileNotFoundError(
@@ -365,14 +384,6 @@ def load_ratings(
     }
     declare_ratings(table, corpus, files, BuildOptions(subset=subset), facts)
     return table
-
-
-def own_ratings(
-    path: str | Path, own: TabularOptions | None = None, map_file: str | Path | None = None
-) -> datasets.Dataset | None:
-    """Return the individual ratings of a user's table, folder or TOML file; None where it has none."""
-    corpus, _, _ = own_corpus(Path(path), own or TabularOptions(), map_file)
-    return None if corpus.rated is None else load_ratings(path, own=own, map_file=map_file)
 
 
 def _collected(
