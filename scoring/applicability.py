@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, SENTENCE, MethodName
+from pairbank.scoring.methods.direct import SPANS
 from pairbank.scoring.methods.linking_functions import IN_TEMPLATE, LINKING_FUNCTIONS
 from pairbank.scoring.methods.registry import FAMILIES, in_order, method_named
 from pairbank.scoring.prompts.prompt import primary
@@ -35,7 +36,7 @@ USUAL_OF_SENTENCES = (DIRECT, "acceptable_sentence", "rating_7")
 _NEEDS = {
     PMI: "items with a context",
     **dict.fromkeys(IN_TEMPLATE, "English sentences without a context"),
-    REGIONS: "single sentences whose regions are known (a column `regions`)",
+    REGIONS: f"single sentences whose regions are known (a column `{SPANS}`)",
     DIRECT_WB: "items in a language that separates words by spaces",
 }
 _KIND = ("task", "language")

@@ -1,12 +1,12 @@
-"""`pairbank bench`: the same sentences and prompts through our engine, the bare model, and installed peers.
+"""Engines compared on the same items: their speed (`pairbank bench`), and their numbers (`pairbank compare-engines`).
 
-In: a loaded causal model and items. Out: seconds and ratios, one process; every run of another contender stands between
-two of ours and is compared with these, so that a machine that is busy or slows down does so for both; and the greatest
-difference between our numbers and each peer's, for speed without agreement means nothing.
+`bench` sends the same sentences and prompts through our engine, the bare model, and installed peers. In: a loaded
+causal model and items. Out: seconds and ratios, one process; every run of another contender stands between two of ours
+and is compared with these, so that a machine that is busy or slows down does so for both; and the greatest difference
+between our numbers and each peer's, for speed without agreement means nothing.
 
-Two engines on the same items: in, two scored tables; out, how far apart they are, one row per method.
-
-The engines may be transformers and a server, two dtypes, a CPU and a GPU, or two versions of a library.
+`engine_differences`: in, two scored tables; out, how far apart they are, one row per method. The engines may be
+transformers and a server, two dtypes, a CPU and a GPU, or two versions of a library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +37,6 @@ from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.causal import PACK_TOKENS, CausalScorer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import datasets
 
     from pairbank.arrays import BoolArray, FloatArray

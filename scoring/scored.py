@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.scoring.api.layout import ColumnKind
+    from pairbank.scoring.api.method import Columned
 
 
 MOST_SHOWN = 8
@@ -389,18 +389,6 @@ def _with_model(table: datasets.Dataset, signature: Mapping[str, Any]) -> datase
     arrow = arrow.add_column(place, MODEL, names).replace_schema_metadata(None).cast(features.arrow_schema)
     fingerprint = hashlib.sha256(f"{table._fingerprint} {MODEL}".encode()).hexdigest()
     return datasets.Dataset(arrow, info=datasets.DatasetInfo(features=features), fingerprint=fingerprint)
-
-
-class Columned(Protocol):
-    """What has columns in a scored table: a method, run here or imported."""
-
-    @property
-    def name(self) -> str:
-        """The prefix of its columns."""
-
-    @property
-    def columns(self) -> Mapping[str, ColumnKind]:
-        """Its columns and their types."""
 
 
 def with_columns(

@@ -30,7 +30,7 @@ from pairbank.files import (
     write_parquet,
     write_text,
 )
-from pairbank.scoring.signature import METADATA_KEY, signature_json
+from pairbank.scoring.signature import METADATA_KEY, signature_json, signature_problems
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +62,7 @@ def signature_at(path: Path) -> Mapping[str, Any] | None:
     """Return the signature of the scored table in a file that is about to be replaced, None where there is no file.
 
     Raises:
-        OutputError: pairbank did not write the file; it would be lost.
+        OutputError: the file is no scored table of pairbank's; it would be lost.
     """
     if not path.is_file():
         return None
@@ -73,7 +73,7 @@ def signature_at(path: Path) -> Mapping[str, Any] | None:
         else:
             metadata = read_parquet(path, columns=()).schema.metadata or {}
             stated = json.loads(metadata[METADATA_KEY]) if METADATA_KEY in metadata else None
-        if isinstance(stated, dict):
+        if isinstance(stated, dict) and not signature_problems(stated):
             return stated
     raise OutputError(f"{path} holds something other than scores, and would be lost; choose another name, or move it")
 

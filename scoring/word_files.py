@@ -7,6 +7,7 @@ text that it belongs to: self-paced reading and eye tracking come so.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -114,9 +115,9 @@ def _by_word(
     regions = pd.Series("", index=table.index) if region is None else _column(table, region, path)
     if len(once := _once(table, ids, texts, text_id, path)) < len(table):
         table, ids, texts, regions = table.loc[once], ids.loc[once], texts.loc[once], regions.loc[once]
-    for name in (column for column in table if NUMBER_COLUMNS.fullmatch(str(column))):
-        numbers = pd.to_numeric(table[name], errors="coerce").groupby(ids, sort=False)
-        if falling := next((text for text, places in numbers if (places.diff() < 0).any()), None):
+    for name, numbers in _numbers(table):
+        by_text = numbers.groupby(ids, sort=False)
+        if falling := next((text for text, places in by_text if (places.diff() < 0).any()), None):
             raise ScoringError(
                 f"{path}: {name} falls within text {falling!r}; rows are read as they are: sort them in reading order, "
                 f"or rename the column if it numbers something else"
@@ -127,13 +128,19 @@ def _by_word(
     ]
 
 
+def _numbers(table: pd.DataFrame) -> Iterator[tuple[str, pd.Series[float]]]:
+    """Yield each column that numbers the words, with its name."""
+    for name in map(str, table.columns):
+        if NUMBER_COLUMNS.fullmatch(name):
+            yield name, pd.to_numeric(table[name], errors="coerce")
+
+
 def _once(table: pd.DataFrame, ids: pd.Series[str], words: pd.Series[str], text_id: str, path: Path) -> pd.Index[int]:
     """Return one row per word, in reading order, of a table with one row per observation; else all rows.
 
     A table has observations if a number of a word is in several rows of its text.
     """
-    for name in (column for column in table if NUMBER_COLUMNS.fullmatch(str(column))):
-        numbers = pd.to_numeric(table[name], errors="coerce")
+    for _, numbers in _numbers(table):
         places = pd.DataFrame({"text": ids, "number": numbers, "word": words})
         if numbers.isna().any() or not places.duplicated(["text", "number"]).any():
             continue

@@ -31,7 +31,8 @@ def run(*arguments: str) -> str:
 def test_importing_pairbank_loads_nothing_heavy() -> None:
     code = (
         "import sys, pairbank, pairbank.cli; "
-        "print([m for m in ('torch', 'transformers', 'datasets', 'gradio', 'pandas') if m in sys.modules])"
+        "print([m for m in ('torch', 'transformers', 'datasets', 'gradio', 'pandas', 'pairbank.builders') "
+        "if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

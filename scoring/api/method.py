@@ -53,8 +53,8 @@ def answered(request: EncodedRequest, values: FloatArray) -> Answered:
     return Answered(request=request, logprobs_nats=values[: request.n_scored], ranks=ranks)
 
 
-class Method(Protocol):
-    """One way of getting a preference out of a model."""
+class Columned(Protocol):
+    """What has columns in a scored table: a method, run here or imported."""
 
     @property
     def name(self) -> str:
@@ -66,7 +66,11 @@ class Method(Protocol):
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
-        """Its columns."""
+        """Its columns and their types."""
+
+
+class Method(Columned, Protocol):
+    """One way of getting a preference out of a model."""
 
     @property
     def key_columns(self) -> Sequence[str]:
@@ -125,6 +129,11 @@ class OfSides:
     __slots__ = ()
     key_columns: ClassVar[tuple[str, ...]] = ()
     shard_items: ClassVar[int] = SHARD_ITEMS_DIRECT
+
+    @property
+    def columns(self: Columned) -> dict[str, ColumnKind]:
+        """Scores of both sides, their difference, numbers of tokens, flags."""
+        return side_columns(self.name)
 
     def unasked(self: Method, _row: Row) -> dict[str, Any]:
         """Return nulls."""

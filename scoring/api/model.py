@@ -2,10 +2,9 @@
 
 In: requests, prompts or texts. Out: log-probabilities in nats, continuations, hidden states.
 
-Thinking: what a model writes for itself before its answer, in marked blocks.
-
-In: a rendered prompt or a written text. Out: whether it ends inside a block, and where the answer begins. Log
-probabilities of options mean nothing inside a block, and what is thought is no answer (DESIGN.md, rule 11).
+What a model writes for itself before its answer, in marked blocks, is its thinking. Log-probabilities of options mean
+nothing inside a block, and what is thought is no answer (DESIGN.md, rule 11): `open_block` says whether a prompt ends
+inside a block, `thinking_characters` where the answer begins.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Batches: how much goes through a model at once, less when memory runs out, and what comes back put in order.
+"""Batches: what goes through a model at once, less when memory runs out, and what comes back put in order.
 
 In: inputs of different lengths. Out: padded tensors, the results of batches, and the answers of many requests in
-whatever order their parts came.
-
-What a model's configuration says against a tree attention mask, or against one beyond some length.
-
-In: a model or its configuration; no forward pass is run. Out: a reason, or the longest sequence that may be packed.
-What only a trial can tell stands in `models/self_check`.
+whatever order their parts came. Of a model or its configuration, without a forward pass: why it cannot follow a tree
+attention mask, or the longest sequence that may be packed under one. What only a trial can tell stands in
+`models/self_check`.
 """
 
 from __future__ import annotations

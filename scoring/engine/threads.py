@@ -13,7 +13,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import torch
@@ -112,7 +111,7 @@ class UnderWay(Generic[J, R]):
     def fill(self) -> None:
         """Begin jobs until as many are under way as may be."""
         while not self.all_begun and len(self._begun) < self._most:
-            for job in islice(self._jobs, 1):
+            for job in self._jobs:
                 self._begun.append(self._future(job))
                 break
             else:

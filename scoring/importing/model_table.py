@@ -1,9 +1,8 @@
 """One model's rows of a file to its scored table: in, some rows at a time; out, `Scored`, signed as imported.
 
-The items that a file of scores describes itself: in, columns of texts; out, a table in the shared schema.
-
-The same items, flags and messages as row by row through `tabular_item` and `Validator`, but made by column, some rows
-at a time: only a table that breaks the schema goes through the validator, whose message names its rows.
+The items are those of a corpus, or those that the file describes itself (`OwnItems`). The latter are the same items,
+flags and messages as row by row through `tabular_item` and `Validator`, but made by column, some rows at a time: only a
+table that breaks the schema goes through the validator, whose message names its rows.
 """
 
 from __future__ import annotations
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
     import datasets
 
     from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.scoring.importing.profile import ImportProfile
-    from pairbank.scoring.importing.reading import Cells, Chunk
+    from pairbank.scoring.importing.reading import Cells
 
 
 NOT_IMPORTED = "not_imported"
@@ -86,8 +84,7 @@ class ModelTable:
     def n_by_flag(self, method: Imported) -> dict[str, int]:
         """Return how many items have each flag, and of how many the file has nothing."""
         flags = self.flags(method)
-        results = {row["values"]: row["counts"] for row in pc.value_counts(pc.list_flatten(flags)).to_pylist()}
-        return results | ({NOT_IMPORTED: flags.null_count} if flags.null_count else {})
+        return _counts(pc.list_flatten(flags)) | ({NOT_IMPORTED: flags.null_count} if flags.null_count else {})
 
     def has_numbers(self, method: Imported) -> bool:
         """Return whether the file has a number or an answer of the method."""
@@ -111,10 +108,13 @@ class ModelTable:
         self.parts.clear()
         if self._theirs is None:
             table = self._own.dataset(f"{origin['sha256']} {self.model}")
-            manifest = _manifest_of(table, how, version_=corpus_signature(table, {})["items_sha256"][:12])
+            corpus = corpus_signature(table, {})
+            manifest = _manifest_of(table, how, version_=corpus["items_sha256"][:12])
+            corpus |= {"version": manifest["version"], "manifest": manifest}
         else:
             order, table, manifest = self._theirs.found()
             parts = {name: part.take(pa.array(order)) for name, part in parts.items()}
+            corpus = corpus_signature(table, manifest)
         signature = {
             "pairbank": version("pairbank"),
             "model": _unseen_model(self.model),
@@ -129,7 +129,7 @@ class ModelTable:
             },
             "over_length": "unknown",
             "seed": "unknown",
-            "corpus": corpus_signature(table, manifest),
+            "corpus": corpus,
             "imported": dict(origin),
             "n_by_flag": n_by_flag,
         }
@@ -204,10 +204,6 @@ def _unseen_model(name: str) -> dict[str, Any]:
 def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) -> dict[str, Any]:
     """Return the facts of the corpus that the file's own items make."""
     table: pa.Table = items.with_format("arrow")[:]
-
-    def counts(column: pa.ChunkedArray) -> dict[str, int]:
-        return {row["values"]: row["counts"] for row in pc.value_counts(column).to_pylist()}
-
     return {
         "corpus": how.corpus,
         "title": how.title or how.corpus,
@@ -223,12 +219,16 @@ def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) 
         },
         "human": "as imported" if table["human_good"].null_count < len(table) else "",
         "n_rows": len(table),
-        "n_by_subset": counts(table["subset"]),
-        "languages": sorted(counts(table["language"])),
-        "tasks": sorted(counts(table["task"])),
-        "n_by_flag": counts(pc.list_flatten(table["flags"])),
+        "n_by_subset": _counts(table["subset"]),
+        "languages": sorted(_counts(table["language"])),
+        "tasks": sorted(_counts(table["task"])),
+        "n_by_flag": _counts(pc.list_flatten(table["flags"])),
         "facts": {},
     }
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    return {row["values"]: row["counts"] for row in pc.value_counts(column).to_pylist()}
 
 
 _NUMBERS_IN: Mapping[str, Callable[[str | None, str, str], float | None]] = {

@@ -1,21 +1,18 @@
-"""`import_scores`: scores computed elsewhere to `Scored` tables, one a model, beside which our own can stand.
+"""Scores computed elsewhere to `Scored` tables, one a model, beside which our own can stand.
 
-In: a CSV, TSV, JSON-lines or parquet file, wide (one row an item and model) or long (one number a row), and what kind
-of scores it has. Out: the items in the shared schema with the methods' columns, and a signature that says the numbers
-are imported: the file's hash, and no revision, precision or prompt format of the model, which nobody here has seen.
+`import_scores` reads a CSV, TSV, JSON-lines or parquet file, wide (one row an item and model) or long (one number a
+row), whose columns a profile or the caller maps. `import_logs` reads the files of another tool or of a paper, by the
+reader that a profile names, and joins their rows to a corpus by their texts (`join`); it also says which rows were not
+imported.
 
-`import_logs`: what another tool has scored to `Scored` tables, one a model.
-
-In: files or folders, the name of a profile that says which tool wrote them, perhaps the corpus that was scored. Out:
-`Imports`: tables in the shared schema whose signature says tool, version and settings as the log states them, and all
-rows that were not imported. The rows are joined to the corpus by their texts (`join`).
+The signature of a table says that its numbers are imported: tool, version and settings as the log states them, the
+files' hashes, and no revision, precision or prompt format of the model, which nobody here has seen.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -200,14 +197,12 @@ def import_logs(
     """
     how = load_profile(source) if isinstance(source, str) else source
     files = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    how = dataclasses.replace(how, corpus=corpus or how.corpus, language=language or how.language)
+    how = replace(how, corpus=corpus or how.corpus, language=language or how.language)
     if how.reader == TABLE:
         tables = [
-            import_score
+            table
             for path in files
-            for import_score in import_scores(
-                path, profile=how, items=items, corpus=corpus, model=model, language=language
-            )
+            for table in import_scores(path, profile=how, items=items, corpus=corpus, model=model, language=language)
         ]
         return Imports(tables=_distinct(tables), left_out=[], stated=[])
     try:
@@ -232,8 +227,8 @@ def import_logs(
     join = None if items is None else TextJoin(items)
     left_out = [entry for log in logs for entry in log.left_out]
     tables = []
-    for name, own_values in by_model.items():
-        table, more = _table(name, own_values, how, items, join)
+    for name, of_model in by_model.items():
+        table, more = _table(name, of_model, how, items, join)
         tables += [] if table is None else [table]
         left_out += more
     return Imports(
@@ -313,7 +308,7 @@ def _table(
     kept = [score for score in how.scores if score.name not in declared]
     names = frozenset(cell for row in rows for cell, value in row.cells.items() if value is not None)
     used = [score for score in kept if any(entry.startswith(score.name) for entry in names)]
-    how = dataclasses.replace(how, scores=(*used, *declared.values()), model=name)
+    how = replace(how, scores=(*used, *declared.values()), model=name)
     methods = imported_methods(how, names, sorted(names), str(rows[0].file))
     table = ModelTable(name, methods, how, items)
     for group in by_file(rows):
@@ -351,8 +346,8 @@ def _origin(logs: Sequence[Log], join: Mapping[str, Any]) -> dict[str, Any]:
         "tool": {"name": logs[0].tool, "version": ", ".join(dict.fromkeys(log.version for log in logs))},
         "settings": _merged([log.settings for log in logs]),
         "join": dict(join),
-        "stated": [dataclasses.asdict(entry) for log in logs for entry in log.stated],
-        "left_out": [dataclasses.asdict(member) for log in logs for member in log.left_out],
+        "stated": [asdict(entry) for log in logs for entry in log.stated],
+        "left_out": [asdict(member) for log in logs for member in log.left_out],
     }
 
 

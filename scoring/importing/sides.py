@@ -1,13 +1,12 @@
-"""Numbers of both sides of an item: in, two columns of a file; out, `m_good`, `m_bad` and `m_delta`, higher better.
+"""Imported methods: in, columns of a file; out, the columns of a scored table, or an error that names the row.
+
+`ImportedSides` has a number of each side, `ImportedAnswers` one for each presentation and option of a prompt of the
+registry (`decisions` has a third kind). Of both sides' numbers come `m_good`, `m_bad` and `m_delta`, higher better.
 
 A number of which the lower is the better one is stored with its sign changed, a surprisal as the log-probability that
 it is, in nats. A perplexity is stored as -ln(perplexity), the mean log-probability of a token in nats, so that the
 difference of two sides is one of log-perplexities: that of the perplexities themselves would be made by the few
 sentences that the model finds oddest.
-
-What the imported methods share: in, cells; out, number columns, refused with the row, and columns of flags.
-
-The answers to a prompt of the registry: in, a column for each presentation and option; out, the prompt's columns.
 """
 
 from __future__ import annotations
@@ -22,34 +21,20 @@ import pyarrow as pa
 from pairbank.builders.corpora.tabular import MOST_POINTS
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.method import side_columns
+from pairbank.scoring.api.method import Columned, side_columns
 from pairbank.scoring.api.names import DIRECT, HALF_EMPTY, UNPARSED
 from pairbank.scoring.importing.declared import NATS, SIDES, DeclaredScore, ScoreImportError
 from pairbank.scoring.methods.direct import Direct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.scoring.api.layout import ColumnKind
     from pairbank.scoring.importing.reading import Chunk
     from pairbank.scoring.methods.prompted import Prompted
 
 
-class Imported(Protocol):
+class Imported(Columned, Protocol):
     """A method whose numbers come from a file."""
-
-    @property
-    def name(self) -> str:
-        """The prefix of its columns."""
-
-    @property
-    def definition(self) -> dict[str, Any]:
-        """What the signature records, as for a method that pairbank runs."""
-
-    @property
-    def columns(self) -> dict[str, ColumnKind]:
-        """Its columns."""
 
     @property
     def numbers(self) -> tuple[str, ...]:

@@ -1,18 +1,17 @@
-"""`direct`: the log-probability of each side, sums of conditional log-probabilities, no chat template.
+"""Log-probabilities of the texts as they stand, no chat template: `direct`, `regions` and `direct_wb`.
 
-Gives direct_good, direct_bad and direct_delta in nats, the numbers of tokens scored, and where asked the
-log-probability of every token, and the characters of the side between which the tokens stand.
+`direct`: the log-probability of each side, a sum of conditional log-probabilities. Gives direct_good, direct_bad and
+direct_delta in nats, the numbers of tokens scored, and where asked the log-probability of every token, and the
+characters of the side between which the tokens stand.
 
 `regions`: the log-probability of each region of a sentence, given what stands before it. Hu, Gauthier et al. 2020.
-
 Items with a column `region_spans` (a JSON list: first character and end of each region) are scored so, one sentence
 each. Gives regions_good, the sum, which is that of `direct`, and regions_by_region: one number a region in nats, 0
 where the region is empty. A region's surprisal is minus its number; the space before a region is scored with it. A
 token that reaches over a region's end counts where it begins; a region without a token has NaN.
 
-The method `direct_wb`: `direct` with the word-boundary correction of Pimentel & Meister 2024.
-
-It asks the requests of `direct` and two more a side, and gives, in nats, for each side:
+`direct_wb`: `direct` with the word-boundary correction of Pimentel & Meister 2024. It asks the requests of `direct` and
+two more a side, and gives, in nats, for each side:
 
     direct_wb_good = Σ log p(tokens) − direct_wb_good_before + direct_wb_good_after
 
@@ -97,7 +96,6 @@ class Direct(OfSides):
 
 
 SPANS = "region_spans"
-COLUMNS = ScoreColumns(REGIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +120,8 @@ class Regions(OfSides):
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """The sum, the number of tokens, the regions one by one, flags; columns of a second side are null."""
-        return side_columns(REGIONS) | COLUMNS.kinds(COLUMNS.by_region)
+        c = ScoreColumns(REGIONS)
+        return side_columns(REGIONS) | c.kinds(c.by_region)
 
     def applies_to(self, row: Row) -> bool:
         """Every sentence whose regions are known."""
@@ -149,7 +148,7 @@ class Regions(OfSides):
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
         """Return the sum, the regions one by one, the number of tokens, and flags."""
-        (answer,), spans = answers, _spans(row)
+        (answer,), spans, c = answers, _spans(row), ScoreColumns(REGIONS)
         by_region = np.where([end > first for first, end in spans], np.nan, 0.0)
         offsets = answer.request.offsets or ()
         if answer.logprobs_nats is not None:
@@ -158,10 +157,10 @@ class Regions(OfSides):
                 by_region[region] = answer.logprobs_nats[owners == region].sum()
         is_apart = {end for _, end in spans} <= {0, *offsets}
         return dict.fromkeys(self.columns) | {
-            COLUMNS.good: answer.total_nats,
-            COLUMNS.good_n: answer.request.n_scored,
-            COLUMNS.by_region: by_region.tolist(),
-            COLUMNS.flags: [*flags_of(answers), *([] if is_apart else [REGION_TOKENS_DIFFER])],
+            c.good: answer.total_nats,
+            c.good_n: answer.request.n_scored,
+            c.by_region: by_region.tolist(),
+            c.flags: [*flags_of(answers), *([] if is_apart else [REGION_TOKENS_DIFFER])],
         }
 
 
@@ -184,9 +183,6 @@ def _spans(row: Row) -> list[tuple[int, int]]:
     if at != sorted(at) or gaps.strip():
         raise ScoringError(f"{row['item_id']}: {SPANS} is {row[SPANS]!r:.80}; expected {expected}")
     return spans
-
-
-WORD_PROBABILITY_COLUMNS = ScoreColumns(DIRECT_WB)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,8 +209,8 @@ class WordProbability(OfSides):
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Scores, numbers of tokens, flags, and the log-probabilities of the words' edges."""
-        edges = [WORD_PROBABILITY_COLUMNS.edge(side, edge) for side in SIDES for edge in EDGES]
-        return side_columns(DIRECT_WB) | WORD_PROBABILITY_COLUMNS.kinds(*edges)
+        c = ScoreColumns(DIRECT_WB)
+        return side_columns(DIRECT_WB) | c.kinds(*(c.edge(side, edge) for side in SIDES for edge in EDGES))
 
     def applies_to(self, row: Row) -> bool:
         """Every item of a language that parts words by spaces."""
@@ -239,17 +235,17 @@ class WordProbability(OfSides):
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
         """Return corrected scores, their difference, token counts, flags, and the edges."""
-        tokens, before, after = answers[::3], answers[1::3], answers[2::3]
+        c, tokens, before, after = ScoreColumns(DIRECT_WB), answers[::3], answers[1::3], answers[2::3]
         scores = [t.total_nats - b.total_nats + a.total_nats for t, b, a in zip(tokens, before, after, strict=True)]
         values = side_values(DIRECT_WB, scores, tokens)
-        flags = dict.fromkeys([*values[WORD_PROBABILITY_COLUMNS.flags], *flags_of(answers)])
+        flags = dict.fromkeys([*values[c.flags], *flags_of(answers)])
         if any(edge.logprobs_nats is not None and np.isnan(edge.total_nats) for edge in before):
             flags[NO_WORD_BOUNDARY] = None
         edges: dict[str, Any] = dict.fromkeys(self.columns.keys() - values.keys())
         for side, at_start, at_end in zip(SIDES, before, after, strict=False):
-            edges[WORD_PROBABILITY_COLUMNS.edge(side, "before")] = at_start.total_nats
-            edges[WORD_PROBABILITY_COLUMNS.edge(side, "after")] = at_end.total_nats
-        return values | edges | {WORD_PROBABILITY_COLUMNS.flags: list(flags)}
+            edges[c.edge(side, "before")] = at_start.total_nats
+            edges[c.edge(side, "after")] = at_end.total_nats
+        return values | edges | {c.flags: list(flags)}
 
 
 def _at_edge(request: Request, edge: Edge) -> EdgeRequest:

@@ -1,6 +1,8 @@
 """Linking functions: from the log-probabilities of a target's tokens to one score of how good the target is.
 
-In: arrays in nats. Out: one number, higher = better. `linking` makes methods of them.
+In: arrays in nats. Out: one number, higher = better; and the methods that compute it (`Linked`): they ask the requests
+of `direct` again, so that a run computes these once, and give m_good, m_bad, m_delta, the numbers of tokens m_good_n,
+m_bad_n, and m_flags.
 
 The formulas are those of Hu et al. 2026, section 6.1, with w_1 … w_N the tokens of the target, all logarithms
 natural. BOS is context: it is in no sum and not in N. EOS is not scored and not in N. Without a BOS the first token
@@ -14,19 +16,12 @@ with a context, w_1 … w_N are the target's tokens alone, each given the contex
     metric 5  mean_logprob    Σ log p(w_n) / N
               slln_lp         Σ log p(w_n) / N^α, α = 0.5                Liu et al. 2026 (ZhoBLiMP)
 
-Linking functions as methods: the requests of `direct` again, so that a run computes them once.
-
-Every method gives m_good, m_bad, m_delta, the numbers of tokens m_good_n, m_bad_n, and m_flags. What each score is,
-BOS, EOS and N are told in `linking_functions`.
-
-Pointwise mutual information of a target and its context, as a method. Church & Hanks 1990.
-
-In-template LP: log P of a sentence behind a text that says it is grammatical. Ide et al. 2025 (NAACL), section 3.
-
-The templates are the five of the authors' code for one sentence (github.com/Yusuke196/llm-acceptability, templates_ll,
-template_blimp_single_1 to 5); a blank line parts them from the sentence. `in_template_1` to `in_template_5` are one of
-them each; `in_template` is the mean over the five, a score of every sentence. The paper's ensemble, a vote on pairs of
-several templates and yes/no questions, is a table of the analysis `linking`.
+Two more methods have the same columns. `pmi`: the pointwise mutual information of a target and its context. Church &
+Hanks 1990. `in_template`: log P of a sentence behind a text that says it is grammatical. Ide et al. 2025 (NAACL),
+section 3. The templates are the five of the authors' code for one sentence (github.com/Yusuke196/llm-acceptability,
+templates_ll, template_blimp_single_1 to 5); a blank line parts them from the sentence. `in_template_1` to
+`in_template_5` are one of them each; `in_template` is the mean over the five, a score of every sentence. The paper's
+ensemble, a vote on pairs of several templates and yes/no questions, is a table of the analysis `linking`.
 """
 
 from __future__ import annotations
@@ -41,8 +36,8 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
-from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
+from pairbank.scoring.api.layout import SIDES, ScoreColumns
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import NO_UNIGRAMS, PMI, PMI_TOKENS_DIFFER, SENTENCE
 from pairbank.scoring.api.requests import Request
@@ -240,11 +235,6 @@ class Linked(OfSides):
             return {"unigrams": [{**table.signature, "sha256": table.sha256} for table in self.unigrams or ()]}
         return {}
 
-    @property
-    def columns(self) -> dict[str, ColumnKind]:
-        """Scores, numbers of tokens, flags."""
-        return side_columns(self.name)
-
     def applies_to(self, row: Row) -> bool:
         """Every item that `direct` scores, if there are unigram counts of its language where they are needed."""
         return self.unigrams is None or self.function.needs != "unigrams" or self._place(row) is not None
@@ -331,11 +321,6 @@ class Pmi(OfSides):
             "layout": direct_layout(self.name, "PMI"),
         }
 
-    @property
-    def columns(self) -> dict[str, ColumnKind]:
-        """Scores, numbers of tokens, flags."""
-        return side_columns(self.name)
-
     def applies_to(self, row: Row) -> bool:
         """Every item whose sides have a context."""
         return bool(row["context_good"]) and (row["target_bad"] is None or bool(row["context_bad"]))
@@ -393,11 +378,6 @@ class InTemplate(OfSides):
             "sha256": sha256_of_text(self.name, formula, *self.templates),
             "layout": direct_layout(self.name, label),
         }
-
-    @property
-    def columns(self) -> dict[str, ColumnKind]:
-        """Scores, numbers of tokens of the sentence, flags."""
-        return side_columns(self.name)
 
     def applies_to(self, row: Row) -> bool:
         """English sentences, alone or in pairs."""

@@ -1,10 +1,7 @@
-"""The methods as people read about them: in, the registry; out, the page docs/methods.md.
+"""The methods as people read about them: the page docs/methods.md, the table of all methods, and what would be sent.
 
-Everything on it is read from what is asked and computed, so that it cannot differ from it.
-
-What would be sent: the exact strings of a method for one item, the scored part marked.
-
-Also the table of all methods, which the command line and the documentation print.
+In: the registry; or a method and an item. Out: Markdown; or the exact strings of the method, the scored part marked.
+Everything is read from what is asked and computed, so that it cannot differ from it.
 """
 
 from __future__ import annotations

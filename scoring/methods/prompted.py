@@ -8,11 +8,10 @@ writes. A prediction has m_good alone, the log-probability of the word. All have
 presentations x options; NaN for a presentation that is not asked of the item) and m_flags; choices and judgments
 have m_first_choice too, the share of presentations in which the option shown first is the more probable.
 
-Answered examples before a question: which items, in which presentation, and how they are written.
-
-Examples come from the items that are scored together, of the same task and language, never the item itself nor one
-that shares a string with it. They depend on the seed, the item's id and the pool alone: not on the order of the
-items, nor on how they are sharded. The right answers are balanced over the options.
+Answered examples may stand before a question (`Shots`). They come from the items that are scored together, of the same
+task and language, never the item itself nor one that shares a string with it. They depend on the seed, the item's id
+and the pool alone: not on the order of the items, nor on how they are sharded. The right answers are balanced over the
+options.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
 What a method is stands in `api.method`; a new family of methods is one more line in `FAMILIES`.
 
-Which methods make a multiverse: in, items; out, names of every method that a study of them could have chosen.
-
-By probability: `direct`, every linking function that can be had, `pmi` where items have a context. Asked: every shipped
-prompt for a task and language of these items whose answer is read from probabilities. Prompts for one word, free
-generation and the second copy of a paper's prompts (`_paper`: as printed, where its code differs) are left out.
+`multiverse_methods` names every method that a study of some items could have chosen. By probability: `direct`, every
+linking function that can be had, `pmi` where items have a context. Asked: every shipped prompt for a task and language
+of these items whose answer is read from probabilities. Prompts for one word, free generation and the second copy of a
+paper's prompts (`_paper`: as printed, where its code differs) are left out.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""The tokens of a causal model, wherever its weights are: in this process, or behind a server.
+"""Tokens of models that write from left to right: a causal model's, and those around a text of an encoder-decoder.
 
 In: a tokenizer, and which token stands before a text. Out: prompts as text, requests as token ids, one BOS before them
-(DESIGN.md, correctness rules 1 to 3).
-
-The tokens of an encoder-decoder that stand around a text: sentinels, and what its decoder begins with.
-
-In: a model and its tokenizer. Out: token ids.
+(DESIGN.md, correctness rules 1 to 3), wherever the model's weights are: in this process, or behind a server. Of an
+encoder-decoder: its sentinels, and what its decoder begins with.
 """
 
 from __future__ import annotations

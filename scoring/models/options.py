@@ -1,10 +1,7 @@
 """What can be chosen when a model is loaded: one declaration for Python and the command line.
 
-Each option's annotation carries its help. Imports neither torch nor transformers.
-
-Where weights go, and in which type.
-
-In: the device, dtype, device map and quantisation asked for. Out: what `from_pretrained` takes.
+Each option's annotation carries its help. In: the device, dtype, device map and quantisation asked for. Out: where the
+weights go and in which type, as `from_pretrained` takes it. Importing this imports neither torch nor transformers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""What tells a local model from every other: a hash of every byte of its files.
+"""A model's files: what tells them from every other model's, and what reading them raises.
 
-In: a folder. Out: its fingerprint, and stamps that show later whether a file was touched.
+In: a folder. Out: its fingerprint, a hash of every byte of its files; stamps that show later whether a file was
+touched; what can be seen of broken files before anything reads them. `loading` makes one `ModelLoadError`, which names
+the model and says what to do, of whatever safetensors, torch, tokenizers, jinja2, the Hub's client or the operating
+system raised.
 
 Every file in the folder and its subfolders counts (shards, pooling layers, vocabularies of any kind), except what no
 loader reads: `NOTES`, hidden files, and `OTHERS`, the subfolders with other checkpoints and logs. A file that an index
@@ -10,11 +13,6 @@ Weights are read whole, for an edit can be anywhere in them. The hash of a large
 the file system says of it (path, size, times of modification and of change, inode, device): restoring size and
 modification time after an edit does not bring an old hash back. A file touched so lately that another edit could have
 the same times is hashed, and its hash is not kept.
-
-What loading a model raises, as one error that names the model and says what to do.
-
-In: a checkpoint whose files are being read. Out: `ModelLoadError`, whatever safetensors, torch, tokenizers, jinja2, the
-Hub's client or the operating system raised; and what can be seen of broken files before anything reads them.
 """
 
 from __future__ import annotations
@@ -263,8 +261,6 @@ def _keep(stamp: Stamp, digest: str) -> None:
 def _entry(stamp: Stamp) -> Path:
     return cache_dir() / "hashes" / f"{sha256_of_text(stamp.path)[:32]}.json"
 
-
-logger = logging.getLogger(__name__)
 
 EXPECTED = (
     "expected 'demo', a folder with a language model and its tokenizer, a .gguf file, or a Hub id (log in for a gated "

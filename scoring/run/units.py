@@ -1,12 +1,11 @@
-"""Units of work: shards of items by the methods that are scored together, in a fixed order; and parts of them.
+"""Units of work: shards of items by the methods that are scored together, in a fixed order; and who gets which next.
 
-In: how many items, which methods. Out: units, the same for every process that asks. What a unit's numbers are depends
-on nothing but the unit, so that it does not matter who scores it, and when.
+In: how many items, which methods. Out: units and parts of them, the same for every process that asks. What a unit's
+numbers are depends on nothing but the unit, so that it does not matter who scores it, and when.
 
-What is left to do of a run, and who gets which of it next, where several workers score.
-
-In: jobs, and what workers gave or did not. Out: tasks: a job as a whole while there are many, a share of its forward
-passes when few are left, so that no worker waits long for the last. Pure: it knows no worker.
+Where several workers score, `WorkQueue` has what is left to do. In: jobs, and what workers gave or did not. Out: tasks:
+a job as a whole while there are many, a share of its forward passes when few are left, so that no worker waits long for
+the last. Pure: it knows no worker.
 
 Shares get smaller as what is left does ("guided self-scheduling", Polychronopoulos and Kuck 1987): a task is at most
 half of a worker's part of what is left. Once all shares of a job are there, one more task makes its tables of them.

@@ -1,10 +1,7 @@
 """What `score` needs of a model that lives in other processes: it hands out jobs, and gives back tables to store.
 
-In: jobs. Out: tables of columns, in any order. `ray_workers` is one.
-
-What a run does to items, as plain values: any process that has the model can carry out a part of it.
-
-In: names of methods and what they are given. Out: the methods, and a `Run`, for a model.
+In: jobs. Out: tables of columns, in any order. `ray_workers` is one. A `Recipe` says what a run does to items as plain
+values (names of methods and what they are given), so that any process that has the model can do a part of it.
 """
 
 from __future__ import annotations

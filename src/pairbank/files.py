@@ -1,8 +1,7 @@
 """Files: atomic writes, hashes, JSON manifests, the cache folder, and what a failed read or write becomes.
 
-Nothing here knows what a corpus is.
-
-Processes of this machine: in, nothing or a process id; out, where this one runs, and whether another still does.
+Nothing here knows what a corpus is. Locks ask `host` where this process runs, and `is_running` whether another still
+does.
 """
 
 from __future__ import annotations

@@ -52,6 +52,10 @@ def test_what_an_output_would_replace_is_refused_or_said(pairs: Path) -> None:
     with pytest.raises(OutputError, match="holds something other than scores, and would be lost"):
         typed(*line, "fake:a", "--out", pairs.name)
     assert pairs.read_text(encoding="utf-8") == text
+    Path("words.csv").write_text("word,surprisal_bits\n", encoding="utf-8")  # as `pairbank words` writes it
+    Path("words.signature.json").write_text('{"pairbank": "0.1.0", "models": []}', encoding="utf-8")
+    with pytest.raises(OutputError, match="holds something other than scores, and would be lost"):
+        typed(*line, "fake:a", "--out", "words.csv")
     first = ["fake:a", "-m", "direct", "-m", "meta_question_simple", "--out", "a.parquet", "--out", "a.csv"]
     assert "replaced" not in typed(*line, *first)
     assert "replaced" not in typed(*line, *first)

@@ -16,7 +16,7 @@ Hu, Mahowald, Lupyan, Ivanova & Levy 2024, PNAS 121(36); Dentella, Günther & Le
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,10 +137,10 @@ def _put_together(
 
 
 def _sentences(paths: Sequence[Path]) -> list[Log]:
-    stimuli, refusals = _stimuli(paths), Refusals()
+    stimuli, refusals, drawn = _stimuli(paths), Refusals(), _draws(paths)
     accepted: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     files: dict[str, list[Path]] = defaultdict(list)
-    for file, model, score, answers in _answers(paths):
+    for file, model, score, answers in (*_answers(paths), *_shares(drawn)):
         files[model].append(file)
         for text, answer in answers:
             if text not in stimuli:
@@ -149,7 +149,10 @@ def _sentences(paths: Sequence[Path]) -> list[Log]:
                 raise ScoreImportError(f"{file}: {text[:60]!r} has two answers of {model}; leave one of them")
             else:
                 accepted[model][text][score] = answer
-    judgments, drawn = _judgments(paths, stimuli, refusals), _draws(paths, stimuli)
+    judgments = _judgments(paths, stimuli, refusals)
+    draws: dict[str, list[Judgment]] = defaultdict(list)
+    for (_, model), entries in drawn.items():
+        draws[_SAMPLED_MODELS.get(model, model)] += [entry for entry in entries if entry.text in stimuli]
     people = _means(judgments)
     scores = (_ASKED, _ASKED_TEMPLATE, _SAMPLED)
     logs = []
@@ -168,8 +171,8 @@ def _sentences(paths: Sequence[Path]) -> list[Log]:
             for text, numbers in ((text, result[text]) for text in stimuli if text in result)
         ]
         selected = tuple(score for score in scores if score.name in named)
-        own_values = tuple(dict.fromkeys(files[model]))
-        logs.append(Log(model=model, tool=TOOL, files=own_values, rows=rows, scores=selected, draws=drawn[model]))
+        of_model = tuple(dict.fromkeys(files[model]))
+        logs.append(Log(model=model, tool=TOOL, files=of_model, rows=rows, scores=selected, draws=draws[model]))
     logs[0].left_out = refusals.left_out()
     logs[0].judgments = judgments
     return logs
@@ -204,25 +207,33 @@ def _answers(paths: Sequence[Path]) -> Iterator[tuple[Path, str, str, list[tuple
         for column, model in columns.items():
             score = _ASKED_TEMPLATE if model in _TEMPLATE_ANSWERED else _ASKED
             yield file, model, score.name, [(row["sentence"], row[column] or UNPARSED) for row in rows]
-    for file in files_in(paths, SAMPLED, expected=SAMPLED):
-        by_model: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for line, row in _rows(file, "model", "sentence", "condition", "accuracy"):
-            by_model[row["model"]][row["sentence"]].append(_accepts(row, file, line))
-        for model, result in by_model.items():
-            shares = [(text, repr(sum(answers) / len(answers))) for text, answers in result.items()]
-            yield file, _SAMPLED_MODELS.get(model, model), _SAMPLED.name, shares
 
 
-def _draws(paths: Sequence[Path], stimuli: dict[str, LogRow]) -> dict[str, list[Judgment]]:
-    """Return each model's sampled answers; those to other sentences are counted where their shares are read."""
-    results: dict[str, list[Judgment]] = defaultdict(list)
+def _draws(paths: Sequence[Path]) -> dict[tuple[Path, str], list[Judgment]]:
+    """Return the sampled answers by file and the model's name there."""
+    results: dict[tuple[Path, str], list[Judgment]] = defaultdict(list)
     for file in files_in(paths, SAMPLED, expected=SAMPLED):
         for line, row in _rows(file, "model", "sentence", "condition", "accuracy", "repetition"):
-            if row["sentence"] in stimuli:
-                value = float(_accepts(row, file, line))
-                entry = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale=BINARY)
-                results[_SAMPLED_MODELS.get(row["model"], row["model"])].append(entry)
+            value = float(_accepts(row, file, line))
+            entry = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale=BINARY)
+            results[file, row["model"]].append(entry)
     return results
+
+
+def _shares(
+    drawn: Mapping[tuple[Path, str], Sequence[Judgment]],
+) -> Iterator[tuple[Path, str, str, list[tuple[str, str]]]]:
+    """Yield file, model, score and its (sentence, share of the sampled answers that accept it)s."""
+    for (file, model), entries in drawn.items():
+        values: dict[str, list[float]] = defaultdict(list)
+        for entry in entries:
+            values[entry.text].append(entry.value)
+        yield (
+            file,
+            _SAMPLED_MODELS.get(model, model),
+            _SAMPLED.name,
+            [(text, repr(sum(v) / len(v))) for text, v in values.items()],
+        )
 
 
 def _judgments(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refusals) -> list[Judgment]:

@@ -4,10 +4,9 @@ A row's cells have the names of a profile's columns: the schema's, and numbers s
 nothing in silence: a row that is no pair goes to `left_out` with the reason. A number that the source prints about
 itself is computed again from the rows by the source's own rule, and stands in `stated` beside what was found.
 
-Answers to questions that show both sides: in, one answer a row; out, rows with the decisions of a score.
-
-A log has an answer a question. Here the answers to one pair are put together: in both orders where the log asked both,
-else in the one that it asked, else in an order that is not known (`pairbank.scoring.importing.decisions`).
+A log of questions that show both sides has an answer a row. `decided` puts the answers to one pair together: in both
+orders where the log asked both, else in the one that it asked, else in an order that is not known
+(`pairbank.scoring.importing.decisions`).
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ class Judgment:
 
 
 class Reader(Protocol):
-    """A module of this room: reads the files of one format."""
+    """A module of this folder: reads the files of one format."""
 
     def read(self, paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:
         """Return what the files hold, a log a model and run, in the files' order."""

@@ -12,14 +12,13 @@ Beauchemin et al. 2025, QFrBLiMP, arXiv:2509.25664.
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairbank.builders.sources.readers import records, text_lines
 from pairbank.builders.sources.tables import open_table
-from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, files_in
@@ -117,13 +116,16 @@ def _table(place: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
     names = []
     for file in sorted((place / PREDICTIONS).glob(f"*{_FILE_ENDING}")):
         names.append(file.name.removesuffix(_FILE_ENDING))
-        for number, cells in enumerate(_lines(file)):
-            if number and (len(cells) < 2 or cells[-1] not in ("0", "1")):
-                raise ScoreImportError(f"{file}, row {number + 1}: {cells[-1]!r}; expected id … {_DECISION}, 0 or 1")
-            if number:
-                rows.setdefault(cells[0], {"id": cells[0]})[names[-1]] = cells[-1]
-            elif (cells[0], cells[-1]) != ("id", _DECISION):
-                raise ScoreImportError(f"{file}: columns {cells[0]} … {cells[-1]}; expected id … {_DECISION}")
+        # the sentences have quotation marks of their own: no quoting
+        lines = records(text_lines(file, "utf-8", newline=""), where=str(file), delimiter="\t", quotes=False)
+        _, header = next(lines, (0, []))
+        if (ends := [*header[:1], *header[-1:]]) != ["id", _DECISION]:
+            raise ScoreImportError(f"{file}: columns {' … '.join(ends) or 'none'}; expected id … {_DECISION}")
+        for number, cells in lines:
+            decision = cells[-1] if len(cells) > 1 else ""
+            if decision not in ("0", "1"):
+                raise ScoreImportError(f"{file}, row {number}: {decision!r}; expected id … {_DECISION}, 0 or 1")
+            rows.setdefault(cells[0], {"id": cells[0]})[names[-1]] = decision
     if not names:
         raise ScoreImportError(f"{place / PREDICTIONS}: no *{_FILE_ENDING}; expected the predictions of QFrBLiMP")
     for row in rows.values():
@@ -136,12 +138,6 @@ def _files(place: Path, columns: Iterable[str]) -> tuple[Path, ...]:
     if not place.is_dir():
         return (place,)
     return tuple(place / PREDICTIONS / f"{column}{_FILE_ENDING}" for column in columns)
-
-
-def _lines(file: Path) -> Iterator[list[str]]:
-    with reading(file, CorpusError), file.open(encoding="utf-8", newline="") as lines:
-        # the sentences have quotation marks of their own: no quoting
-        yield from csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
 def _columns(file: Path) -> list[str]:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 
 from pairbank.arrays import FloatArray
-from pairbank.errors import ModelChangedError, ScoringError
+from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import (
     BLOCKS,
     SWITCH,
@@ -39,7 +39,7 @@ from pairbank.scoring.api.model import (
 from pairbank.scoring.api.names import NEAR_TIE, OUTSIDE_TOP, TOP_LOGPROBS, TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
-from pairbank.scoring.models.server.client import Client, ServerError
+from pairbank.scoring.models.server.client import Client, ServerError, model_changed
 from pairbank.scoring.models.server.ways import draw_settings, first_choice
 from pairbank.scoring.models.tokenizing import base_prompt
 
@@ -348,19 +348,15 @@ class ChatScorer:
         Raises:
             ModelChangedError: the answers are twice those of another model.
         """
-        for n_left in (1, 0):
-            if self.identity is None:
-                return
+        if self.identity is None:
+            return
+        problem = ""
+        for _ in range(2):
             answers = chat_answers(self.client, self.served, self.settings, tells_top=self.tells_top)
-            problem = self.identity.difference(answers)
-            if problem is None:
+            problem = self.identity.difference(answers) or ""
+            if not problem:
                 return
-            if not n_left:
-                raise ModelChangedError(
-                    f"{self.info.name} at {self.client.url}: another model answers than at load; {problem}. What was "
-                    "scored since the last check is in doubt and is not stored; all that is stored was checked. See "
-                    "which model the server runs, and run the same command again"
-                )
+        raise model_changed(self.info.name, self.client.url, problem)
 
     def _drawn(self, ask: Ask) -> dict[str, Any]:
         """Return the parameters of a sampled answer, of those that the API takes."""

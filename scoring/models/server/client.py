@@ -21,7 +21,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx2
 
-from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.errors import ModelChangedError, ModelLoadError, ScoringError
 
 KEY_VARIABLE = "PAIRBANK_API_KEY"
 logger = logging.getLogger(__name__)
@@ -62,6 +62,15 @@ class ServerGoneError(ServerError):
         super().__init__(message, status=status)
         self.url = url
         """Its address."""
+
+
+def model_changed(model_name: str, url: str, problem: str) -> ModelChangedError:
+    """Return the error of a server whose answers to fixed questions are no longer those given at load."""
+    return ModelChangedError(
+        f"{model_name} at {url}: another model answers than at load; {problem}. What was scored since the last check "
+        "is in doubt and is not stored; all that is stored was checked. See which model the server runs, and run the "
+        "same command again"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

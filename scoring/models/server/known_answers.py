@@ -18,9 +18,10 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from pairbank.scoring.models.server.ways import (
 )
 from pairbank.scoring.models.vocabulary import vocabulary_of
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
@@ -71,54 +73,57 @@ def identity_of(probes: Probes, described: str) -> str:
         described: what the server and the user say of it; only equal descriptions are compared.
     """
     folder = cache_dir() / "served" / sha256_of_text(described)[:32]
+    recorded = dict(
+        _recorded(folder, lambda record: (np.array(record["nats"], np.float64), float(record["allowed_nats"])))
+    )
     known = sorted(
         (moved_nats(probes.nats, nats), name)
-        for name, nats, allowed in _recorded(folder)
+        for name, (nats, allowed) in recorded.items()
         if moved_nats(probes.nats, nats) <= max(allowed, probes.allowed_nats)
     )
     if known:
         return known[0][1]
-    taken = {name for name, _, _ in _recorded(folder)}
     hashes = (
         sha256_of_text(described, *(f"{value + 0.0:.{n_decimals}f}" for value in np.round(probes.nats, n_decimals)))
         for n_decimals in (1, 2, 3, 6, 12)
     )
-    name = next(result for result in hashes if result not in taken)
-    try:
-        write_json(folder / f"{name}.json", {"allowed_nats": probes.allowed_nats, "nats": probes.nats.tolist()})
-    except OSError as error:
-        logger.warning("the answers that identify a served model are not recorded (%s)", error)
-    return name
+    name = next(result for result in hashes if result not in recorded)
+    return _record(folder, name, {"allowed_nats": probes.allowed_nats, "nats": probes.nats.tolist()})
 
 
 def chat_identity_of(answers: ChatAnswers, described: str) -> str:
     """Return the hash of a model behind a chat API, as `identity_of` does of one whose log-probabilities are known."""
     folder = cache_dir() / "served" / sha256_of_text("chat", described)[:32]
+
+    def difference(record: Any) -> str | None:  # noqa: ANN401 - JSON is any
+        known = ChatAnswers(model=record["model"], texts=tuple(record["texts"]), tops=tuple(record["tops"]))
+        return known.difference(answers)
+
+    for name, problem in _recorded(folder, difference):
+        if problem is None:
+            return name
+    table = {"model": answers.model, "texts": answers.texts, "tops": answers.tops}
+    return _record(folder, sha256_of_text(described, json.dumps(table, ensure_ascii=False, sort_keys=True)), table)
+
+
+def _recorded(folder: Path, read: Callable[[Any], T]) -> Iterator[tuple[str, T]]:
+    """Yield the name of each record that can be read, and what is read of it."""
     for path in sorted(folder.glob("*.json")):
         try:
-            record = json.loads(path.read_bytes())
-            known = ChatAnswers(model=record["model"], texts=tuple(record["texts"]), tops=tuple(record["tops"]))
-            if known.difference(answers) is None:
-                return path.stem
+            result = read(json.loads(path.read_bytes()))
         except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
             logger.warning("%s: not readable; delete it", path)
-    table = {"model": answers.model, "texts": answers.texts, "tops": answers.tops}
-    name = sha256_of_text(described, json.dumps(table, ensure_ascii=False, sort_keys=True))
+        else:
+            yield path.stem, result
+
+
+def _record(folder: Path, name: str, answers: Mapping[str, Any]) -> str:
+    """Keep the answers of a model for later loads; return its name."""
     try:
-        write_json(folder / f"{name}.json", table)
+        write_json(folder / f"{name}.json", answers)
     except OSError as error:
         logger.warning("the answers that identify a served model are not recorded (%s)", error)
     return name
-
-
-def _recorded(folder: Path) -> Iterator[tuple[str, FloatArray, float]]:
-    """Yield name, answers and allowed difference of each record that can be read."""
-    for path in sorted(folder.glob("*.json")):
-        try:
-            record = json.loads(path.read_bytes())
-            yield path.stem, np.array(record["nats"], dtype=np.float64), float(record["allowed_nats"])
-        except (OSError, ValueError, RecursionError, KeyError, TypeError):
-            logger.warning("%s: not readable; delete it", path)
 
 
 TEXTS = (*SELF_CHECK, "Fran\N{LATIN SMALL LETTER C WITH CEDILLA}ois \N{EM DASH} 这本书很有意思。")

@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 
 from pairbank.arrays import FloatArray
-from pairbank.errors import ModelChangedError, ModelLoadError
+from pairbank.errors import ModelLoadError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.model import (
     Ask,
@@ -38,7 +39,7 @@ from pairbank.scoring.models.server.chat import (
     shows_thinking,
     top_tokens,
 )
-from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError, client_for
+from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError, client_for, model_changed
 from pairbank.scoring.models.server.known_answers import (
     Probes,
     chat_identity_of,
@@ -203,12 +204,11 @@ class ServerScorer:
         asking = Asking(client=client, served=self.served, way=self.way, is_known=True)
         moved = moved_nats(self.probes.nats, np.concatenate(asking.nats(self.probes.requests, together=False)))
         if moved > self.probes.allowed_nats:
-            raise ModelChangedError(
-                f"{self.info.name} at {client.url}: another model answers than at load; log-probabilities of "
-                f"fixed texts moved by up to {moved:.2f} nats (at most {self.probes.allowed_nats:.2f} expected). What "
-                "was scored since the last check is in doubt and is not stored; all that is stored was checked. See "
-                "which model the server runs, and run the same command again"
+            problem = (
+                f"log-probabilities of fixed texts moved by up to {moved:.2f} nats (at most "
+                f"{self.probes.allowed_nats:.2f} expected)"
             )
+            raise model_changed(self.info.name, client.url, problem)
 
     def _continuation(self, choice: Mapping[str, Any], *, is_drawn: bool) -> Continuation:
         """Return the text of the tokens written, up to the one that ends a text, as the models here are read."""
@@ -261,24 +261,21 @@ def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
         raise ModelLoadError(f"api {options['api']!r} is unknown; expected completions or chat")
     is_chat = options["api"] == "chat"
     refuse_others(options, CHAT_OPTIONS if is_chat else COMPLETIONS_OPTIONS, where="a server's address")
-    client = client_for(address, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
+    client_at = partial(client_for, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
+    client = client_at(address)
     try:
         card = _card(client, options["served_model"])
         if is_chat:
             return _chat(client, card, options)
         scorer = _completions(client, card, options)
         others = [text.strip() for text in (options["replicas"] or "").split(",") if text.strip()]
-        replicas = [replace(client_for(one, concurrency=1, timeout_s=1), **_limits(client)) for one in others]
+        replicas = [client_at(one) for one in others]
         for replica in replicas:
             _refuse_another(scorer, _completions(replica, _card(replica, scorer.served), options))
     except ServerError as error:
         raise ModelLoadError(client.without_key(str(error))) from error
     scorer.client = replace(client, others=tuple(replicas))
     return scorer
-
-
-def _limits(client: Client) -> dict[str, Any]:
-    return {"concurrency": client.concurrency, "timeout_s": client.timeout_s}
 
 
 def _refuse_another(scorer: ServerScorer, replica: ServerScorer) -> None:

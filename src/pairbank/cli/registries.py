@@ -1,7 +1,4 @@
-"""`pairbank corpora` and `pairbank build`: what there is, and a corpus as one file.
-
-`pairbank methods` and `pairbank methods show`: what can be asked, and exactly what would be sent.
-"""
+"""`pairbank corpora`, `build`, `ratings`, `methods` and `methods show`: what there is, and what it holds or sends."""
 
 from __future__ import annotations
 

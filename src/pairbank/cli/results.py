@@ -1,7 +1,4 @@
-"""`pairbank report`, `bank` and `run`: from scored tables to estimates and a bank.
-
-`--revisions`: in, a model and the names of its checkpoints; out, a scored file for each, and their curves.
-"""
+"""`pairbank report`, `bank` and `run`, and `score --revisions`: from scored tables to estimates, curves and a bank."""
 
 from __future__ import annotations
 

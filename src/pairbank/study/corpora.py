@@ -1,6 +1,4 @@
-"""The corpora of a study: in, its choices; out, their items with the distances that it asks for.
-
-What a study asks of models: in, a study and choices of models; out, the work of each corpus, and a model's shape.
+"""The corpora of a study: in, its choices; out, their items with the distances that it asks for, and a model's work.
 
 A model that is not here is planned for by one that is: its tokens, and its shape scaled to the size that is declared.
 """
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from pairbank.builders.sources.downloads import DownloadProgress
     from pairbank.scoring.costs import Shape, TokensOnly, Work
     from pairbank.scoring.models.load import Kind
-    from pairbank.study.declaration import Study
     from pairbank.study.model_list import ModelChoice
 
 

@@ -1,12 +1,11 @@
-"""The run of a study: in, a `Study` and models; out, a bank with a report of all models that it holds.
+"""The run of a study: in, a `Study` and models, or its `[[imports]]`; out, a bank with a report of all that it holds.
 
 Models are loaded one after the other and let go. One that fails does not stop the others: the report's head says which
 and why. What is scored stays in the store, so that the same call continues.
 
-A study of published results: in, its `[[imports]]` and perhaps a folder of copies; out, a bank and its report.
-
-Every source is read from the files that its profile pins (`pairbank.scoring.importing.published`). All tables of a
-corpus get the items and methods of any of them, empty where a system has no number, so that they stand in one bank.
+Every source of published results is read from the files that its profile pins (`pairbank.scoring.importing.published`).
+All tables of a corpus get the items and methods of any of them, empty where a system has no number, so that they stand
+in one bank.
 """
 
 from __future__ import annotations

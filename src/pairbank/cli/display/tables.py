@@ -18,7 +18,6 @@ import typer
 
 from pairbank.cli.display.output import answer, output, say
 from pairbank.errors import spelt_out
-from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.stats.wording import number, percent
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pairbank.arrays import FloatArray
+    from pairbank.scoring.api.layout import MethodLayout
     from pairbank.scoring.scored import Scored
 
 
@@ -299,6 +299,8 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
         n: at most so many of them.
         method: which difference; None takes the first method that has one.
     """
+    from pairbank.scoring.api.layout import MethodLayout
+
     layouts = [MethodLayout.from_dict(layout) for layout in table.layouts]
     names = [entry.method for entry in layouts if entry.columns.delta in table.dataset.column_names]
     if method is not None and method not in names:
@@ -306,17 +308,18 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
     if not names:
         raise typer.BadParameter(f"--wrong: {table.corpus} by {table.model} has no method with two sides")
     chosen = method or names[0]
-    column: pa.ChunkedArray = table.dataset.with_format("arrow")[:][ScoreColumns(chosen).delta]
+    layout = next(entry for entry in layouts if entry.method == chosen)
+    column: pa.ChunkedArray = table.dataset.with_format("arrow")[:][layout.columns.delta]
     deltas: FloatArray = column.to_numpy(zero_copy_only=False).astype(np.float64)
     order = [int(i) for i in np.argsort(deltas, kind="stable") if deltas[i] < 0][:n]
-    share, pooled = _by_place(table, next(member for member in layouts if member.method == chosen))
+    share, pooled = _by_place(table, layout)
     columns = [name for name in _COLUMNS if name in table.dataset.column_names]
     rows: list[dict[str, Any]] = table.dataset.select_columns(columns).select(order).to_list()
     return Missed(
         model=table.model,
         corpus=table.corpus,
         method=chosen,
-        unit=next(value.unit_in_words for value in layouts if value.method == chosen),
+        unit=layout.unit_in_words,
         n_wrong=int((deltas < 0).sum()),
         n_tied=int((deltas == 0).sum()),
         n_scored=int((~np.isnan(deltas)).sum()),
