@@ -228,7 +228,7 @@ def _of_table(
         if logistic and not result.is_biased:
             answers = pd.DataFrame({UNIT: units, ITEM: rows["item_id"].to_list(), VALUE: outcomes["accuracy"]})
             answers = answers.assign(phenomenon=phenomena, method=method, model=table.model)
-            yield LOG_ODDS, answers[answers[VALUE].notna()]
+            yield LOG_ODDS, answers.dropna(subset=[UNIT, VALUE])
         for name, values in outcomes.items():
             yield name, cells_of(values, units=units, method=method, model=table.model, phenomena=phenomena)
 
