@@ -1,9 +1,8 @@
 """How every statistic reads scored tables: rows in order, groups and parts; deltas of several models side by side.
 
 Rows stand in the order of their ids, so that the order of a file changes no number. Pairs whose sides are the same are
-no choice: they are marked, left out of statistics, and counted.
-
-Rows of the summary: in, what a row is and an estimate; out, its cells, and tables of such rows.
+no choice: they are marked, left out of statistics, and counted. Rows of the summary, as every statistic writes them,
+are here as well.
 """
 
 from __future__ import annotations
