@@ -174,7 +174,7 @@ def _partial_row(
 
 def _within(corpus: str, read: Sequence[ScoredTable], place: SummaryRow) -> Iterator[dict[str, Any]]:
     selected = [table for table in read if table.corpus == corpus]
-    reference = reference_of(table.reference for table in selected) or DIRECT
+    reference = reference_of(name for table in selected for name in table.string_logprobs) or DIRECT
     for method in dict.fromkeys(name for table in selected for name in _prompted(table)):
         parts = []
         for table in selected:

@@ -1,15 +1,10 @@
-"""Correlations within bins of pairs by how far apart their sides are: in, two numbers a pair; out, rows of a table.
+"""Pairs by how far apart their sides are: r within bins of distance, tables of close pairs alone, and a first table.
 
-Hu et al. 2026, TACL: section 4.2, ten bins of equal size by the cosine distance of embeddings, and by edits.
-
-The pairs that count as minimal: in, scored tables and which corpora to filter; out, tables of their close pairs.
-
-Hu et al. 2026, TACL, section 5.1: pairs of two sentences that were not made from one another are kept where their
-Levenshtein distance is no larger than the 75th percentile. The reading which gives the paper's 1,883 pairs of LI takes
-the percentile over the rated pairs (18 edits) and keeps all pairs up to it. With the defects of the source mended it
-leaves 1,884 pairs; people rated both sides of 1,792 of them.
-
-A report's first table: in, a long table of estimates; out, a line a model and corpus and a column a method.
+Hu et al. 2026, TACL, section 4.2: ten bins of equal size by the cosine distance of embeddings, and by edits. Section
+5.1: pairs of two sentences that were not made from one another are kept where their Levenshtein distance is no larger
+than the 75th percentile. The reading which gives the paper's 1,883 pairs of LI takes the percentile over the rated
+pairs (18 edits) and keeps all pairs up to it. With the defects of the source mended it leaves 1,884 pairs; people rated
+both sides of 1,792 of them.
 """
 
 from __future__ import annotations
@@ -30,8 +25,8 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
     from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow
 
-
-DISTANCES = ("cosine_distance", "edit_distance")
+EDIT_DISTANCE = "edit_distance"
+DISTANCES = ("cosine_distance", EDIT_DISTANCE)
 BIN_COLUMNS = {"subset": "string", "bin": "int64", "bin_low": "float64", "bin_high": "float64", "bin_median": "float64"}
 
 
@@ -51,9 +46,6 @@ def rows_by_bin(pairs: ScoredTable, x: FloatArray, y: FloatArray, place: Summary
             b = result.bin
             current = replace(place, group_by=column, group=f"bin {b.number}")
             yield current.row(result.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}
-
-
-EDIT_DISTANCE = "edit_distance"
 
 
 def close_pairs(tables: Sequence[ScoredFrame], filtered: Sequence[str]) -> tuple[list[ScoredFrame], list[str]]:
@@ -127,11 +119,8 @@ def _lines(long: pd.DataFrame) -> list[str]:
     return ["model"] if long["model"].nunique() <= MOST_LINES else ["corpus"]
 
 
-def _cell_of(mine: pd.DataFrame, *, interval: bool) -> str:
-    if len(mine) == 1:
-        return with_interval(mine.iloc[0], interval=interval)
-    known = mine["value"].dropna()
-    return span(known)
+def _cell_of(rows: pd.DataFrame, *, interval: bool) -> str:
+    return with_interval(rows.iloc[0], interval=interval) if len(rows) == 1 else span(rows["value"])
 
 
 def _whole(n: pd.Series[int]) -> str:

@@ -4,8 +4,6 @@ Ivanova et al. 2024: does a model choose the context that people choose, and doe
 when it rates, and when its log-probabilities are compared? People are a measure like the others, where the corpus has
 what they chose or rated.
 
-What chooses between the two contexts of an item: a scored table in; preferences of its methods and of people out.
-
 CHOICE are forced-choice prompts, LIKERT rating prompts, LOGPROBS log P(target | context). People have a CHOICE where
 the corpus has the share of them that chose the right context, and a LIKERT where it has their mean ratings.
 """
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from pairbank.arrays import FloatArray
-    from pairbank.stats.scored_table.scored_table import ScoredTable
-
 
 CHOICE, LIKERT, LOGPROBS = MEASURES = ("CHOICE", "LIKERT", "LOGPROBS")
 DESIGN = "design"
@@ -416,7 +412,6 @@ EXTRA = {
 }
 """Columns beside those of the summary: what is measured and read how, what tells the reference, whether it is the one
 method of its kind that figures and first tables show, ties, and the confusion counts (reference, method)."""
-
 
 APART = {name: EXTRA[name] for name in ("measure", "reading", "told_by", "in_paper", "n_ties")} | {"minus": "string"}
 """The same of differences: `method` minus `minus`, whose ties are counted."""

@@ -1,16 +1,12 @@
 """Which link between log-probability and ratings suits each model? Scored tables with ratings in, a section out.
 
-MORCELA (Tjuatja et al. 2025) learns what length and word frequency weigh, by cross-validation; SLOR and the mean are
-held against the same sentences. Of pairs, the ensemble of Ide et al. 2025: a majority of in-template scores and yes/no
-questions.
+Of sentences, MORCELA (Tjuatja, Neubig, Linzen & Hao 2025, NAACL) learns per model what length and word frequency weigh;
+SLOR and the mean are held against the same sentences. Of pairs, the ensemble of Ide et al. 2025: a majority of
+in-template scores and yes/no questions.
 
-MORCELA: how length and word frequency link log-probability to people's ratings, learned per model.
-
-In: ratings of sentences, their log P, unigram log P and numbers of tokens. Out: held-out scores, what was learned, and
-r with people beside SLOR's. Tjuatja, Neubig, Linzen & Hao 2025 (NAACL): (log P - β log P_uni + γ) / N, where SLOR is
-β = 1 and γ = 0. Of a linear model of the ratings on log P / N, log P_uni / N and 1 / N, β and γ are ratios of
-coefficients. Scores are of coefficients fitted without the sentence's group (paradigm, or item), so that nothing is
-fitted on what it is held against.
+MORCELA is (log P - β log P_uni + γ) / N, where SLOR is β = 1 and γ = 0. Of a linear model of the ratings on log P / N,
+log P_uni / N and 1 / N, β and γ are ratios of coefficients. Scores are of coefficients fitted without the sentence's
+group (paradigm, or item), so that nothing is fitted on what it is held against.
 """
 
 from __future__ import annotations
@@ -38,8 +34,6 @@ from pairbank.stats.wording import number, plural, span, value_range, with_inter
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.estimates.estimate import Estimate
-
 
 SLOR = "slor"
 LEAST_VOTERS = 3

@@ -191,9 +191,8 @@ def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: 
         used = np.ones(len(table.frame), dtype=np.bool_)
         if not by_paradigm:
             used = pd.Series(table.item_ids).isin(kept).to_numpy(dtype=np.bool_)
-        for name, cells in _of_table(table, used, biased, by_paradigm=by_paradigm):
-            if name in created:
-                created[name].append(cells)
+        for name, cells in _of_table(table, used, biased, by_paradigm=by_paradigm, logistic=logistic):
+            created[name].append(cells)
     joined = {name: pd.concat(result, ignore_index=True) if result else _NOTHING for name, result in created.items()}
     return _Cells(
         corpus=corpus,
@@ -209,7 +208,7 @@ _NOTHING = pd.DataFrame({UNIT: [], METHOD: [], MODEL: [], PHENOMENON: [], "value
 
 
 def _of_table(
-    table: ScoredTable, used: BoolArray, biased: list[dict[str, str]], *, by_paradigm: bool
+    table: ScoredTable, used: BoolArray, biased: list[dict[str, str]], *, by_paradigm: bool, logistic: bool
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the cells of each method and outcome; a method with position bias has no accuracy to compare."""
     rows = table.frame[used]
@@ -226,9 +225,10 @@ def _of_table(
             biased.append({"model": table.model, "method": method})
         else:
             outcomes["accuracy"] = result.credit[used]
+        if logistic and not result.is_biased:
             answers = pd.DataFrame({UNIT: units, ITEM: rows["item_id"].to_list(), VALUE: outcomes["accuracy"]})
             answers = answers.assign(phenomenon=phenomena, method=method, model=table.model)
-            yield LOG_ODDS, answers[answers[VALUE].notna()]
+            yield LOG_ODDS, answers.dropna(subset=[UNIT, VALUE])
         for name, values in outcomes.items():
             yield name, cells_of(values, units=units, method=method, model=table.model, phenomena=phenomena)
 

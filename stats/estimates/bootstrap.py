@@ -1,10 +1,8 @@
-"""Resampling: percentile bootstrap of a mean and of a statistic of rows, and the jackknife. In: arrays; out: Estimate.
+"""Intervals by resampling items, and over paradigms: arrays in, Estimate out.
 
-Items are drawn with replacement; where an item has several rows (presentations), the item is the cluster that
-is drawn. Efron & Tibshirani 1993, An Introduction to the Bootstrap, ch. 13 (percentile interval); Field &
-Welsh 2007, JRSS-B 69(3), section 2 (cluster bootstrap).
-
-How uncertain a number is where paradigms are the draws: in, an estimate and clusters; out, an interval of each kind.
+Of the percentile bootstrap, items are drawn with replacement; where an item has several rows (presentations), the item
+is the cluster that is drawn. Efron & Tibshirani 1993, An Introduction to the Bootstrap, ch. 13 (percentile interval);
+Field & Welsh 2007, JRSS-B 69(3), section 2 (cluster bootstrap).
 
 An interval over items is about other items of these paradigms. One over paradigms is about other paradigms like these;
 items of a paradigm share a template and are alike, so that it is often twice as wide. It supposes paradigms drawn

@@ -1,10 +1,7 @@
 """The kinds of figures that reports draw: in, a tidy table; out, a matplotlib figure in the style of `style`.
 
-A figure shows its n and its intervals where the table has them; what they are stands in the caption.
-
-What the figures of several analyses share: in, tidy tables; out, figures, file names and words for their captions.
-
-One model is drawn with its intervals; several models are lines of their own, never their mean.
+A figure shows its n and its intervals where the table has them; what they are stands in the caption. One model is drawn
+with its intervals; several models are lines of their own, never their mean.
 """
 
 from __future__ import annotations
@@ -48,7 +45,7 @@ if TYPE_CHECKING:
 
     from pairbank.arrays import FloatArray
 
-
+T = TypeVar("T")
 _DODGE = 0.012
 """Of the width of a panel: how far the points of two models stand apart, so that no interval hides another."""
 MOST_BANDS = 4
@@ -75,7 +72,7 @@ def curve_panels(
     """
     names, looks = levels(table, panel), line_looks(levels(table, series))
     with styled():
-        created, grid_of = _grid(len(names), height=2.3, n_below=len(looks))
+        figure, grid_of = _grid(len(names), height=2.3, n_below=len(looks))
         dodge = _DODGE * float(np.ptp(table[x].to_numpy(dtype=float)))
         for name, axes in zip(names, grid_of, strict=False):
             axes.set_title(heading(name, 24), fontsize=_SMALL + 0.5)
@@ -93,9 +90,9 @@ def curve_panels(
                     axes.vlines(at, low, high, color=style["color"], linewidth=0.8)
             axes.tick_params(labelsize=_SMALL)
             axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
-        _name_axes(created, grid_of, x_label, y_label)
-        legend_below(created, grid_of[0], len(looks))
-    return created
+        _name_axes(figure, grid_of, x_label, y_label)
+        legend_below(figure, grid_of[0], len(looks))
+    return figure
 
 
 def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
@@ -110,8 +107,8 @@ def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
     """
     names, looks = levels(points, "method"), line_looks(levels(points, "model"))
     with styled():
-        created, grid_of = _grid(len(names), height=2.5, n_below=len(looks))
-        created.suptitle(heading(title, int(10 * created.get_figwidth())), fontsize=10.5, x=0.01, ha="left")
+        figure, grid_of = _grid(len(names), height=2.5, n_below=len(looks))
+        figure.suptitle(heading(title, int(10 * figure.get_figwidth())), fontsize=10.5, x=0.01, ha="left")
         for name, axes in zip(names, grid_of, strict=False):
             axes.set_title(heading(name, 24), fontsize=_SMALL + 0.5)
             reference(axes, diagonal=True)
@@ -121,9 +118,9 @@ def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
                     axes.plot(part["false_positive_rate"], part["true_positive_rate"], label=label(model), **style)
             axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
             axes.tick_params(labelsize=_SMALL)
-        _name_axes(created, grid_of, "share of bad strings above", "share of good strings above the threshold")
-        legend_below(created, grid_of[0], len(looks))
-    return created
+        _name_axes(figure, grid_of, "share of bad strings above", "share of good strings above the threshold")
+        legend_below(figure, grid_of[0], len(looks))
+    return figure
 
 
 def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
@@ -208,17 +205,17 @@ def _grid(n_panels: int, *, height: float, n_below: int) -> tuple[Drawing, list[
     return figure, list(_axes(figure, n_panels, n_rows, n_columns))
 
 
-def _name_axes(made: Drawing, grid_of: list[Axes], x_label: str, y_label: str) -> None:
+def _name_axes(figure: Drawing, grid_of: list[Axes], x_label: str, y_label: str) -> None:
     """Say what x is below the lowest panel of each column: one label for all would stand where the legend is."""
     for axes in grid_of[-3:]:
         axes.set_xlabel(x_label, fontsize=_SMALL + 0.5)
-    made.supylabel(y_label, fontsize=9)
+    figure.supylabel(y_label, fontsize=9)
 
 
-def _axes(made: Drawing, n_panels: int, n_rows: int, n_columns: int) -> Iterator[Axes]:
+def _axes(figure: Drawing, n_panels: int, n_rows: int, n_columns: int) -> Iterator[Axes]:
     first: Axes | None = None
     for nth in range(n_panels):
-        axes = made.add_subplot(n_rows, n_columns, nth + 1, sharey=first)
+        axes = figure.add_subplot(n_rows, n_columns, nth + 1, sharey=first)
         first = first or axes
         yield axes
 
@@ -306,11 +303,10 @@ def heat_map(
     values = matrix.to_numpy(dtype=float)
     n_rows, n_columns = values.shape
     with styled():
-        longest = max(len(label(name)) for name in matrix.columns)
-        names = max(0, max(len(label(name)) for name in matrix.index) - SHORT_NAME)
+        below, beside = (max(len(label(name)) for name in names) for names in (matrix.columns, matrix.index))
         row = 0.36 if n_rows <= MOST_TALL_ROWS else 0.2
-        width = 2.2 + 0.62 * n_columns + 0.07 * names
-        figure = drawing(max(SINGLE, width), 0.5 + 0.05 * longest + max(1.3, row * n_rows))
+        width = 2.2 + 0.62 * n_columns + 0.07 * max(0, beside - SHORT_NAME)
+        figure = drawing(max(SINGLE, width), 0.5 + 0.05 * below + max(1.3, row * n_rows))
         axes = figure.add_subplot(title=heading(title, 24))
         image = axes.imshow(
             values, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=limits[0], vmax=limits[1], aspect="auto"
@@ -426,7 +422,6 @@ def _chance_line(axes: Axes, chance: float | None) -> None:
         )  # fmt: skip
 
 
-T = TypeVar("T")
 MOST_SERIES = 8
 """Colours that can be told apart."""
 MOST_LINES = 24
@@ -467,11 +462,8 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
         selected = part[part["method"].isin(methods)]
         if not selected["value"].notna().any():
             continue
-        description, where, n_models = (
-            str(distance).replace("_", " "),
-            place_text(corpus, subset),
-            selected["model"].nunique(),
-        )
+        description, where = str(distance).replace("_", " "), place_text(corpus, subset)
+        n_models = selected["model"].nunique()
         style: dict[str, Any] = {"x": "bin_median", "x_label": f"{description} (median of bin)", "y_label": y_label}
         if n_models == 1:
             draw = partial(curves, selected, series="method", title=where, chance=0, **style)

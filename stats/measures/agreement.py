@@ -3,8 +3,8 @@
 Pearson's r, Spearman's rho and Cohen's kappa (Cohen 1960) on signs, each on Fisher's z scale, and raw agreement with
 Wilson's interval. Deltas of models are far from normal, where Fisher's own interval covers 60 to 90%: the standard
 error of z is the jackknife's for r (Hinkley 1978, Biometrika 65:13-21) and the infinitesimal jackknife's for rho, with
-Student's t; kappa's is that of Fleiss, Cohen & Everitt 1969. `docs/validation.md` has the coverage.
-Answers that are the same but for rounding (`estimates.ties`) agree with nothing: there is no number of them, in any
+Student's t; kappa's is that of Fleiss, Cohen & Everitt 1969. `docs/validation.md` has the coverage. Answers that are
+the same but for rounding (`pairbank.stats.estimates.shares`) agree with nothing: there is no number of them, in any
 measure. Hu & Levy 2023, section 3; Song et al. 2025, section 3; Ivanova et al. 2024.
 """
 

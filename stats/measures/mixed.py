@@ -99,7 +99,7 @@ def fit_mixed(cells: pd.DataFrame, *, references: dict[str, str] | None = None) 
     known = np.maximum(variances, 0.0)
     whole = fixed + float(known.sum())
     return Fitted(
-        effects=tuple(_effects(plan, best.effects, covariances, degrees)),
+        effects=tuple(effects_of(plan, best.effects, covariances, degrees)),
         variances=tuple(zip([*shown, REST], map(float, known), strict=True)),
         r_squared=fixed / whole,
         r_squared_with_units=1 - best.scale / whole,
@@ -432,7 +432,18 @@ def _levels(cells: pd.DataFrame, term: str) -> list[str]:
     return list(dict.fromkeys(cells[term]))
 
 
-def _effects(plan: Plan, effects: FloatArray, squares: FloatArray, degrees: FloatArray) -> Iterator[Effect]:
+def effects_of(
+    plan: Plan, effects: FloatArray, squares: FloatArray, degrees: FloatArray, method: str = REML
+) -> Iterator[Effect]:
+    """Yield the effect of each contrast of a plan, with Student's interval and p-value.
+
+    Args:
+        plan: The terms.
+        effects: Weights of the columns of the design.
+        squares: Squared standard errors, shape (contrasts,).
+        degrees: Of freedom, same shape.
+        method: How they were estimated.
+    """
     from scipy.stats import t
 
     for (term, level, versus, weights), square, freedom in zip(plan.contrasts, squares, degrees, strict=True):
@@ -442,7 +453,7 @@ def _effects(plan: Plan, effects: FloatArray, squares: FloatArray, degrees: Floa
             term=term,
             level=level,
             versus=versus,
-            estimate=Estimate(value=value, low=value - reach, high=value + reach, n=plan.n_units, method=REML),
+            estimate=Estimate(value=value, low=value - reach, high=value + reach, n=plan.n_units, method=method),
             p=float(2 * t.sf(abs(value) / error, freedom)),
             degrees=float(freedom),
         )

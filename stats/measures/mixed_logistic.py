@@ -8,16 +8,15 @@ eliminated first, then what units have of their own, so that the largest matrix 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.mixed import (
     BY_MODEL,
     BY_UNIT,
@@ -26,9 +25,9 @@ from pairbank.stats.measures.mixed import (
     PHENOMENON,
     UNIT,
     VALUE,
-    Effect,
     Fitted,
     Plan,
+    effects_of,
     fit_mixed,
     planned,
     unfitted,
@@ -89,42 +88,29 @@ def fit_logistic(answers: pd.DataFrame, *, references: dict[str, str] | None = N
     if np.abs(effects).max() > _LARGEST_EFFECT:
         return unfitted(plan, "an effect on log odds is infinite: some answers are all right or all wrong", LAPLACE)
     variances = {name: float(sd**2) for name, sd in zip(model.parts, sds, strict=True)}
-    linear = {(x.term, x.level): x.degrees for x in fit_mixed(cells, references=references).effects}
+    degrees = np.array([x.degrees for x in fit_mixed(cells, references=references).effects])
+    degrees = np.where(np.isfinite(degrees), degrees, plan.n_units - 1.0)
+    squares = _squares(plan, covariance, variances.get(BY_MODEL, 0.0))
     fixed = float(np.var(plan.fitted(effects)))
     whole = fixed + sum(variances.values()) + LEVEL_VARIANCE
     return Fitted(
-        effects=tuple(_effects(plan, effects, covariance, linear, variances)),
+        effects=tuple(effects_of(plan, effects, squares, degrees, LAPLACE)),
         variances=tuple(variances.items()),
         r_squared=fixed / whole,
         r_squared_with_units=1 - LEVEL_VARIANCE / whole,
     )
 
 
-def _effects(
-    plan: Plan,
-    effects: FloatArray,
-    covariance: FloatArray,
-    degrees: dict[tuple[str, str], float],
-    variances: dict[str, float],
-) -> Iterator[Effect]:
-    from scipy.stats import t
+def _squares(plan: Plan, covariance: FloatArray, by_model: float) -> FloatArray:
+    """Return the squared standard error of each contrast; NaN where there is none.
 
-    for term, level, versus, weights in plan.contrasts:
-        value, square = float(weights @ effects), float(weights @ covariance @ weights)
-        if term == MODEL:  # compared by these methods: what a method changes in a single model is no error
-            square -= 2 / plan.n_methods * variances.get(BY_MODEL, 0.0)
-        freedom = degrees[term, level]
-        freedom = freedom if np.isfinite(freedom) else float(plan.n_units - 1)
-        error = float(np.sqrt(square)) if square > 0 else np.nan
-        reach = float(t.isf(0.025, freedom)) * error
-        yield Effect(
-            term=term,
-            level=level,
-            versus=versus,
-            estimate=Estimate(value=value, low=value - reach, high=value + reach, n=plan.n_units, method=LAPLACE),
-            p=float(2 * t.sf(abs(value) / error, freedom)),
-            degrees=float(freedom),
-        )
+    Models are compared by these methods: what a method changes in a single model (`by_model`) is no error.
+    """
+    squares = [
+        float(weights @ covariance @ weights) - (2 / plan.n_methods * by_model if term == MODEL else 0.0)
+        for term, *_, weights in plan.contrasts
+    ]
+    return np.array([square if square > 0 else np.nan for square in squares])
 
 
 def _why_infinite(answers: pd.DataFrame, plan: Plan) -> str | None:
@@ -145,26 +131,19 @@ def _why_infinite(answers: pd.DataFrame, plan: Plan) -> str | None:
 
 def _model(answers: pd.DataFrame, cells: pd.DataFrame, plan: Plan) -> _Model:
     """Return the answers as a table of items and kinds, and the terms."""
-    methods, method_names = pd.factorize(cells[METHOD], sort=True)
-    models, model_names = pd.factorize(cells[MODEL], sort=True)
-    code = methods * len(model_names) + models
-    kinds = np.unique(code)
-    units = pd.Index(cells[UNIT].unique()).sort_values()
-    wide = answers.assign(
-        kind=_numbers(method_names, answers[METHOD]) * len(model_names) + _numbers(model_names, answers[MODEL])
-    ).pivot(index=[UNIT, ITEM], columns="kind", values=VALUE)
-    wide = wide.reindex(columns=kinds).sort_index()
-    unit = units.get_indexer(wide.index.get_level_values(0))
+    wide = answers.pivot(index=[UNIT, ITEM], columns=[METHOD, MODEL], values=VALUE).sort_index().sort_index(axis=1)
+    unit = pd.factorize(wide.index.get_level_values(0))[0]
     y = wide.to_numpy(dtype=np.float64)
-    first = cells.reset_index(drop=True).groupby(UNIT, sort=True).head(1).index.to_numpy()
+    first = np.flatnonzero(~cells[UNIT].duplicated())
     n_by_kind = plan.by_kind.shape[1]
+    methods, models = (wide.columns.get_level_values(name).to_numpy() for name in (METHOD, MODEL))
     columns = {
-        BY_UNIT[0]: np.ones((len(kinds), 1)),
-        BY_UNIT[1]: (kinds // len(model_names))[:, np.newaxis] == np.arange(len(method_names)),
-        BY_UNIT[2]: (kinds % len(model_names))[:, np.newaxis] == np.arange(len(model_names)),
+        BY_UNIT[0]: np.ones((len(methods), 1)),
+        BY_UNIT[1]: methods[:, np.newaxis] == np.unique(methods),
+        BY_UNIT[2]: models[:, np.newaxis] == np.unique(models),
     }
     within = [name for name in BY_UNIT if name in plan.parts]
-    has_items = len(wide) > len(units)
+    has_items = len(wide) > plan.n_units
     if not within and has_items:
         within = [UNIT]
     local = [columns[name].astype(np.float64) for name in within]
@@ -175,14 +154,10 @@ def _model(answers: pd.DataFrame, cells: pd.DataFrame, plan: Plan) -> _Model:
         starts=np.flatnonzero(np.diff(unit, prepend=-1)),
         by_kind=plan.by_kind,
         between=plan.design[first, n_by_kind:],
-        local=np.column_stack(local) if local else np.zeros((len(kinds), 0)),
+        local=np.column_stack(local) if local else np.zeros((len(methods), 0)),
         part_of_local=np.repeat(np.arange(len(local)), [x.shape[1] for x in local]),
-        parts=(*[ITEM] * (has_items and len(kinds) > 1), *within, *[BY_MODEL] * (BY_MODEL in plan.parts)),
+        parts=(*[ITEM] * (has_items and len(methods) > 1), *within, *[BY_MODEL] * (BY_MODEL in plan.parts)),
     )
-
-
-def _numbers(names: pd.Index[Any], values: pd.Series[Any]) -> IntArray:
-    return np.asarray(names.get_indexer(pd.Index(values)), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,12 +395,13 @@ def _optimum(model: _Model, start: FloatArray) -> tuple[FloatArray, FloatArray, 
         if not np.isfinite(hessian).all() or np.linalg.eigvalsh(hessian).min() <= 0:
             return None
         step = np.linalg.solve(hessian, deviance(at)[1][free])
-        if np.abs(step).max() < 1e-5:
-            break
+        size = np.abs(step).max()
+        if size > 1:
+            return None
         moved = at.copy()
         moved[free] -= step
-        if (moved[:n] < 0).any() or np.abs(step).max() > 1:
-            return None if np.abs(step).max() > 1 else (at[:n], at[n:], _of_effects(hessian, free, n))
+        if size < 1e-5 or (moved[:n] < 0).any():
+            break
         at, hessian = moved, _hessian(deviance, moved, free)
     return at[:n], at[n:], _of_effects(hessian, free, n)
 

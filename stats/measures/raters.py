@@ -21,7 +21,6 @@ from pairbank.stats.estimates.shares import share_of_items, share_of_trials
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.estimates.estimate import Estimate
 
 Level = Literal["nominal", "ordinal", "interval"]
 ICC, ALPHA = "icc-jackknife-z", "alpha-jackknife-z"
@@ -68,21 +67,21 @@ def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
     if reason:
         return {name: undefined(reason, n=n, method=ICC) for name in ICC_TYPES}
     correlations = single_rater_correlations(wide.to_numpy())
-    choices = {}
+    estimates = {}
     for name in ICC_TYPES:
         single = name.replace("mean", "single")
         of_one = float(correlations[single][0])
         value = of_one if name == single else k * of_one / (1 + (k - 1) * of_one)  # Spearman-Brown
         if not np.isfinite(value):
-            choices[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
+            estimates[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
             continue
         ends = single_rater_interval(of_one, correlations[single][1:], n_raters=k, level=0.95)
         if isinstance(ends, str):
-            choices[name] = without_interval(value, ends, n=n, method=ICC)
+            estimates[name] = without_interval(value, ends, n=n, method=ICC)
             continue
         low, high = ends if name == single else (k * x / (1 + (k - 1) * x) for x in ends)
-        choices[name] = Estimate(value=value, low=low, high=high, n=n, method=ICC)
-    return choices
+        estimates[name] = Estimate(value=value, low=low, high=high, n=n, method=ICC)
+    return estimates
 
 
 def single_rater_correlations(ratings: FloatArray) -> dict[str, FloatArray]:

@@ -135,15 +135,14 @@ def same_answers(table: ScoredFrame) -> list[tuple[str, str]]:
     >>> same_answers(ScoredFrame(corpus="c", model="m", frame=frame, layouts=(prompt("a"), prompt("b"))))
     [('a', 'b')]
     """
-    prompts = [layout.method for layout in table.layouts if layout.is_answer and layout.has_logprobs]
-    prompts = [name for name in prompts if f"{name}_delta" in table.column_names]
-    if len(prompts) < 2:
+    prompts = {ScoreColumns(x.method).delta: x.method for x in table.layouts if x.is_answer and x.has_logprobs}
+    columns = [name for name in prompts if name in table.column_names]
+    if len(columns) < 2:
         return []
-    deltas = table.part([f"{name}_delta" for name in prompts]).astype(np.float64).set_axis(prompts, axis="columns")
     with np.errstate(invalid="ignore", divide="ignore"):
-        r = deltas.corr(min_periods=_LEAST_PAIRS).to_numpy(dtype=np.float64)
-    pairs = itertools.combinations(range(len(prompts)), 2)
-    return [(prompts[a], prompts[b]) for a, b in pairs if r[a, b] >= SAME_R]
+        r = table.part(columns).astype(np.float64).corr(min_periods=_LEAST_PAIRS).to_numpy(dtype=np.float64)
+    pairs = itertools.combinations(range(len(columns)), 2)
+    return [(prompts[columns[a]], prompts[columns[b]]) for a, b in pairs if r[a, b] >= SAME_R]
 
 
 def unparsed_notes(summary: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:

@@ -98,11 +98,14 @@ def _gloss(layout: MethodLayout, definition: Mapping[str, Any]) -> str:
     if layout.kind == "direct":
         formula = str(definition.get("formula", "")) or layout.unit_in_words
         return LOG_P if is_string_logprob(layout.method) else f"{formula} (N tokens)" if "N" in formula else formula
-    answers = f"the answers {', '.join(layout.options)}"
-    if layout.kind == "rating":
+    if layout.kind == "prediction":
+        answers = "the word itself"
+    elif layout.kind == "rating":
         answers = f"the answers {layout.options[0]} to {layout.options[-1]}"
-    elif layout.kind == "prediction" or all(option.endswith(("_good", "_bad")) for option in layout.options):
-        answers = "the word itself" if layout.kind == "prediction" else "the two sides as answers"
+    elif all(option.endswith(("_good", "_bad")) for option in layout.options):
+        answers = "the two sides as answers"
+    else:
+        answers = f"the answers {', '.join(layout.options)}"
     orders = "both orders" if shows_both(layout) and layout.asked == "all" else "one order"
     question = {
         "forced_choice": f"a question about both sides, in {orders}",
@@ -287,8 +290,8 @@ def _raters(tables: Sequence[ScoredFrame]) -> list[str]:
 
 
 def _corpora(rows: pd.DataFrame) -> str:
-    names = list(dict.fromkeys(rows["corpus"]))
-    return " and ".join(names) if len(names) <= 2 else f"{len(names)} corpora"
+    corpora = list(dict.fromkeys(rows["corpus"]))
+    return " and ".join(corpora) if len(corpora) <= 2 else f"{len(corpora)} corpora"
 
 
 def _counted(numbers: pd.Series[int]) -> str:

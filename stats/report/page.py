@@ -11,7 +11,7 @@ import functools
 import html
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -146,11 +146,11 @@ class Page:
 
 def pages_of(report: Report) -> dict[str, str]:
     """Return the Markdown of each page, by its path inside the report's folder; the first is `report.md`."""
-    return {path: spelt_out(_markdown_page(page, path)) for path, page in _pages(report).items()}
+    return as_markdown(build_pages(report))
 
 
-def _pages(report: Report) -> dict[str, Page]:
-    """Return the pages by path, the first one first."""
+def build_pages(report: Report) -> dict[str, Page]:
+    """Return the pages by their paths, `report.md` first, before they are written as Markdown or HTML."""
     appendices = {
         f"{APPENDIX}/{section.id}.md": Page(section.title, [*_appendix(section, report)]) for section in report.parts
     } | {
@@ -162,11 +162,11 @@ def _pages(report: Report) -> dict[str, Page]:
         f"{APPENDIX}/how.md": Page("Definitions, references, ids of methods, signatures", [*_how(report)]),
     }
     titles = {path: page.title for path, page in appendices.items()}
-    pages = {FIRST: Page(html_as_text(report.title), [*_first(report), *_end(titles)])} | appendices
-    return {path: Page(page.title, [*_explained(page.blocks)]) for path, page in pages.items()}
+    first = Page(html_as_text(report.title), [*_first(report), *_end(titles)])
+    return {path: Page(page.title, [*_explained(page.blocks)]) for path, page in ({FIRST: first} | appendices).items()}
 
 
-def _explained(blocks: Sequence[Block]) -> Iterator[Block]:
+def _explained(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield blocks, and below the first table with a cell without a value what its mark means."""
     told = False
     for block in blocks:
@@ -355,8 +355,12 @@ _POLICY = (
 )
 
 
+def as_markdown(pages: Mapping[str, Page]) -> dict[str, str]:
+    """Return the Markdown of pages, by the same paths."""
+    return {path: spelt_out(_markdown_page(page, path)) for path, page in pages.items()}
+
+
 def _markdown_page(page: Page, path: str) -> str:
-    """Return a page as Markdown."""
     up = "" if path == FIRST else "../"
     back = [] if path == FIRST else [f"[Back to the report]({up}{FIRST})"]
     return "\n\n".join([f"# {page.title}", *back, *(_as_markdown(block, up) for block in page.blocks)]) + "\n"
@@ -376,19 +380,24 @@ def _as_markdown(block: Block, up: str) -> str:
             return "\n".join(f"- [{title}]({path})" for path, title in titles.items())
 
 
-def page_of_html(report: Report) -> str:
-    """Return all pages as one: the first open, the appendices folded below it."""
+def page_of_html(title: str, pages: Mapping[str, Page]) -> str:
+    """Return all pages as one: the first open, the appendices folded below it.
+
+    Args:
+        title: Of the window.
+        pages: By path, as `build_pages` returns them.
+    """
     parts = []
-    for path, page in _pages(report).items():
+    for path, page in pages.items():
         body = "\n".join(_as_html(block, _beside) for block in page.blocks)
-        title = _inline(page.title)
+        heading = _inline(page.title)
         parts.append(
-            f"<h1>{title}</h1>\n{body}"
+            f"<h1>{heading}</h1>\n{body}"
             if path == FIRST
-            else f'<details id="{_anchor(path)}"><summary>{title}</summary>\n{body}\n</details>'
+            else f'<details id="{_anchor(path)}"><summary>{heading}</summary>\n{body}\n</details>'
         )
     style = (resources.files("pairbank.stats.report") / "templates" / "report.css").read_text(encoding="utf-8")
-    head = f"{_HEAD}\n{_POLICY}\n<title>{html.escape(report.title)}</title>\n<style>\n{style}</style>"
+    head = f"{_HEAD}\n{_POLICY}\n<title>{html.escape(title)}</title>\n<style>\n{style}</style>"
     return spelt_out("\n".join([head, "<body>", *parts, "</body>", "</html>", ""]))
 
 
@@ -403,7 +412,7 @@ def shown_in_notebook(report: Report) -> str:
         return f"data:image/png;base64,{base64.b64encode(out.getvalue()).decode()}"
 
     title = f"<h1>{_inline(html_as_text(report.title))}</h1>"
-    return spelt_out("\n".join([title, *(_as_html(block, inside) for block in _first(report))]))
+    return spelt_out("\n".join([title, *(_as_html(block, inside) for block in _explained(_first(report)))]))
 
 
 def _beside(name: str) -> str:

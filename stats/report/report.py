@@ -45,7 +45,18 @@ from pairbank.stats.report.overview import (
     own_accuracies,
     phenomena_section,
 )
-from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, page_of_html, pages_of, shown_in_notebook
+from pairbank.stats.report.page import (
+    APPENDIX,
+    FIGURES,
+    FIRST,
+    Page,
+    as_markdown,
+    build_pages,
+    in_words,
+    page_of_html,
+    pages_of,
+    shown_in_notebook,
+)
 from pairbank.stats.report.summary import on_all_cores, summarise
 from pairbank.stats.report.wide_tables import (
     accuracy_numbers,
@@ -137,7 +148,7 @@ class Report:
 
     def html(self) -> str:
         """Return the whole report as one page of HTML; its figures are files beside it."""
-        return page_of_html(self)
+        return page_of_html(self.title, build_pages(self))
 
     def __repr__(self) -> str:
         requested = [section.title for section in self.parts]
@@ -162,9 +173,10 @@ class Report:
             The folder.
         """
         root = Path(folder)
-        pages = pages_of(self)
+        built = build_pages(self)
+        pages = as_markdown(built)
         with ThreadPoolExecutor(max_workers=1) as beside:  # while other processes draw
-            texts = beside.submit(self._other_files)
+            texts = beside.submit(self._other_files, built)
             self._save_figures(root / FIGURES)
         for name, text in texts.result().items():
             write_text(root / name, text)
@@ -186,9 +198,9 @@ class Report:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
         return tables
 
-    def _other_files(self) -> dict[str, str]:
+    def _other_files(self, pages: Mapping[str, Page]) -> dict[str, str]:
         """Return the page of HTML and the CSV files of all tables, by name."""
-        page = {"report.html": page_of_html(self)}
+        page = {"report.html": page_of_html(self.title, pages)}
         return page | {f"{name}.csv": _csv(table) for name, table in self.csv_tables.items()}
 
     def _save_figures(self, folder: Path) -> None:

@@ -1,16 +1,15 @@
 """How every statistic reads scored tables: rows in order, groups and parts; deltas of several models side by side.
 
 Rows stand in the order of their ids, so that the order of a file changes no number. Pairs whose sides are the same are
-no choice: they are marked, left out of statistics, and counted.
-
-Rows of the summary: in, what a row is and an estimate; out, its cells, and tables of such rows.
+no choice: they are marked, left out of statistics, and counted. Rows of the summary, as every statistic writes them,
+are here as well.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ import pandas as pd
 
 from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, is_string_logprob, reference_of
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS
 from pairbank.stats.scored_table.method_scores import (
@@ -140,10 +140,12 @@ class ScoredTable:
         >>> read_table(ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=tuple(layouts))).reference
         'logprob_minicons'
         """
-        known = [layout.method for layout in self.layouts if is_string_logprob(layout.method)]
-        if len(known) > 1:
-            known = [name for name in known if not np.isnan([self.delta(name), self.side(name, "good")]).all()]
-        return reference_of(known) or DIRECT
+        return reference_of(self.string_logprobs) or DIRECT
+
+    @cached_property
+    def string_logprobs(self) -> list[str]:
+        """The methods that are log P of the strings; of several, those with numbers."""
+        return _string_logprobs(self.layouts, lambda _names: self.frame)
 
     def argmax(self, method: str) -> FloatArray:
         """Return a method's most probable ratings of both sides, shape (rows, 2); NaN where there are none."""
@@ -321,7 +323,8 @@ def stack_deltas(tables: Sequence[ScoredFrame]) -> DeltaStack:
     if len(corpora) != 1 or len(set(names)) < len(names):
         raise BankError(f"tables of the corpora {corpora} and models {names}; expected one corpus, each model once")
     prompts = list(dict.fromkeys(x.method for table in tables for x in table.layouts if x.is_prompted))
-    reference = reference_of(x.method for table in tables for x in table.layouts) or DIRECT
+    known = (name for table in tables for name in _string_logprobs(table.layouts, table.part))
+    reference = reference_of(known) or DIRECT
     frames = [_deltas(table, reference) for table in tables]
     item_ids = sorted(set().union(*(frame.index for frame in frames)))
     identical = set().union(*(frame.index[frame[_IDENTICAL]] for frame in frames))
@@ -361,6 +364,15 @@ def _numbered(labels: np.ndarray) -> IntArray | None:
 
 _IDENTICAL = "identical sides"
 """Column name that no method can have, because of its space."""
+
+
+def _string_logprobs(layouts: Sequence[MethodLayout], part: Callable[[Sequence[str]], pd.DataFrame]) -> list[str]:
+    """Return the methods that are log P of the strings; of several, those with numbers in a part of the columns."""
+    known = [layout.method for layout in layouts if is_string_logprob(layout.method)]
+    if len(known) < 2:
+        return known
+    frame = part([column for x in map(ScoreColumns, known) for column in (x.delta, x.good)])
+    return [name for name in known if not np.isnan([delta_of(frame, name), side_of(frame, name, "good")]).all()]
 
 
 def _deltas(table: ScoredFrame, reference: str) -> pd.DataFrame:

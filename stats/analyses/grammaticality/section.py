@@ -344,10 +344,9 @@ def _wording(rows: pd.DataFrame) -> str:
 
 def _bins_of_corpus(binned: pd.DataFrame) -> list[str]:
     """Return r of the closest and of the furthest pairs of each model (prediction 1b)."""
-    selected = binned[is_reference(binned) & (binned["group_by"] == "cosine_distance") & binned["value"].notna()]
-    if selected.empty or selected["bin"].nunique() < 2:
+    ends = _ends_by_cosine(binned[is_reference(binned)])
+    if ends.empty:
         return []
-    ends = selected.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
     lower = int((ends["last"] < ends["first"]).sum())
     if len(ends) == 1:
         near, far = ends.iloc[0]
@@ -361,11 +360,17 @@ def _bins_of_corpus(binned: pd.DataFrame) -> list[str]:
 
 def _null_bins(binned: pd.DataFrame) -> list[str]:
     """Return in how many models with random weights r falls, too (prediction 1b)."""
-    selected = binned[(binned["group_by"] == "cosine_distance") & binned["value"].notna()]
-    if selected.empty or selected["bin"].nunique() < 2:
+    ends = _ends_by_cosine(binned)
+    if ends.empty:
         return []
-    ends = selected.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
     return [f"- With random weights, r falls in {int((ends['last'] < ends['first']).sum())} of {len(ends)} models."]
+
+
+def _ends_by_cosine(binned: pd.DataFrame) -> pd.DataFrame:
+    """Return the first and the last r of each model over bins of cosine distance; no row where only one bin has r."""
+    known = binned[(binned["group_by"] == "cosine_distance") & binned["value"].notna()]
+    ends = known.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
+    return ends if known["bin"].nunique() > 1 else ends.iloc[:0]
 
 
 def _whole(table: pd.DataFrame) -> pd.DataFrame:

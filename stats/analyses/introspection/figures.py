@@ -32,7 +32,6 @@ from pairbank.stats.wording import number, span
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from pairbank.stats.analyses.introspection.analysis import Introspection
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
     Declared = Mapping[str, Mapping[str, ModelFeatures | None]]

@@ -198,18 +198,17 @@ def _kinds_text(contrasts: pd.DataFrame) -> Iterator[str]:
         yield f"Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): {'. '.join(texts)}."
 
 
-def kind_contrasts(tables: Sequence[ScoredFrame], cells: pd.DataFrame) -> pd.DataFrame:
+def kind_contrasts(by_method: Mapping[tuple[str, str], PairCredits], cells: pd.DataFrame) -> pd.DataFrame:
     """Return, a row a model and method, accuracy with random minus that with subtle wrong concepts, with its interval.
 
     Of probes, whose pairs have no outcome each, the difference of their F1 stands without an interval.
 
     Args:
-        tables: Scored tables.
+        by_method: Pairs of each model and method.
         cells: One row a cell.
     """
     rows = [
-        {"model": model, "method": method} | random_minus_subtle(pairs)
-        for (model, method), pairs in _all_credits(tables).items()
+        {"model": model, "method": method} | random_minus_subtle(pairs) for (model, method), pairs in by_method.items()
     ]
     for model, part in cells[cells["metric"] == "f1"].groupby("model", sort=False):
         wide = part.pivot_table(index="language", columns="negative_type", values="value", sort=False)
@@ -234,15 +233,14 @@ _CONTRAST = {
 }
 
 
-def language_differences(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
+def language_differences(by_method: Mapping[tuple[str, str], PairCredits]) -> pd.DataFrame:
     """Return, a row a model and method, the test of equal accuracy in all languages, corrected for their number.
 
     Args:
-        tables: Scored tables.
+        by_method: Pairs of each model and method.
     """
     rows = [
-        {"model": model, "method": method} | languages_differ(pairs)
-        for (model, method), pairs in _all_credits(tables).items()
+        {"model": model, "method": method} | languages_differ(pairs) for (model, method), pairs in by_method.items()
     ]
     result = pd.DataFrame(rows, columns=["model", "method", "F", "p", "n_languages"])
     return result.assign(p_holm=corrected(result["p"].to_numpy(dtype=float)).holm)
@@ -367,9 +365,10 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     layers = long_table([row for summary in context.probed for row in _probed_cells(summary, "f1_layer")], PLACE)
     complexity = complexity_correlations(cells, layers[layers["value"].notna()], kinds, seed=context.seed)
     unasked = pd.DataFrame([row for table in tables for row in unasked_rows(table)], columns=UNASKED)
-    contrasts = kind_contrasts(tables, cells)
+    by_method = _all_credits(tables)
+    contrasts = kind_contrasts(by_method, cells)
     controls = long_table([row for summary in context.probed for row in _probed_cells(summary, "f1_control")], PLACE)
-    varies = language_differences(tables)
+    varies = language_differences(by_method)
     figures = tuple(language_figures(accuracies, means, controls))
     member = file_name("languages", accuracies["model"].iloc[0])
     several = cells["model"].nunique() > 1 and any(figure.name == TYPES for figure in figures)

@@ -1,15 +1,13 @@
-"""The choices of a claim: what it compares, which items it takes, and how a table measures each of them.
+"""The choices of a claim: what it compares, which items it takes, how a table measures each; and a test of its curve.
 
 A reading is one defensible way from what the table holds to a difference of the two sides: a method, its pooling (sum,
 mean a token or a character), what of its presentations is read. Nothing is computed that the table has already.
 
-Is a curve of specifications further from its null than chance makes it? Contributions of items in, a test out.
-
-Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: the median effect, the share of specifications
-that are significant in the direction of the claim, and the mean z (Stouffer). Under the null, the sign of what an item
-contributes is exchanged at random, in all specifications at once, so that the draws are as dependent as the curve is:
-of paired gains that is a permutation of what is compared within the item, of correlations a wild bootstrap of each
-item's influence. Where items come in paradigms, the signs of whole paradigms are exchanged.
+The test is that of Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: of the median effect, the
+share of specifications that are significant in the direction of the claim, and the mean z (Stouffer). Under the null,
+the sign of what an item contributes is exchanged at random, in all specifications at once, so that the draws are as
+dependent as the curve is: of paired gains that is a permutation of what is compared within the item, of correlations a
+wild bootstrap of each item's influence. Where items come in paradigms, the signs of whole paradigms are exchanged.
 """
 
 from __future__ import annotations

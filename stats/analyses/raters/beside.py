@@ -251,13 +251,13 @@ def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
     raters = np.unique(found.rated["rater"].to_numpy(), return_inverse=True)[1]
     values = found.rated["value"].to_numpy(dtype=np.float64)
     scale, paradigms = str(scales[0]), _paradigms(found.table)
-    as_ratings, as_answers = (units, raters, values, None), _as_answers(units, raters, values)
+    as_ratings = units, raters, values, None
+    as_answers = _as_answers(units, raters, values) if scale in ANSWERED else as_ratings
     for scores in found.table.methods:
         answers = answer_shares(scores, found.table.frame)
         if answers is None or not _same_scale(scale, values, answers.points):
             continue
-        is_answer = scale in ANSWERED and answers.points.size == 2
-        unit, rater, value, weights = as_answers if is_answer else as_ratings
+        unit, rater, value, weights = as_answers if answers.points.size == 2 else as_ratings
         distance = distribution_distance(
             unit,
             rater,

@@ -60,18 +60,14 @@ MOST_SAID = 3
 
 def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
     """Return the table of the first page: people in up to four lines a corpus, then models."""
-    people = beside["kind"].isin(["rater", "people"])
-    lines = int((~people).sum()) + sum(map(len, map(_rows_of_people, _by_corpus(beside))))
-    of_models = _rows_of_models if lines <= MOST_FIRST_ROWS else _rows_of_methods
-    rows = [row for part in _by_corpus(beside) for row in (*_rows_of_people(part), *of_models(part, tests))]
+    corpora = [(part, _rows_of_people(part)) for _, part in beside.groupby("corpus", sort=False)]
+    n_rows = int((beside["kind"] == "model").sum()) + sum(len(people) for _, people in corpora)
+    of_models = _rows_of_models if n_rows <= MOST_FIRST_ROWS else _rows_of_methods
+    rows = [row for part, people in corpora for row in (*people, *of_models(part, tests))]
     columns = ["corpus", "who", "method", "accuracy", "r with other raters", "r with mean ratings", "wins against", "n"]
     table = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
     empty = [name for name in columns[3:-1] if (table[name] == "").all()]
     return table.drop(columns=empty)
-
-
-def _by_corpus(beside: pd.DataFrame) -> list[pd.DataFrame]:
-    return [part for _, part in beside.groupby("corpus", sort=False)]
 
 
 def _rows_of_people(part: pd.DataFrame) -> list[dict[str, Any]]:
@@ -95,7 +91,7 @@ def _rows_of_models(part: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict[st
 
 
 def _rows_of_methods(part: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield one row per method: the lowest and the highest of its models, and how many pass the test."""
+    """Yield one row per method: lowest and highest of its models, and how many win against half of the raters."""
     for method, selected in part[part["kind"] == "model"].groupby("method", sort=False):
         corpus, n = selected["corpus"].iloc[0], int(selected["n"].max())
         tested = tests[(tests["corpus"] == corpus) & (tests["method"] == method) & (tests["phenomenon"] == "")]

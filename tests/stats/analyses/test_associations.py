@@ -45,6 +45,19 @@ def test_every_table_has_its_numbers_with_n_and_interval() -> None:
     assert found.tables["within_models"]["n"].tolist() == [199]
 
 
+def test_a_model_without_log_probabilities_does_not_take_away_the_reference_of_the_others() -> None:
+    def elsewhere(table: ScoredFrame) -> ScoredFrame:
+        frame = table.frame.rename(columns=lambda name: name.replace("direct_", "logprob_minicons_"))
+        layouts = [replace(x, method=x.method.replace("direct", "logprob_minicons")) for x in table.layouts]
+        return replace(table, frame=frame, layouts=tuple(layouts))
+
+    *others, last = models(4)
+    asked = replace(last, layouts=tuple(layout for layout in last.layouts if layout.is_prompted))
+    expected = section(others).tables["within_models"].iloc[0]
+    row = section([*map(elsewhere, others), asked]).tables["within_models"].iloc[0]
+    assert (row["versus"], row["value"], row["n"]) == ("logprob_minicons", expected["value"], expected["n"])
+
+
 def test_parts_of_r_squared_sum_to_it_and_the_text_says_them() -> None:
     found = section(models(1))
     part = found.tables["predictors_of_ratings"]

@@ -110,3 +110,12 @@ def test_log_odds_of_methods_on_models_like_these_have_no_interval() -> None:
     assert rows.loc["method", ["low", "high", "p"]].isna().all()
     assert rows["p"][rows.index == "model"].notna().all()
     assert "in log odds (no interval: " in found.text
+
+
+@pytest.mark.ci
+def test_items_without_a_paradigm_are_left_out_of_log_odds_as_of_accuracies() -> None:
+    without = models(130)
+    kept = [replace(x, frame=x.frame.assign(paradigm=x.frame["paradigm"].where(x.frame.index >= 10))) for x in without]
+    effects = section(kept, logistic=True).tables["effects"]
+    assert effects.query("outcome == 'log odds'")["value"].notna().all()
+    assert set(effects["n"]) == {12}

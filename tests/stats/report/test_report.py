@@ -249,6 +249,7 @@ def test_both_renderers_show_the_same_blocks_and_a_notebook_the_first_page_with_
         assert "<td>a|b</td><td>0.50</td><td>1,234</td>" in text
         assert "<td>two<br>lines</td><td>–</td><td>5</td>" in text
         assert "<h2>Mine &amp; yours</h2>" in text
+        assert "– No value: not scored" in text
         assert "A finding with <code>code</code>." in text
     headings = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
     first_page = html.partition("<details")[0]

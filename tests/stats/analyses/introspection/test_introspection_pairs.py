@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from pairbank.stats.analyses.introspection.model_features import (
 )
 from pairbank.stats.analyses.introspection.model_pairs import big_models, disagreement, pair_correlations, pair_table
 from pairbank.stats.scored_table.scored_table import DeltaStack, stack_deltas
-from scored_frames import prompted, scored_frame
+from scored_frames import DIRECT, prompted, scored_frame
 
 
 def stack(direct: np.ndarray, meta: np.ndarray) -> DeltaStack:
@@ -274,6 +275,16 @@ def test_models_need_not_share_all_methods_but_corpora_must_be_one() -> None:
         stack_deltas([tables[0], tables[0]])
     with pytest.raises(BankError, match="expected one corpus, each model once"):
         stack_deltas([tables[0], scored_frame("n", values, {"q": values}, corpus="other")])
+
+
+def test_a_method_without_numbers_is_no_reference_of_a_stack() -> None:
+    values = np.array([1.0, -2.0, 0.5])
+    own = scored_frame("m", values, {"p": values})
+    other = replace(DIRECT, method="logprob_minicons")
+    scored = own.frame.assign(logprob_minicons_delta=values, direct_delta=np.nan)
+    found = stack_deltas([replace(own, frame=scored, layouts=(*own.layouts, other))])
+    assert found.reference == "logprob_minicons"
+    np.testing.assert_array_equal(found.direct_nats, [values])
 
 
 def test_21_models_8_prompts_and_1048_items_take_well_under_a_second() -> None:
