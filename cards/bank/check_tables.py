@@ -23,7 +23,7 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.ratings import SIDES, rating_facts
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import read_summary, read_table, value_problems, without_people
+from pairbank.cards.bank.tables import differing_keys, read_summary, read_table, value_problems, without_people
 from pairbank.errors import BankError
 from pairbank.scoring.scored import Scored, open_scored
 from pairbank.scoring.signature import corpus_signature
@@ -124,8 +124,6 @@ def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
 
 
 def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row]) -> Iterator[str]:
-    import pandas as pd
-
     from pairbank.stats.report.report import table_summary
 
     lost = "human_good" not in table.column_names
@@ -280,10 +278,8 @@ def _scored_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any], fi
     if len(scored) != scored.signature["corpus"]["n_items"]:
         yield f"{len(scored)} rows, its signature says {scored.signature['corpus']['n_items']}"
         return
-    if scored.features != first.features:
-        a, b = dict(scored.features), dict(first.features)
-        differ = sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
-        yield f"column(s) {', '.join(differ) or '(order)'} differ from {first.path}; one config has one form"
+    if differ := differing_keys(scored.features, first.features):
+        yield f"column(s) {', '.join(differ)} differ from {first.path}; one config has one form"
     yield from _text_problems(scored, items, facts)
     yield from _column_problems(scored, facts)
 

@@ -165,6 +165,15 @@ def same_cells(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
     return bool(np.array_equal(ours, theirs, equal_nan=True))
 
 
+def differing_keys(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    """Return the keys of two tables, sorted, that one lacks or that have another value.
+
+    >>> differing_keys({"a": 1, "b": 2}, {"b": 3, "c": 4})
+    ['a', 'b', 'c']
+    """
+    return sorted(key for key in a.keys() | b.keys() if a.get(key) != b.get(key))
+
+
 def write_summary(path: Path, summary: pd.DataFrame) -> None:
     """Write the table of all estimates with explicit Features."""
     import datasets

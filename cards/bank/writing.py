@@ -18,7 +18,7 @@ import logging
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -318,13 +318,21 @@ def _check_identity(manifest: Mapping[str, Any], table: Scored) -> None:
     ours, slug = table.signature["model"], table.model_slug
     for corpus, models in manifest["scores"].items():
         theirs = models[slug]["model"] if slug in models else ours
-        for key in IDENTITY:
-            if (theirs.get(key) or None) != (ours.get(key) or None):
-                raise BankError(
-                    f"corpus {corpus!r}: models {theirs['model_id']} and {ours['model_id']} would both be the split "
-                    f"{slug!r}, and their {key} is {theirs.get(key)!r} and {ours.get(key)!r}; score one under another "
-                    "name, or write another bank"
-                )
+        if key := differing_key(theirs, ours):
+            raise BankError(
+                f"corpus {corpus!r}: models {theirs['model_id']} and {ours['model_id']} would both be the split "
+                f"{slug!r}, and their {key} is {theirs.get(key)!r} and {ours.get(key)!r}; score one under another "
+                "name, or write another bank"
+            )
+
+
+def differing_key(a: Mapping[str, Any], b: Mapping[str, Any], keys: Sequence[str] = IDENTITY) -> str:
+    """Return the first value of a signature's model by which two models are not one; "" = they are one.
+
+    >>> differing_key({"model_id": "a", "pll": ""}, {"model_id": "a"}), differing_key({"dtype": "float32"}, {})
+    ('', 'dtype')
+    """
+    return next((key for key in keys if (a.get(key) or None) != (b.get(key) or None)), "")
 
 
 def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
