@@ -5,9 +5,8 @@ and takes no room. When it is whole, `.pairbank-writing/whole` says so, and its 
 manifest last. A process that is killed before that leaves the old bank; one that is killed later leaves a change that
 the next writer completes. So every rerun is accepted, and a full disk harms nothing.
 
-A bank as it will be: in, items, scored tables and licences; out, a manifest, or the reason why they do not fit.
-
-Nothing is written here.
+A `Draft` is the bank as it will be: it takes items, scored tables and licences, or says why they do not fit. It writes
+nothing.
 """
 
 from __future__ import annotations
@@ -259,12 +258,6 @@ class Draft:
         if (corpus, slug) in self.scored:
             return self.scored[corpus, slug]
         return open_scored(self.root / scores_path(corpus, slug))
-
-
-def draft_of(root: Path) -> Draft:
-    """Return the bank in a folder, or an empty one."""
-    manifest = read_manifest(root) if (root / MANIFEST).is_file() else {"corpora": {}, "scores": {}}
-    return Draft(root=root, manifest=manifest)
 
 
 def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[str, Any] | None = None) -> None:
