@@ -319,8 +319,8 @@ def _differing_rows(a: datasets.Dataset, b: datasets.Dataset, column: str) -> It
 def _united(a: _Side, b: _Side) -> dict[str, Any]:
     corpora = {**b.manifest["corpora"], **a.manifest["corpora"]}
     for name, facts in b.manifest["corpora"].items():
-        if lacks_licence(name, corpora[name]):
-            corpora[name] = facts
+        if lacks_licence(name, corpora[name]) and not lacks_licence(name, facts):
+            corpora[name] = {**corpora[name], "source": facts["source"]}
     order = [*a.manifest["corpora"], *(name for name in b.manifest["corpora"] if name not in a.manifest["corpora"])]
     scores: dict[str, dict[str, Any]] = {}
     for side in (a, b):
