@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.beside_tables import contradictions, declare, declared_in, united
+from pairbank.cards.bank.check_tables import IDENTITY
 from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,
@@ -32,7 +33,7 @@ from pairbank.cards.bank.layout import (
 )
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, lacks_licence
-from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary
+from pairbank.cards.bank.tables import differing_keys, read_summary, read_table, summary_of, write_summary
 from pairbank.cards.bank.writing import refuse_other_folders, written_anew
 from pairbank.cards.check import check_locked
 from pairbank.cards.hub.changes import LocalFile
@@ -258,16 +259,13 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
     if ours["corpus"]["items_sha256"] != theirs["corpus"]["items_sha256"]:
         yield f"{where}: scored on different items ({ours['corpus']['n_items']} and {theirs['corpus']['n_items']})"
     hashes = [method_hashes(signature) for signature in (ours, theirs)]
-    if hashes[0] != hashes[1]:
-        differ = sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m))
+    if differ := differing_keys(*hashes):
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"
         return
     features = [
-        dict(open_scored(side.root / scores_path(name, slug)).features)
-        for side, slug in zip((a, b), slugs, strict=True)
+        open_scored(side.root / scores_path(name, slug)).features for side, slug in zip((a, b), slugs, strict=True)
     ]
-    if features[0] != features[1]:
-        columns = sorted(c for c in {**features[0], **features[1]} if features[0].get(c) != features[1].get(c))
+    if columns := differing_keys(*features):
         yield f"{where}: column(s) {', '.join(columns)} in one only, or of another type"
 
 
@@ -294,8 +292,7 @@ def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name
     """Return in words the first difference between two tables; "" = they hold the same. No text is quoted."""
     if len(a) != len(b):
         return f"{len(a)} rows in {name_a}, {len(b)} in {name_b}"
-    if a.features != b.features:
-        differ = sorted(c for c in {**a.features, **b.features} if a.features.get(c) != b.features.get(c))
+    if differ := differing_keys(a.features, b.features):
         return f"column(s) {', '.join(differ)} in one only, or of another type"
     if any(_differing_rows(a, b, "item_id")):
         return f"other items, or in another order, in {name_a} than in {name_b}"
@@ -322,8 +319,8 @@ def _differing_rows(a: datasets.Dataset, b: datasets.Dataset, column: str) -> It
 def _united(a: _Side, b: _Side) -> dict[str, Any]:
     corpora = {**b.manifest["corpora"], **a.manifest["corpora"]}
     for name, facts in b.manifest["corpora"].items():
-        if lacks_licence(name, corpora[name]):
-            corpora[name] = facts
+        if lacks_licence(name, corpora[name]) and not lacks_licence(name, facts):
+            corpora[name] = {**corpora[name], "source": facts["source"]}
     order = [*a.manifest["corpora"], *(name for name in b.manifest["corpora"] if name not in a.manifest["corpora"])]
     scores: dict[str, dict[str, Any]] = {}
     for side in (a, b):
@@ -382,5 +379,4 @@ def _write_old_results(a: _Side, b: _Side, target: Path) -> None:
 
     old = [frame for frame in (read_summary(a.root), read_summary(b.root)) if frame is not None]
     if old:
-        identity = ["model", "corpus", "group_by", "group", "method", "versus", "metric"]
-        write_summary(target / SUMMARY, pd.concat(old, ignore_index=True).drop_duplicates(identity))
+        write_summary(target / SUMMARY, pd.concat(old, ignore_index=True).drop_duplicates([*IDENTITY]))

@@ -30,7 +30,7 @@ from pairbank.cards.hub.repository import Remote, Repository, why_unreachable, w
 from pairbank.cards.site.site import site_of
 from pairbank.cards.site.source import open_source
 from pairbank.errors import PublishError
-from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
+from pairbank.files import read_json, sha256_of_text, write_json
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -204,7 +204,7 @@ def bank_as_published(
     root: Path, manifest: Mapping[str, Any], repo_id: str, *, benchmark: bool = False
 ) -> dict[str, LocalFile]:
     """Return the files of a bank by path, its card with the name that it has on the Hub."""
-    hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
+    hashes = {path: manifest["files"][path] for path in data_files(manifest)}  # `check` has compared them
     bank = bank_in(root, manifest, read_summary(root))
     facts = {
         CARD: card_text(bank, hashes, name=repo_id).encode(),

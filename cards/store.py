@@ -7,15 +7,15 @@ conflict. Tables stay in their files until they are needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import INDEX, SUBMISSIONS, read_manifest, scores_path
-from pairbank.cards.bank.tables import same_cells
-from pairbank.cards.bank.writing import IDENTITY as ONE_NAME
+from pairbank.cards.bank.tables import differing_keys, same_cells
+from pairbank.cards.bank.writing import IDENTITY, differing_key
 from pairbank.cards.hub.repository import with_retries
 from pairbank.cards.submissions import (
     Verdict,
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     import datasets
     from huggingface_hub import HfApi
 
-IDENTITY = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
+REPLICATED = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
+"""Values of a signature that a replication has like the table shown."""
 ACCEPTED, REFUSED = "Accepted by pairbank.", "Not accepted by pairbank."
 _KEPT = ("shown", "replication")
 """States that stay until something changes; what is refused is looked at again each time."""
@@ -165,16 +166,18 @@ def _unfit(table: Scored, folder: Path, manifest: Mapping[str, Any], forms: dict
     if corpus not in forms:
         first = min(manifest["scores"].get(corpus, {}), default="")
         forms[corpus] = open_scored(folder / scores_path(corpus, first)).features if first else table.features
-    if table.features != forms[corpus]:
-        both = dict(table.features), dict(forms[corpus])
-        differ = sorted(name for name in {**both[0], **both[1]} if both[0].get(name) != both[1].get(name))
-        return f"column(s) {', '.join(differ) or '(order)'}: not of the form of the bank's other tables of this corpus"
-    for other, models in manifest["scores"].items():
-        theirs = models[slug]["model"] if other != corpus and slug in models else ours
-        if key := next((key for key in ONE_NAME if (ours.get(key) or None) != (theirs.get(key) or None)), ""):
-            stated = f"{key} is {ours.get(key)!r}; the store shows {theirs.get(key)!r} under the name {slug} on {other}"
-            return f"{stated}; score under another name"
-    return ""
+    if differ := differing_keys(table.features, forms[corpus]):
+        return f"column(s) {', '.join(differ)}: not of the form of the bank's other tables of this corpus"
+    others = {other: models[slug]["model"] for other, models in manifest["scores"].items() if slug in models}
+    reasons = (_other_model(ours, others[name], f"{slug} on {name}") for name in others if name != corpus)
+    return next(filter(None, reasons), "")
+
+
+def _other_model(ours: Mapping[str, Any], theirs: Mapping[str, Any], name: str, keys: Sequence[str] = IDENTITY) -> str:
+    """Return why a model cannot have the name of another; "" = they are one."""
+    key = differing_key(ours, theirs, keys)
+    stated = f"{key} is {ours.get(key)!r}; the store shows {theirs.get(key)!r} under the name {name}"
+    return f"{stated}; score under another name" if key else ""
 
 
 def _withdrawn(file: Path, folder: Path) -> State:
@@ -197,12 +200,8 @@ def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:
 def _state_of(path: str, submitter: str, table: Scored, shown: Scored) -> State:
     """Return whether a table is the one shown, or how far it is from it."""
     ours, theirs = table.signature["model"], shown.signature["model"]
-    for key in IDENTITY:
-        if (ours.get(key) or None) != (theirs.get(key) or None):
-            reason = (
-                f"{key} is {ours.get(key)!r}; the store shows {theirs.get(key)!r} under the name {shown.model_slug}"
-            )
-            return State(path=path, submitter=submitter, state="refused", reason=f"{reason}; score under another name")
+    if reason := _other_model(ours, theirs, shown.model_slug, REPLICATED):
+        return State(path=path, submitter=submitter, state="refused", reason=reason)
     if table is shown or _same(table, shown):
         return State(path=path, submitter=submitter, state="shown")
     return State(

@@ -28,7 +28,7 @@ import numpy as np
 from pairbank.cards.bank.check_tables import submission_problems
 from pairbank.cards.bank.layout import MANIFEST, SUBMISSIONS, config_name, items_path, read_manifest, scores_path
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, may_publish, score_columns, text_columns
-from pairbank.cards.bank.tables import definition_problems, read_items, without_people
+from pairbank.cards.bank.tables import definition_problems, differing_keys, read_items, without_people
 from pairbank.cards.bank.writing import items_of_scored
 from pairbank.cards.export.every_eval_ever import DATASTORE, export_results, schema_problems
 from pairbank.cards.hub.benchmark import is_on_hub
@@ -306,24 +306,27 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
     items = read_items(root, table.corpus)
     yield from submission_problems(table, items, facts)
     yield from definition_problems(table.signature)
-    others = manifest["scores"].get(table.corpus, {})
-    for slug, other in sorted(others.items())[:1]:
-        if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
-            yield f"scored on other items than {slug}, the first model of this corpus in the store"
-        hashes = [method_hashes(signature) for signature in (other, table.signature)]
-        if differ := sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m)):
-            yield (
-                f"method(s) {', '.join(differ)}: missing, not in the store, or defined differently; score with "
-                + " ".join(f"--method {name}" for name in hashes[0])
-            )
-            continue
-        lost = text_columns(table.features, table.signature["methods"]) if is_left_out(facts) else ()
-        made, known = score_columns(other["methods"]), {*items.column_names, MODEL}
-        held = {name for name in table.column_names if name not in lost}
-        if more := sorted(held - known - made):
-            yield f"column(s) {', '.join(more)}: neither of the items nor of the store's other tables of this corpus"
-        if not is_left_out(facts) and (fewer := sorted(made - held)):
-            yield f"lacks the column(s) {', '.join(fewer)}, which {slug} has; score with the same options"
+    others = manifest["scores"].get(table.corpus)
+    if not others:
+        return
+    slug = min(others)
+    other = others[slug]
+    if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
+        yield f"scored on other items than {slug}, the first model of this corpus in the store"
+    hashes = [method_hashes(signature) for signature in (other, table.signature)]
+    if differ := differing_keys(*hashes):
+        yield (
+            f"method(s) {', '.join(differ)}: missing, not in the store, or defined differently; score with "
+            + " ".join(f"--method {name}" for name in hashes[0])
+        )
+        return
+    lost = text_columns(table.features, table.signature["methods"]) if is_left_out(facts) else ()
+    made, known = score_columns(other["methods"]), {*items.column_names, MODEL}
+    held = {name for name in table.column_names if name not in lost}
+    if more := sorted(held - known - made):
+        yield f"column(s) {', '.join(more)}: neither of the items nor of the store's other tables of this corpus"
+    if not is_left_out(facts) and (fewer := sorted(made - held)):
+        yield f"lacks the column(s) {', '.join(fewer)}, which {slug} has; score with the same options"
 
 
 def _findings(table: Scored) -> Iterator[str]:
@@ -430,18 +433,18 @@ def record_problems(file: Path, table: Scored, facts: Mapping[str, Any] | None =
         if inside:
             yield f"{path.name} is missing; a submission has its record beside it"
         return
-    record = read_json(path)
+    record, digest = read_json(path), sha256_of_file(file)
     if not isinstance(record, dict) or not isinstance(record.get("submitter"), str):
         yield f"{path.name} names no submitter"
         return
-    if record.get("sha256") != sha256_of_file(file):
+    if record.get("sha256") != digest:
         yield f"{path.name}: its sha256 is not that of the table"
     if record.get("signature") != table.signature:
         yield f"{path.name}: its signature is not that of the table"
     if not SUBMITTER.fullmatch(record["submitter"]):
         yield f"{path.name}: submitter {record['submitter'][:80]!r} cannot name a file"
     elif inside:
-        wanted = submission_path(table.signature, record["submitter"], sha256_of_file(file))
+        wanted = submission_path(table.signature, record["submitter"], digest)
         result = "/".join(file.parts[-4:])
         if result != wanted:
             yield f"the path is {result}, expected {wanted}"

@@ -3,10 +3,8 @@
 Everything is checked before anything is written. One process writes at a time; the new state is made beside the old
 one and takes its place when it is whole (`cards.bank.writing`).
 
-A bank's versions: in, its manifest before and the hashes of its files now; out, what each writing changed.
-
-A version is a state of the data: writing the same tables again makes none. There are no dates, so that the same steps
-give the same bytes; on the Hub the commits have them.
+The manifest's `history` says what each writing changed. A version is a state of the data: writing the same tables again
+makes none. There are no dates, so that the same steps give the same bytes; on the Hub the commits have them.
 """
 
 from __future__ import annotations
@@ -66,7 +64,6 @@ from pairbank.cards.bank.tables import (
 from pairbank.cards.bank.writing import (
     Draft,
     check_old_scores,
-    draft_of,
     rewritten,
     state_licences,
     take_items,
@@ -147,9 +144,10 @@ def write_bank(
         raise BankError(f"published is {published[:40]!r}; expected a date, as 2026-11-24")
     root = Path(folder)
     with rewritten(root) as staged:
-        if (staged / MANIFEST).is_file():
-            check_locked(root, depth="quick", reports="free")
-        draft = draft_of(staged)
+        is_new = not (staged / MANIFEST).is_file()
+        empty: dict[str, Any] = {"corpora": {}, "scores": {}}
+        manifest = empty if is_new else check_locked(root, depth="quick", reports="free")
+        draft = Draft(root=staged, manifest=manifest)
         for items in corpora:
             take_items(draft, items)
         for table in scored:
@@ -252,7 +250,8 @@ def _write_tables(draft: Draft, summary: pd.DataFrame | None) -> None:
 def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:
     """Write the card and, last, the manifest with the hash of every file; return the folder."""
     add_models(root, manifest)
-    write_long(root, manifest)
+    scored = {path: sha256_of_file(root / path) for path in (scores_path(*place) for place in tables(manifest))}
+    write_long(root, manifest, scored)
     before = manifest.get("command", "")
     manifest |= {
         "pairbank": version("pairbank"),
@@ -262,7 +261,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     again = json.loads(json.dumps(compact(manifest), sort_keys=True))  # as the next writer finds it: the same card
     expand(again)
     manifest |= again
-    hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
+    hashes = {path: scored.get(path) or sha256_of_file(root / path) for path in data_files(manifest)}
     probes = {path: sha256_of_file(root / path) for path in probe_files(manifest)}
     manifest["history"] = with_version(manifest, hashes | probes, version("pairbank"))
     write_prompts(root, manifest)
@@ -289,8 +288,8 @@ def add_scores(folder: str | Path, scored: Iterable[Scored]) -> Path:
     """
     root = Path(folder)
     with rewritten(root) as staged:
-        check_locked(root, depth="files", reports="free")
-        draft = draft_of(staged)
+        manifest = check_locked(root, depth="files", reports="free")
+        draft = Draft(root=staged, manifest=manifest)
         for table in scored:
             take_scored(draft, table)
         check_old_scores(draft)
@@ -316,8 +315,8 @@ def remove_scores(
     """
     root = Path(folder)
     with rewritten(root) as staged:
-        check_locked(root, depth="quick" if results == "computed" else "files", reports="free")
-        draft = draft_of(staged)
+        manifest = check_locked(root, depth="quick" if results == "computed" else "files", reports="free")
+        draft = Draft(root=staged, manifest=manifest)
         for corpus, slug in which:
             if slug not in draft.manifest["scores"].get(corpus, {}):
                 raise BankError(f"{root}: no scores of {slug!r} on {corpus!r} to remove")
@@ -395,7 +394,7 @@ def strip_texts(bank: str | Path, out: str | Path, *, command: str = "") -> Path
         for path in (MANIFEST, *bank_files(source)):
             (staged / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / path, staged / path)
-        _write(draft_of(staged), {}, texts="redistributable", command=command)
+        _write(Draft(root=staged, manifest=manifest), {}, texts="redistributable", command=command)
     return target
 
 

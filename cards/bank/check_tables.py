@@ -23,7 +23,7 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.ratings import SIDES, rating_facts
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import read_summary, read_table, value_problems, without_people
+from pairbank.cards.bank.tables import differing_keys, read_summary, read_table, value_problems, without_people
 from pairbank.errors import BankError
 from pairbank.scoring.scored import Scored, open_scored
 from pairbank.scoring.signature import corpus_signature
@@ -124,8 +124,6 @@ def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
 
 
 def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row]) -> Iterator[str]:
-    import pandas as pd
-
     from pairbank.stats.report.report import table_summary
 
     lost = "human_good" not in table.column_names
@@ -178,10 +176,14 @@ class _Whole:
     """Of all ids and texts, as a signature has it; computed once."""
 
 
-@functools.lru_cache(maxsize=2)
 def _whole(items: datasets.Dataset) -> _Whole:
     table: pa.Table = items.with_format("arrow")[:]
-    return _Whole(table=table, ids=_ids(items), sha256=functools.cache(lambda: _texts_sha256(items)))
+    ids = table["item_id"].combine_chunks()
+    return _Whole(table=table, ids=ids, sha256=functools.cache(lambda: _texts_sha256(items)))
+
+
+_kept_whole = functools.lru_cache(maxsize=2)(_whole)
+"""For many submissions to one corpus."""
 
 
 def _texts_sha256(items: datasets.Dataset | Scored) -> str:
@@ -191,34 +193,40 @@ def _texts_sha256(items: datasets.Dataset | Scored) -> str:
 def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a bank's tables."""
     for corpus, facts in manifest["corpora"].items():
+        yield from _corpus_problems(root, corpus, facts, manifest["scores"].get(corpus, {}))
+
+
+def _corpus_problems(
+    root: Path, corpus: str, facts: Mapping[str, Any], signatures: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield what is wrong with the tables of one corpus; its items are gone before those of the next are read."""
+    try:
+        items = read_table(root / items_path(corpus))
+    except BankError as error:
+        yield str(error)
+        return
+    if problems := list(_item_problems(corpus, facts, items)):
+        yield from problems
+        return
+    first: _First | None = None
+    whole = _whole(items)
+    for slug, signature in sorted(signatures.items()):
+        path = scores_path(corpus, slug)
         try:
-            items = read_table(root / items_path(corpus))
+            scored = open_scored(root / path)
         except BankError as error:
             yield str(error)
             continue
-        if problems := list(_item_problems(corpus, facts, items)):
-            yield from problems
+        if scored.signature != signature:
+            yield f"{path}: its signature is not the manifest's"
             continue
-        first: _First | None = None
-        whole = _whole(items)
-        for slug, signature in sorted(manifest["scores"].get(corpus, {}).items()):
-            path = scores_path(corpus, slug)
-            try:
-                scored = open_scored(root / path)
-            except BankError as error:
-                yield str(error)
-                continue
-            if scored.signature != signature:
-                yield f"{path}: its signature is not the manifest's"
-                continue
-            first = first or _First(path=path, features=scored.features)
-            yield from (f"{path}: {problem}" for problem in _scored_problems(scored, whole, facts, first))
-        _whole.cache_clear()  # a million items would stay in memory beside the next corpus
+        first = first or _First(path=path, features=scored.features)
+        yield from (f"{path}: {problem}" for problem in _scored_problems(scored, whole, facts, first))
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with one scored table, against the items of a bank and the manifest's facts of them."""
-    yield from _scored_problems(scored, _whole(items), facts, _First(path="", features=scored.features))
+    yield from _scored_problems(scored, _kept_whole(items), facts, _First(path="", features=scored.features))
 
 
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
@@ -234,11 +242,12 @@ def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Datase
         return
     if len(items) != facts["n_items"]:
         yield f"{path}: {len(items)} rows, the manifest says {facts['n_items']}"
-    if problem := _id_problem(_ids(items)):
+    table: pa.Table = items.with_format("arrow")[:]
+    if problem := _id_problem(table["item_id"].combine_chunks()):
         yield f"{path}: {problem}"
     if other := set(items.unique("corpus")) - {corpus}:
         yield f"{path}: rows of {sorted(map(str, other))[:3]}, expected {corpus!r} only"
-    yield from (f"{path}: {problem}" for problem in _empty_problems(items))
+    yield from (f"{path}: {problem}" for problem in _empty_problems(table))
 
 
 def _id_problem(ids: pa.Array) -> str:
@@ -247,20 +256,14 @@ def _id_problem(ids: pa.Array) -> str:
     return "an item_id stands in several rows" if pc.count_distinct(ids).as_py() < len(ids) else ""
 
 
-def _ids(table: datasets.Dataset) -> pa.Array:
-    result: pa.Table = table.select_columns(["item_id"]).with_format("arrow")[:]
-    return result["item_id"].combine_chunks()
-
-
-def _empty_problems(items: datasets.Dataset) -> Iterator[str]:
+def _empty_problems(items: pa.Table) -> Iterator[str]:
     """Yield columns with nulls that no item may have, and numbers that are none."""
-    arrow: pa.Table = items.with_format("arrow")[:]
     for column in COLUMNS:
-        if column.name not in arrow.column_names:
+        if column.name not in items.column_names:
             continue
-        if not column.nullable and arrow[column.name].null_count:
-            yield f"column {column.name} is null in {arrow[column.name].null_count} row(s)"
-        cells = arrow[column.name]
+        cells = items[column.name]
+        if not column.nullable and cells.null_count:
+            yield f"column {column.name} is null in {cells.null_count} row(s)"
         if pa.types.is_floating(cells.type) and pc.all(pc.is_finite(cells)).as_py() is False:
             yield f"column {column.name} holds NaN or infinity; expected numbers or null"
 
@@ -280,27 +283,25 @@ def _scored_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any], fi
     if len(scored) != scored.signature["corpus"]["n_items"]:
         yield f"{len(scored)} rows, its signature says {scored.signature['corpus']['n_items']}"
         return
-    if scored.features != first.features:
-        a, b = dict(scored.features), dict(first.features)
-        differ = sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
-        yield f"column(s) {', '.join(differ) or '(order)'} differ from {first.path}; one config has one form"
-    yield from _text_problems(scored, items, facts)
+    if differ := differing_keys(scored.features, first.features):
+        yield f"column(s) {', '.join(differ)} differ from {first.path}; one config has one form"
+    yield from _text_problems(scored, ids, items, facts)
     yield from _column_problems(scored, facts)
 
 
-def _text_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any]) -> Iterator[str]:
+def _text_problems(scored: Scored, ids: pa.Array, items: _Whole, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the texts are not those of the items, or not those that the signature says were scored."""
     wanted = ["item_id", *(c for c in (*TEXTS, *LABELS) if c in items.table.column_names and c != "item_id")]
     if missing := [name for name in wanted if name not in scored.column_names]:
         yield f"lacks the column(s) {', '.join(missing)} of its items"
         return
-    places = pc.index_in(scored.arrow(["item_id"])["item_id"], items.ids)
-    is_whole = places.equals(pa.chunked_array([pa.array(range(len(items.ids)), places.type)]))
+    is_whole = ids.equals(items.ids)
+    places = None if is_whole else pc.index_in(ids, items.ids)
     for names in [wanted] if len(scored) <= _MOST_AT_ONCE else [[name] for name in wanted]:
         own = scored.arrow(names)
         for name in names:
-            theirs = items.table[name]
-            if not own[name].equals(theirs if is_whole else theirs.take(places)):
+            theirs = items.table[name] if is_whole else items.table[name].take(places)
+            if not own[name].equals(theirs):
                 yield f"column {name} is not that of the items"
                 return
     if is_left_out(facts):

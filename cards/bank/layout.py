@@ -14,10 +14,8 @@ reports/<study>/                       report.md, CSV tables, figures and captio
 croissant.json                         the same described for Croissant's tools
 manifest.json                          signatures, counts and file hashes; written last
 
-The values of a manifest: in, what was read from JSON; out, in words, every value that is not of a manifest's type.
-
-A manifest may have come from anybody. What passes here can be read by the card, the site and the Hub's code. Other keys
-are of other versions of pairbank, and are not read.
+A manifest may have come from anybody. What `read_manifest` returns can be read by the card, the site and the Hub's
+code. Other keys are of other versions of pairbank, and are not read.
 """
 
 from __future__ import annotations
@@ -358,7 +356,29 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
     >>> manifest_problems({"corpora": {"a": {"n_items": 2}}, "scores": {"b": {}}})
     ["scores of 'b', which is none of the corpora"]
     """
-    return problems_of(_Manifest, manifest) or [*_contradictions(manifest)]
+    if problems_of(_Manifest, _with_methods_once(manifest)):
+        return problems_of(_Manifest, manifest)
+    return [*_contradictions(manifest)]
+
+
+def _with_methods_once(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a manifest whose signatures have but the first of methods that are those of a signature before.
+
+    Thousands of signatures share their methods, as one object: every one of these would be checked as often.
+    """
+    seen: set[int] = set()
+    scores: dict[str, dict[str, Any]] = {}
+    try:
+        for corpus, models in manifest["scores"].items():
+            scores[corpus] = {}
+            for slug, signature in models.items():
+                methods = signature["methods"]
+                is_new = id(methods) not in seen
+                scores[corpus][slug] = signature if is_new else {**signature, "methods": dict([*methods.items()][:1])}
+                seen.add(id(methods))
+    except (AttributeError, KeyError, TypeError):  # of another form, which the check will name
+        return manifest
+    return {**manifest, "scores": scores}
 
 
 def _contradictions(manifest: Mapping[str, Any]) -> Iterator[str]:

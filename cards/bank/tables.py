@@ -1,8 +1,7 @@
 """The parquet files of a bank: tables of items and scores with explicit Features, and the results made from them.
 
-The numbers of a scored table against what its signature says of them: in, a table; out, what scoring cannot give.
-
-Numbers are refused by `pairbank bank` and `check`; definitions of methods by `bank` and `check --submission`.
+Also what no scoring gives: numbers of a scored table, which `pairbank bank` and `check` refuse, and definitions of
+methods, which `bank` and `check --submission` refuse.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import pyarrow.compute as pc
 from pairbank.arrays import BoolArray, FloatArray
 from pairbank.cards.bank.layout import LONG, SUMMARY, items_path, long_path, scores_path, tables
 from pairbank.errors import BankError, PairbankError
-from pairbank.files import read_parquet, sha256_of_file, write_parquet
+from pairbank.files import read_parquet, write_parquet
 from pairbank.scoring.api.layout import NATS, MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import MethodName, is_string_logprob
 from pairbank.scoring.methods.prompted import Prompted, prompt_of_definition
@@ -94,7 +93,6 @@ def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
         path: of the scored table; one of before there was a column `model` has the model of its signature.
         signature: of the scored table.
     """
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     present = set(pq.read_schema(path).names)
@@ -117,8 +115,14 @@ def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
     return pa.concat_tables(parts) if parts else schema.empty_table()
 
 
-def write_long(root: Path, manifest: dict[str, Any]) -> None:
-    """Write the long view of each scored table that is new or has changed; remove those of tables that are gone."""
+def write_long(root: Path, manifest: dict[str, Any], hashes: Mapping[str, str]) -> None:
+    """Write the long view of each scored table that is new or has changed; remove those of tables that are gone.
+
+    Args:
+        root: the bank.
+        manifest: of the bank; it gets the key of the views.
+        hashes: path -> sha256 of every scored table.
+    """
     import pyarrow.parquet as pq
 
     wanted = {root / long_path(corpus, slug): (corpus, slug) for corpus, slug in tables(manifest)}
@@ -126,10 +130,10 @@ def write_long(root: Path, manifest: dict[str, Any]) -> None:
         if path not in wanted:
             path.unlink()
     for path, (corpus, slug) in wanted.items():
-        source = root / scores_path(corpus, slug)
-        digest = sha256_of_file(source).encode()
+        source = scores_path(corpus, slug)
+        digest = hashes[source].encode()
         if not path.is_file() or (pq.read_schema(path).metadata or {}).get(_MADE_FROM) != digest:
-            long = long_table(source, manifest["scores"][corpus][slug])
+            long = long_table(root / source, manifest["scores"][corpus][slug])
             write_parquet(path, long.replace_schema_metadata({_MADE_FROM: digest}))
     manifest.pop(LONG, None)
     if wanted:
@@ -163,6 +167,15 @@ def same_cells(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
         return bool(x.equals(y))
     ours, theirs = (column.to_numpy(zero_copy_only=False) for column in (x, y))
     return bool(np.array_equal(ours, theirs, equal_nan=True))
+
+
+def differing_keys(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    """Return the keys of two tables, sorted, that one lacks or that have another value.
+
+    >>> differing_keys({"a": 1, "b": 2}, {"b": 3, "c": 4})
+    ['a', 'b', 'c']
+    """
+    return sorted(key for key in a.keys() | b.keys() if a.get(key) != b.get(key))
 
 
 def write_summary(path: Path, summary: pd.DataFrame) -> None:

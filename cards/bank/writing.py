@@ -5,9 +5,8 @@ and takes no room. When it is whole, `.pairbank-writing/whole` says so, and its 
 manifest last. A process that is killed before that leaves the old bank; one that is killed later leaves a change that
 the next writer completes. So every rerun is accepted, and a full disk harms nothing.
 
-A bank as it will be: in, items, scored tables and licences; out, a manifest, or the reason why they do not fit.
-
-Nothing is written here.
+A `Draft` is the bank as it will be: it takes items, scored tables and licences, or says why they do not fit. It writes
+nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import logging
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -261,12 +260,6 @@ class Draft:
         return open_scored(self.root / scores_path(corpus, slug))
 
 
-def draft_of(root: Path) -> Draft:
-    """Return the bank in a folder, or an empty one."""
-    manifest = read_manifest(root) if (root / MANIFEST).is_file() else {"corpora": {}, "scores": {}}
-    return Draft(root=root, manifest=manifest)
-
-
 def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[str, Any] | None = None) -> None:
     """Put items into the draft.
 
@@ -318,13 +311,21 @@ def _check_identity(manifest: Mapping[str, Any], table: Scored) -> None:
     ours, slug = table.signature["model"], table.model_slug
     for corpus, models in manifest["scores"].items():
         theirs = models[slug]["model"] if slug in models else ours
-        for key in IDENTITY:
-            if (theirs.get(key) or None) != (ours.get(key) or None):
-                raise BankError(
-                    f"corpus {corpus!r}: models {theirs['model_id']} and {ours['model_id']} would both be the split "
-                    f"{slug!r}, and their {key} is {theirs.get(key)!r} and {ours.get(key)!r}; score one under another "
-                    "name, or write another bank"
-                )
+        if key := differing_key(theirs, ours):
+            raise BankError(
+                f"corpus {corpus!r}: models {theirs['model_id']} and {ours['model_id']} would both be the split "
+                f"{slug!r}, and their {key} is {theirs.get(key)!r} and {ours.get(key)!r}; score one under another "
+                "name, or write another bank"
+            )
+
+
+def differing_key(a: Mapping[str, Any], b: Mapping[str, Any], keys: Sequence[str] = IDENTITY) -> str:
+    """Return the first value of a signature's model by which two models are not one; "" = they are one.
+
+    >>> differing_key({"model_id": "a", "pll": ""}, {"model_id": "a"}), differing_key({"dtype": "float32"}, {})
+    ('', 'dtype')
+    """
+    return next((key for key in keys if (a.get(key) or None) != (b.get(key) or None)), "")
 
 
 def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:

@@ -203,12 +203,12 @@ class _Rows:
 
     def pages(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Yield the columns of so many rows, and of the next."""
-        if not names:
-            yield from ({} for _ in range(0, max(self.n_rows, 1), PAGE_ROWS))
-            return
         whole, starts = self._whole, range(0, max(self.n_rows, 1), PAGE_ROWS)
-        parts = (whole.slice(n, PAGE_ROWS) for n in starts) if whole else parquet_batches(self.path, names, PAGE_ROWS)
-        for part in parts:
+        if not names:
+            yield from ({} for _ in starts)
+            return
+        slices = None if whole is None else (whole.slice(n, PAGE_ROWS) for n in starts)
+        for part in slices or parquet_batches(self.path, names, PAGE_ROWS):
             yield {name: encoded(part[name]) for name in names}
 
 

@@ -185,6 +185,23 @@ def test_a_licence_that_one_bank_states_holds_for_both_and_two_contradict(tmp_pa
         pairbank.merge_banks(a, b, out=tmp_path / "never")
 
 
+def test_of_a_corpus_that_both_banks_have_the_first_one_says_all_but_a_licence_it_lacks(
+    tmp_path: Path, own_pairs: Path
+) -> None:
+    items = pairbank.load_corpus(own_pairs)
+    banks = []
+    for name in ("fake-1", "fake-2"):
+        table = pairbank.score(items, FakeScorer(name=name), methods=["direct"])
+        facts = {"corpus": "own", "title": f"Title of {name}"}
+        signature = {**table.signature, "corpus": {**table.signature["corpus"], "manifest": facts}}
+        banks.append(pairbank.write_bank(tmp_path / name, scored=[Scored(dataset=table.dataset, signature=signature)]))
+    for n, licences in enumerate([{}, {"own": "cc-by-4.0"}]):
+        pairbank.write_bank(banks[1], corpora=[], licences=licences)
+        facts = read_manifest(pairbank.merge_banks(*banks, out=tmp_path / str(n)))["corpora"]["own"]
+        assert facts["title"] == "Title of fake-1"
+        assert (facts.get("source") or {}).get("licence") == licences.get("own")
+
+
 def test_commands_that_make_a_bank_are_kept_in_their_order_each_once(tmp_path: Path, scored_by: Score) -> None:
     a = written(tmp_path / "a", scored_by("fake-1"), command="pairbank one")
     for _ in range(2):
