@@ -1,8 +1,8 @@
-"""What is known of languages: what stands between a context and its target, how they are built, where they belong.
+"""What is known of languages: how they are built, where they belong.
 
 In: a language tag; `data/typology.tsv`, the labels of He et al. 2025 (Table 2 and the groups of Figure 1; the paper
 calls Japanese an isolate, and English stands in Figure 1 only); `data/languages.tsv`, families as in Glottolog and the
-resource classes of Joshi et al. 2020. Out: a separator; type, family and resource class of a language.
+resource classes of Joshi et al. 2020. Out: type, family and resource class of a language.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from pairbank.builders.schema.language_tags import is_unspaced
 from pairbank.builders.sources.readers import read_delimited
 
 
@@ -84,17 +83,3 @@ def language_facts() -> Mapping[str, LanguageFacts]:
         )
         for _, row in table
     }
-
-
-def separator(language: str) -> str:
-    """Return what stands between a context and its target: nothing in languages written without spaces.
-
-    >>> separator("en"), separator("zh-Hans"), separator("zh_CN"), separator("cmn")
-    (' ', '', '', '')
-    """
-    return "" if is_unspaced(language) else " "
-
-
-def joined(context: str, target: str, language: str) -> str:
-    """Return the whole string of one side."""
-    return context + separator(language) + target if context else target

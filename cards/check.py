@@ -270,7 +270,7 @@ def _set_problems(
 
 ACCURACY, AGREEMENT = metrics_by_heading("accuracy"), metrics_by_heading("agreement")
 """Headings of the card's tables, and the metrics of the summary that stand under each."""
-_NUMBER = r"-?\d+\.\d\d"
+_NUMBER = r"-?\d[\d,]*\.\d\d"
 Row = Mapping[str, str]
 Key = tuple[str, ...]
 
@@ -349,6 +349,8 @@ def _numbers(cell: str) -> tuple[str | None, ...]:
 
     >>> _numbers("-0.00 [-0.20, 0.10]")
     ('0.00', '-0.20', '0.10', None, None)
+    >>> _numbers("-1,078.60 [-1,200.00, -957.20]")
+    ('-1,078.60', '-1,200.00', '-957.20', None, None)
     """
     if cell == "undefined" or cell.startswith("undefined ("):
         return None, None, None, None, None

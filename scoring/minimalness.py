@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from rapidfuzz.distance import Levenshtein
 
-from pairbank.builders.languages import joined
+from pairbank.builders.schema.language_tags import joined
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_file, sha256_of_text, write_text
 from pairbank.scoring.models.checkpoints import commit_on_hub

@@ -31,7 +31,7 @@ import pyarrow as pa
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.builders.languages import separator
+from pairbank.builders.schema.language_tags import separator
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import FIRST_TOKEN_UNSCORED

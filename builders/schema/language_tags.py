@@ -1,7 +1,7 @@
-"""Language tags as the schema has them: BCP-47 in CLDR's form, whatever form a tag comes in.
+"""Language tags as the schema has them, BCP-47 in CLDR's form, and what their scripts put between words.
 
-In: `zh_CN`, `cmn`, `zho`, `en_US`, `jpn`. Out: `zh-CN`, `zh`, `zh`, `en-US`, `ja`. The library langcodes knows the
-tags (RFC 5646, the IANA registry of subtags, CLDR's aliases); what is no tag is an error with the nearest one.
+In: `zh_CN`, `cmn`, `zho`, `en_US`, `jpn`. Out: `zh-CN`, `zh`, `zh`, `en-US`, `ja`; a separator. The library langcodes
+knows the tags (RFC 5646, the IANA registry of subtags, CLDR's aliases); what is no tag is an error with the nearest.
 """
 
 from __future__ import annotations
@@ -56,6 +56,20 @@ def is_unspaced(language: str) -> bool:
         UnknownNameError: as for `language_tag`.
     """
     return langcodes.Language.get(language_tag(language)).maximize().script in UNSPACED_SCRIPTS
+
+
+def separator(language: str) -> str:
+    """Return what stands between a context and its target: nothing in languages written without spaces.
+
+    >>> separator("en"), separator("zh-Hans"), separator("zh_CN"), separator("cmn")
+    (' ', '', '', '')
+    """
+    return "" if is_unspaced(language) else " "
+
+
+def joined(context: str, target: str, language: str) -> str:
+    """Return the whole string of one side."""
+    return context + separator(language) + target if context else target
 
 
 def language_name(tag: str) -> str:

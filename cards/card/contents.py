@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairbank.builders.languages import joined
+from pairbank.builders.schema.language_tags import joined
 from pairbank.cards.bank.layout import items_path, scores_path
 from pairbank.cards.bank.redistribution import TEXTS, is_left_out, may_publish, score_columns
 from pairbank.stats.wording import magnitude, number

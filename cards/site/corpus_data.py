@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairbank.builders.languages import separator
 from pairbank.builders.schema.columns import IDENTICAL_SIDES, ONE_SIDED_TASKS
+from pairbank.builders.schema.language_tags import separator
 from pairbank.cards.bank.layout import config_name, items_path, scores_path
 from pairbank.cards.bank.redistribution import score_columns, text_columns
 from pairbank.cards.site.columns import (

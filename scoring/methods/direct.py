@@ -28,8 +28,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pairbank.builders.languages import separator
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS
+from pairbank.builders.schema.language_tags import separator
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairbank.builders.languages import joined
 from pairbank.builders.schema.columns import NO_TRUTH
+from pairbank.builders.schema.language_tags import joined
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pairbank.builders.languages import joined
 from pairbank.builders.schema.columns import Task
+from pairbank.builders.schema.language_tags import joined
 from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import SENTENCE

@@ -258,7 +258,7 @@ def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, *, n_fo
 
 def _pairs_frame(items: Items, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Return all rows (those to probe with numbers of their texts), all texts, and the item of each text."""
-    from pairbank.builders.languages import joined
+    from pairbank.builders.schema.language_tags import joined
 
     if missing := [name for name in columns if name not in items.column_names]:
         raise BankError(f"items have no column {missing[0]!r} to group by; they have {', '.join(items.column_names)}")

@@ -8,9 +8,8 @@ import pytest
 
 import pairbank
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.languages import joined, separator
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.schema.language_tags import language_tag
+from pairbank.builders.schema.language_tags import joined, language_tag, separator
 from pairbank.builders.schema.validation import problems_of
 from pairbank.errors import UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer

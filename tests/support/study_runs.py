@@ -6,6 +6,7 @@ And what a bank lost or changed since it was copied, as a model is added to it.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -41,6 +42,7 @@ OVER_MODELS = (
     "comparisons",
     "introspection",
     "languages_varies",
+    "language_view",
     "self_contrast",
     "prompting_kappa_range",
     "prompting_mean_consistency",
@@ -84,9 +86,17 @@ def _summary(bank: Path) -> set[tuple[str, ...]]:
 
 
 def _lost_rows(path: Path, new: Path) -> list[tuple[str, ...]]:
-    """Return the rows, as they are written, that the new table lacks; a wide table has one more column per model."""
+    """Return the rows, as they are written, that the new table lacks; a wide table has one more column per model.
+
+    From five models on, a wide table of a page has no intervals (the summary has them, and is compared as well).
+    """
     old, now = (pd.read_csv(table, dtype=str, keep_default_na=False) for table in (path, new))
     if missing := set(old.columns) - set(now.columns):
         return [tuple(sorted(missing))]
     rows = set(map(tuple, now[old.columns].to_numpy()))
-    return [row for row in map(tuple, old.to_numpy()) if row not in rows]
+    others = [row for row in map(tuple, old.to_numpy()) if row not in rows]
+    return [row for row in others if not any(all(map(_is_kept, row, new)) for new in rows)]
+
+
+def _is_kept(cell: str, new: str) -> bool:
+    return new in (cell, re.sub(r"(?<=\d) \[[^\]]*\]", "", cell))

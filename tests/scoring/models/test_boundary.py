@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairbank.builders.languages import joined, separator
+from pairbank.builders.schema.language_tags import joined, separator
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import BOUNDARY_MERGE, FIRST_TOKEN_UNSCORED
 from pairbank.scoring.api.requests import Request, encoded
