@@ -19,7 +19,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pairbank.cards.bank.beside_tables import declare, take_probes, write_prompts
+from pairbank.cards.bank.beside_tables import (
+    declare,
+    drop_ratings,
+    settle_ratings,
+    take_probes,
+    take_ratings,
+    write_prompts,
+)
 from pairbank.cards.bank.check_tables import differing
 from pairbank.cards.bank.layout import (
     CARD,
@@ -43,7 +50,6 @@ from pairbank.cards.bank.layout import (
     tables,
 )
 from pairbank.cards.bank.lock import locked_where_writable
-from pairbank.cards.bank.ratings import drop_ratings, settle_ratings, take_ratings
 from pairbank.cards.bank.redistribution import (
     ids_and_scores,
     is_left_out,

@@ -28,9 +28,8 @@ from pairbank.scoring.methods.prompted import Pool
 from pairbank.scoring.methods.registry import FAMILIES, in_order
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.registry import prompts_of
-from pairbank.scoring.run.shard import Run
+from pairbank.scoring.run.shard import Job, Recipe, Run, Workers
 from pairbank.scoring.run.units import Part, Unit, efforts, units_of
-from pairbank.scoring.run.workers import Job, Recipe, Workers
 from pairbank.scoring.scored import Scored, with_columns
 from pairbank.scoring.signature import corpus_signature
 

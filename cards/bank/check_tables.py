@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.load import rating_features
 from pairbank.builders.schema.columns import COLUMNS
+from pairbank.cards.bank.beside_tables import SIDES, rating_facts
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
-from pairbank.cards.bank.ratings import SIDES, rating_facts
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
 from pairbank.cards.bank.tables import differing_keys, read_summary, read_table, value_problems, without_people
 from pairbank.errors import BankError

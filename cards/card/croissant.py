@@ -16,14 +16,13 @@ from urllib.parse import quote
 
 from pairbank.cards.bank.redistribution import licence_of
 from pairbank.cards.card.citations import hub_licence
-from pairbank.cards.card.dictionary import BIASES, IMPACT, INTENDED, LIMITATIONS, SENSITIVE, SUMMARY, UNSUITABLE
-from pairbank.cards.card.foreign_text import shown
+from pairbank.cards.card.contents import BIASES, IMPACT, INTENDED, LIMITATIONS, SENSITIVE, SUMMARY, UNSUITABLE
 from pairbank.cards.card.tables import languages_of
 from pairbank.errors import spelt_out
+from pairbank.markdown import shown
 
 if TYPE_CHECKING:
-    from pairbank.cards.card.contents import Contents
-    from pairbank.cards.card.dictionary import Entry
+    from pairbank.cards.card.contents import Contents, Entry
 
 HUB = "https://huggingface.co/datasets/"
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")

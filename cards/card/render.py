@@ -1,7 +1,7 @@
 """The dataset card: the YAML head that `load_dataset` reads, and the page that people read.
 
 In: a bank's manifest, summary and figures. Out: README.md as text. Every estimate on the page comes from the summary
-(`pairbank.cards.check` reads them back); every foreign text passes `pairbank.cards.card.foreign_text`.
+(`pairbank.cards.check` reads them back); every foreign text passes `pairbank.markdown`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairbank import markdown
 from pairbank.cards.bank.beside_tables import prompts_in, question
 from pairbank.cards.bank.layout import (
     LONG,
@@ -29,13 +30,20 @@ from pairbank.cards.bank.layout import (
     scores_path,
 )
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
-from pairbank.cards.card import citations, foreign_text
+from pairbank.cards.card import citations
 from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.card.citations import bibtex_of
-from pairbank.cards.card.contents import Contents, columns_in, contents_of
+from pairbank.cards.card.contents import (
+    INTENDED,
+    LIMITATIONS,
+    UNSUITABLE,
+    Contents,
+    columns_in,
+    contents_of,
+    described,
+    flags_in,
+)
 from pairbank.cards.card.croissant import Described, croissant_text
-from pairbank.cards.card.dictionary import INTENDED, LIMITATIONS, UNSUITABLE, described, flags_in
-from pairbank.cards.card.foreign_text import code, inline
 from pairbank.cards.card.tables import (
     columns_table,
     corpus_table,
@@ -49,6 +57,7 @@ from pairbank.cards.card.tables import (
 )
 from pairbank.errors import BankError
 from pairbank.files import read_json
+from pairbank.markdown import code, inline
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.figures.style import CAPTIONS
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
@@ -221,7 +230,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     template = (resources.files("pairbank.cards.card") / "templates" / "dataset.md.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
     environment.filters |= {
-        f.__name__: f for f in (foreign_text.inline, foreign_text.code, foreign_text.fenced, foreign_text.alternative)
+        f.__name__: f for f in (markdown.inline, markdown.code, markdown.fenced, markdown.alternative)
     } | {"shell": _shell}
     body = environment.from_string(template).render(**_facts(bank, name))
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
@@ -236,8 +245,8 @@ def pretty_name(manifest: Mapping[str, Any]) -> str:
     """Return the bank's title: its own, else the corpora's, or their number where there are many."""
     corpora: Mapping[str, Any] = manifest["corpora"]
     if title := manifest.get("title"):
-        return foreign_text.shown(str(title), limit=200)
-    titles = [foreign_text.shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
+        return markdown.shown(str(title), limit=200)
+    titles = [markdown.shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
     return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
 
 
@@ -324,20 +333,20 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "title": pretty_name(bank.manifest),
         "name": name,
         "is_placeholder": name == THIS_BANK,
-        "singles": [foreign_text.code(n) for n in singles],
+        "singles": [markdown.code(n) for n in singles],
         "only_singles": len(singles) == len(corpora),
         "example_is_single": example in singles,
         "has_scores": bool(signatures),
-        "corpus_table": foreign_text.table(corpus_table(corpora, scores, bank.contents)),
-        "ratings_table": foreign_text.table(ratings_table(bank.manifest[RATINGS])) if RATINGS in bank.manifest else "",
+        "corpus_table": markdown.table(corpus_table(corpora, scores, bank.contents)),
+        "ratings_table": markdown.table(ratings_table(bank.manifest[RATINGS])) if RATINGS in bank.manifest else "",
         "example_ratings": next((config_name(n) for n in bank.manifest.get(RATINGS, {})), ""),
         "locked": locked(corpora),
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
         "has_too_many_results": has_too_many,
-        "accuracy_table": "" if shown is None else foreign_text.table(accuracy_table(shown)),
-        "agreement_table": "" if shown is None else foreign_text.table(agreement_table(shown)),
-        "null_accuracy_table": "" if of_nulls is None else foreign_text.table(accuracy_table(of_nulls)),
-        "null_agreement_table": "" if of_nulls is None else foreign_text.table(agreement_table(of_nulls)),
+        "accuracy_table": "" if shown is None else markdown.table(accuracy_table(shown)),
+        "agreement_table": "" if shown is None else markdown.table(agreement_table(shown)),
+        "null_accuracy_table": "" if of_nulls is None else markdown.table(accuracy_table(of_nulls)),
+        "null_agreement_table": "" if of_nulls is None else markdown.table(agreement_table(of_nulls)),
         "figures": bank.figures,
         "is_measured": any("imported" not in s for s in signatures),
         "models": models_in_words(signatures),
@@ -349,14 +358,14 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
         "citations": "\n\n".join(bibtex_of(bank.manifest, on_hub="" if name == THIS_BANK else name)),
         "authors": bank.manifest.get("authors", []),
-        "columns_table": foreign_text.table(columns_table(bank.manifest, bank.contents)),
+        "columns_table": markdown.table(columns_table(bank.manifest, bank.contents)),
         "examples": _examples(bank),
-        "summary_columns": foreign_text.table(summary_columns_table()) if signatures else "",
-        "prompts_table": foreign_text.table(prompts_shown) if len(prompts_shown := prompts_table(signatures)) else "",
+        "summary_columns": markdown.table(summary_columns_table()) if signatures else "",
+        "prompts_table": markdown.table(prompts_shown) if len(prompts_shown := prompts_table(signatures)) else "",
         "flags": flags_in(bank.manifest),
         "cited_models": sorted({str(s["model"]["model_id"]) for s in signatures}),
-        "sizes_table": foreign_text.table(sizes_table(bank.contents)),
-        "judged_table": foreign_text.table(judged) if len(judged) else "",
+        "sizes_table": markdown.table(sizes_table(bank.contents)),
+        "judged_table": markdown.table(judged) if len(judged) else "",
         "intended": INTENDED,
         "unsuitable": UNSUITABLE,
         "limitations": LIMITATIONS,
@@ -389,11 +398,11 @@ def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:
     source = facts["source"]
     homepage = str(source.get("homepage") or "")
     is_link = re.fullmatch(r"https?://[\w./%#?=&+~:-]+", homepage)
-    where = f"<{homepage}>" if is_link else foreign_text.inline(homepage) if homepage else "no address"
+    where = f"<{homepage}>" if is_link else markdown.inline(homepage) if homepage else "no address"
     revision = str(source.get("revision") or "")
     return {
         "where": "written for pairbank" if corpus == "starter" else where,
-        "revision": f" at {foreign_text.code(revision)}" if revision else "",
+        "revision": f" at {markdown.code(revision)}" if revision else "",
         "altered": _altered(facts),
         "licence": licence_of(corpus, facts),
     }
@@ -402,7 +411,7 @@ def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:
 def _altered(facts: Mapping[str, Any]) -> str:
     names = altered_files(facts)
     more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
-    return ", ".join(foreign_text.code(name) for name in names[:MOST_FILES]) + more
+    return ", ".join(markdown.code(name) for name in names[:MOST_FILES]) + more
 
 
 def altered_files(facts: Mapping[str, Any]) -> list[str]:
@@ -418,7 +427,7 @@ def altered_files(facts: Mapping[str, Any]) -> list[str]:
 
 def _shell(text: str) -> str:
     """Return a name as one word of a command line, which stands in a block of code."""
-    return shlex.quote(foreign_text.shown(text).replace("`", "'"))
+    return shlex.quote(markdown.shown(text).replace("`", "'"))
 
 
 def _examples(bank: Bank) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The tables of a dataset card: in, a bank's manifest and what its tables hold; out, frames of text.
 
-Every foreign text passes `pairbank.cards.card.foreign_text`.
+Every foreign text passes `pairbank.markdown`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pairbank import markdown
 from pairbank.cards.bank.layout import config_name
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, may_publish
-from pairbank.cards.card import foreign_text
-from pairbank.cards.card.contents import Contents, Judged
-from pairbank.cards.card.dictionary import SUMMARY, dictionary
+from pairbank.cards.card.contents import SUMMARY, Contents, Judged, dictionary
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
@@ -41,12 +40,12 @@ def corpus_table(
             {
                 "corpus": name,
                 "config": config_name(name),
-                "what": foreign_text.shown(str(facts.get("description", ""))),
+                "what": markdown.shown(str(facts.get("description", ""))),
                 "items": f"{facts['n_items']:,}",
                 "of": f"{facts['n_rows']:,}" if "n_rows" in facts else "",
                 "models": f"{len(scores.get(name, {})):,}",
                 "languages": few(languages_of(name, facts, contents)),
-                "human judgments": foreign_text.shown(str(facts.get("human") or "none")),
+                "human judgments": markdown.shown(str(facts.get("human") or "none")),
                 "licence": licence_id(name, facts),
                 "texts": _texts(name, facts),
             }
@@ -146,7 +145,7 @@ def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
             {
                 "corpus": name,
                 "load": f"{config_name(name)}_ratings",
-                "scale": foreign_text.shown(facts["scale"]),
+                "scale": markdown.shown(facts["scale"]),
                 "raters": f"{facts['n_raters']:,}",
                 "ratings": f"{facts['n_ratings']:,}",
                 "rated items": f"{facts['n_items']:,}",
@@ -174,12 +173,12 @@ def alpha_text(alpha: Mapping[str, Any]) -> str:
     """
     value, low, high = (alpha.get(name) for name in ("value", "low", "high"))
     if value is None:
-        return f"undefined ({foreign_text.shown(alpha.get('reason') or 'no reason given')})"
+        return f"undefined ({markdown.shown(alpha.get('reason') or 'no reason given')})"
     ends = "no interval" if low is None or high is None else f"{number(low)}, {number(high)}"
     return f"{number(value)} [{ends}]"
 
 
 def few(tags: list[str], *, limit: int = 20) -> str:
     """Return names in a row, the first twenty of many."""
-    shown = ", ".join(foreign_text.shown(tag, limit=limit) for tag in tags[:20])
+    shown = ", ".join(markdown.shown(tag, limit=limit) for tag in tags[:20])
     return shown if len(tags) <= 20 else f"{shown} and {len(tags) - 20} more"

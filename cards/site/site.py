@@ -31,10 +31,9 @@ from pairbank.cards.bank.tables import read_table, with_paradigms
 from pairbank.cards.card.add_model import commands_for, is_on_hub
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.check import check_locked
-from pairbank.cards.site.columns import SUFFIX, write_packed
+from pairbank.cards.site.columns import SUFFIX, write_packed, write_results
 from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus
 from pairbank.cards.site.report_pages import write_reports
-from pairbank.cards.site.results_data import write_results
 from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
 from pairbank.errors import OutputError, PairbankError
 from pairbank.files import folder_beside, read_parquet, write_bytes

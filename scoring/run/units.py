@@ -27,7 +27,7 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Method, WritingMethod
 from pairbank.scoring.api.requests import N_PLACES, WHOLE, Share
-from pairbank.scoring.run.workers import Job
+from pairbank.scoring.run.shard import Job
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer

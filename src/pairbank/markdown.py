@@ -1,14 +1,23 @@
 """Tables and texts as Markdown: in, a table or a string; out, text that a page shows and does not obey, and back.
 
-What a page does with texts that strangers wrote, beside their HTML, stands in `pairbank.cards.card.foreign_text`.
+Names of corpora and models, titles and notes come from files that somebody else wrote. On the page they may not
+start a table, a heading, a link, HTML or a code fence, nor turn the reading direction.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pandas as pd
+
+from pairbank.errors import spelt_out
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def html_as_text(text: str) -> str:
@@ -72,3 +81,100 @@ def tables_in(page: str) -> list[list[dict[str, str]]]:
 
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+SHOWN_CHARACTERS = 160
+"""A name longer than this is cut; its hash keeps it apart from others with the same start."""
+CELL_CHARACTERS = 1_000
+"""The same of a table's cell, and of code."""
+_SPECIAL = re.compile(r"([\\`*~|#$]|\](?=[(\[:])|\[(?=\^)|(?<!\w)_|_(?!\w))")
+"""What could start markup inside a line; brackets only where they would make a link or a footnote."""
+_HTML = {"<": "&lt;", ">": "&gt;"}
+
+
+def shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
+    r"""Return a text on one line, controls and direction marks spelt out, cut where it is long.
+
+    >>> shown("a\n b\u202ec"), shown("x" * 500)[-11:]
+    ('a b[U+202E]c', ' (6b9e7b6b)')
+    """
+    line = spelt_out(" ".join(text.split()))
+    return line if len(line) <= limit else f"{line[: limit - 12]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
+
+
+def inline(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
+    r"""Return a text as one line of Markdown that reads as itself.
+
+    >>> inline("<b>*a*|[x](y)")
+    '&lt;b&gt;\\*a\\*\\|[x\\](y)'
+    """
+    return _SPECIAL.sub(r"\\\1", html_as_text(shown(text, limit=limit)))
+
+
+def alternative(text: str) -> str:
+    r"""Return a text as the description of an image, where every bracket counts.
+
+    >>> alternative("a [b][c]")
+    'a \\[b\\]\\[c\\]'
+    """
+    return re.sub(r"(?<!\\)([\[\]])", r"\\\1", inline(text, limit=400))
+
+
+def unescaped(text: str) -> str:
+    r"""Return what `inline` was given (after `shown`).
+
+    >>> unescaped(inline("a|b <c> *d*"))
+    'a|b <c> *d*'
+    """
+    text = re.sub(r"\\([\\`*\[\]~|#$_])", r"\1", text)
+    for character, entity in _HTML.items():
+        text = text.replace(entity, character)
+    return re.sub(r"&amp;(?=#?\w+;)", "&", text)
+
+
+def code(text: str) -> str:
+    """Return a text as a code span, with a fence longer than any run of backticks in it.
+
+    >>> code("a`b")
+    '`` a`b ``'
+    """
+    line = shown(text, limit=CELL_CHARACTERS)
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    return f"`{line}`" if longest == 0 else f"{'`' * (longest + 1)} {line} {'`' * (longest + 1)}"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return a block of code, with a fence longer than any run of backticks in it; lines stay lines.
+
+    >>> print(fenced("a", "sh"))
+    ```sh
+    a
+    ```
+    """
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *(spelt_out(line) for line in text.splitlines()), fence])
+
+
+def table(frame: pd.DataFrame) -> str:
+    r"""Return a table as Markdown: every cell as `inline` has it, null as an empty cell.
+
+    >>> import pandas as pd
+    >>> print(table(pd.DataFrame({"a|b": ["1|2", "x\ny"], "n": [3, None]}, dtype=object)))
+    | a\|b | n |
+    | --- | --- |
+    | 1\|2 | 3 |
+    | x y |  |
+    """
+    return to_markdown(frame, cell=partial(inline, limit=CELL_CHARACTERS))
+
+
+def parsed_tables(page: str) -> list[list[dict[str, str]]]:
+    r"""Return the tables of a page, a row a dict from heading to cell, unescaped; what `table` wrote reads back.
+
+    >>> import pandas as pd
+    >>> parsed_tables("text\n\n" + table(pd.DataFrame({"a": ["x|y"]})))
+    [[{'a': 'x|y'}]]
+    """
+    tables = tables_in(page)
+    return [[{unescaped(key): unescaped(cell) for key, cell in row.items()} for row in rows] for rows in tables]

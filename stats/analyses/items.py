@@ -17,7 +17,7 @@ import pandas as pd
 from pairbank.builders.schema.columns import KNOWN_ERROR
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.analyses.known_errors import known_texts, with_and_without
+from pairbank.stats.analyses.baselines import known_texts, with_and_without
 from pairbank.stats.figures.charts import file_name
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.figures.style import Figure

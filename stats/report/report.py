@@ -24,7 +24,7 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.known_errors import known_error_notes
+from pairbank.stats.analyses.baselines import known_error_notes, models_and_nulls, null_models_section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
 from pairbank.stats.report.cautions import (
@@ -36,7 +36,6 @@ from pairbank.stats.report.cautions import (
     unasked,
 )
 from pairbank.stats.report.frames import scored_frame, scored_frames
-from pairbank.stats.report.null_models import models_and_nulls, null_models_section
 from pairbank.stats.report.overview import (
     glosses_of,
     labels_of,

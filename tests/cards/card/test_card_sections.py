@@ -18,11 +18,19 @@ import yaml
 import pairbank
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.bank.tables import LONG_COLUMNS
-from pairbank.cards.card.contents import columns_in, contents_of
-from pairbank.cards.card.dictionary import FLAG_MEANINGS, MEANINGS, SUMMARY, UNDESCRIBED, described, dictionary
-from pairbank.cards.card.foreign_text import parsed_tables
+from pairbank.cards.card.contents import (
+    FLAG_MEANINGS,
+    MEANINGS,
+    SUMMARY,
+    UNDESCRIBED,
+    columns_in,
+    contents_of,
+    described,
+    dictionary,
+)
 from pairbank.errors import BankError
 from pairbank.files import write_json
+from pairbank.markdown import parsed_tables
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.models.fake import FakeScorer
 from three_models import rated_items

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 import pairbank
 from pairbank.cards.bank.layout import config_name
-from pairbank.cards.card.foreign_text import code, fenced, inline, parsed_tables, shown, table, unescaped
+from pairbank.markdown import code, fenced, inline, parsed_tables, shown, table, unescaped
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
-from pairbank.cards.card.foreign_text import parsed_tables
+from pairbank.markdown import parsed_tables
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.models.fake import FakeScorer
 from site_pages import Shown, serving, shown

@@ -11,8 +11,8 @@ import pytest
 
 from item_nulls import Design, made
 from pairbank.errors import BankError
+from pairbank.stats.analyses.baselines import known_error_notes, with_and_without
 from pairbank.stats.analyses.items import section
-from pairbank.stats.analyses.known_errors import known_error_notes, with_and_without
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from scored_frames import scored_frame
 
