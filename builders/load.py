@@ -1,8 +1,10 @@
-"""`load_corpus`: a name, or the path of a user's file, to a `datasets.Dataset` in the shared schema.
+"""`load_corpus`: a name, or the path of a user's file or a bank's items, to a `datasets.Dataset` in the shared schema.
 
-`load_ratings`: the name of a corpus, or the path of a user's, to a table of individual ratings of its items.
+A bank's own file says which items they are whatever limit, study or file they came from: it is read like a corpus of
+that name and version, so that what is scored on it can be merged with the bank.
 
-Columns: item_id, side, rater, value, scale. The human judgments of the items are made of the same ratings.
+`load_ratings`: the name of a corpus, or the path of a user's, to a table of individual ratings of its items (item_id,
+side, rater, value, scale). The human judgments of the items are made of the same ratings.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import logging
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairbank.builders.banked import banked, is_banked
 from pairbank.builders.corpora.cells import Marks
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
 from pairbank.builders.corpora.corpus_map import read_map
@@ -32,7 +33,7 @@ from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.downloads import Progress
 from pairbank.builders.sources.source import LocatedFile, locate
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
-from pairbank.files import sha256_of_file
+from pairbank.files import read_json, read_parquet, sha256_of_file
 
 if TYPE_CHECKING:
     import datasets
@@ -406,3 +407,82 @@ def rating_features() -> datasets.Features:
     import datasets
 
     return datasets.Features({column.name: datasets.Value(column.type) for column in RATING_COLUMNS})
+
+
+ITEMS = "items.parquet"
+MANIFEST = "manifest.json"
+TEXT = "target_good"
+"""A column that the items lack where their texts were left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Banked:
+    """A corpus as a bank holds it."""
+
+    corpus: str
+    facts: Mapping[str, Any]
+    """What the bank's manifest says of the corpus."""
+    items: datasets.Dataset
+    """Ids and labels alone where the texts were left out."""
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the items can be scored as they are."""
+        return TEXT in self.items.column_names
+
+
+def is_banked(path: str | Path) -> bool:
+    """Return whether a path is that of a bank's items: BANK/data/CONFIG/items.parquet, beside BANK/manifest.json.
+
+    >>> is_banked("items.parquet"), is_banked("blimp")
+    (False, False)
+    """
+    place = Path(path)
+    if place.name != ITEMS or place.absolute().parents[1].name != "data":
+        return False
+    manifest = _root(place) / MANIFEST
+    return (
+        manifest.is_file()
+        and isinstance(result := read_json(manifest), dict)
+        and {"corpora", "scores"} <= result.keys()
+    )
+
+
+def banked(path: str | Path) -> Banked:
+    """Return what stands in a bank's file of items, which must be the one that the bank was written with.
+
+    Raises:
+        CorpusError: the file is not that of the bank's manifest.
+    """
+    import datasets
+
+    from pairbank.builders.dataset import carry_manifest
+
+    place = Path(path)
+    manifest = read_json(_root(place) / MANIFEST)
+    name = f"data/{place.absolute().parent.name}/{ITEMS}"
+    file_hash = sha256_of_file(place) if place.is_file() else "missing"
+    if (stated := manifest.get("files", {}).get(name)) != file_hash:
+        raise CorpusError(
+            f"{place}: sha256 {file_hash[:12]}, the bank's manifest has {str(stated)[:12]}; get the bank anew"
+        )
+    items = datasets.Dataset(read_parquet(place), fingerprint=file_hash)
+    corpus = str(items["corpus"][0])
+    facts = {key: value for key, value in manifest["corpora"][corpus].items() if key not in ("n_items", "texts")}
+    carry_manifest(items, facts)
+    return Banked(corpus=corpus, facts=facts, items=items)
+
+
+def methods_in_bank(path: str | Path, corpus: str) -> tuple[str, ...]:
+    """Return the methods that a bank's models were scored with on a corpus, by the path of its items; () = none was."""
+    signatures = read_json(_root(Path(path)) / MANIFEST)["scores"].get(corpus, {})
+    return tuple(signatures[min(signatures)]["methods"]) if signatures else ()
+
+
+def prompt_files_of_bank(path: str | Path) -> tuple[Path, ...]:
+    """Return the files with the wording of a bank's methods, by the path of its items."""
+    return tuple(sorted((_root(Path(path)) / "prompts").glob("*.toml")))
+
+
+def _root(path: Path) -> Path:
+    return path.absolute().parents[2]

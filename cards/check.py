@@ -41,7 +41,7 @@ from pairbank.cards.card.tables import ratings_table
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 from pairbank.markdown import CELL_CHARACTERS, parsed_tables, shown
-from pairbank.stats.estimates.metrics import metrics_by_heading
+from pairbank.stats.estimates.estimate import metrics_by_heading
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from pairbank.files import n_rows_of, read_parquet, sha256_of_file
 from pairbank.scoring.api.layout import SIDES, MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.api.requests import token_spans
-from pairbank.scoring.signature import METADATA_KEY, signature_problems
-from pairbank.scoring.table_files import COPIES, write_scored
+from pairbank.scoring.signature import COPIES, METADATA_KEY, signature_problems, write_scored
 
 if TYPE_CHECKING:
     import datasets
@@ -183,7 +182,7 @@ class Scored:
         return f"<p>{html.escape(text)}</p>{few.to_html(index=False)}"
 
     def save(self, path: str | Path, *, bom: bool = False) -> Path:
-        """Write one file, of the kind that its suffix names (`pairbank.scoring.table_files`); return its path.
+        """Write one file, of the kind that its suffix names (`pairbank.scoring.signature`); return its path.
 
         Args:
             path: `.parquet` carries the signature, and is what `read_scored` reads; `.csv`, `.tsv`, `.jsonl` and

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,3 +99,16 @@ def test_the_names_that_one_stage_uses_of_another_stay_few() -> None:
                         shared |= {(node.module, alias.name) for alias in node.names}
     assert 200 < len(shared) <= 600
     assert 200 < n_modules <= 300
+
+
+MOST_FILES_OF_A_ROW = 80
+
+
+@pytest.mark.ci
+@pytest.mark.upstream
+def test_a_row_passes_few_files_from_corpus_to_site(shared: Path, tmp_path: Path) -> None:
+    script = ROOT / "tests" / "support" / "files_of_a_row.py"
+    environment = os.environ | {"PAIRBANK_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, str(script), str(shared / "corpora")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+    assert 40 < len(done.stdout.splitlines()) <= MOST_FILES_OF_A_ROW, done.stdout

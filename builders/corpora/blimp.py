@@ -10,9 +10,8 @@ from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.corpora.li import sides_of
 from pairbank.builders.schema.columns import Item, Scalar
-from pairbank.builders.sources.archives import read_zip_member, zip_members
 from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines, read_rating
-from pairbank.builders.sources.source import LocatedFile
+from pairbank.builders.sources.source import LocatedFile, read_zip_member, zip_members
 from pairbank.errors import CorpusError
 
 BLIMP_ARCHIVE = "BLiMP.zip"

@@ -38,8 +38,7 @@ from pairbank.builders.corpora.tabular_items import LABEL, mapped_item
 from pairbank.builders.ratings import Rated, Raters, judged
 from pairbank.builders.schema.columns import Column, ColumnType, Item, Scalar
 from pairbank.builders.schema.language_tags import language_tag
-from pairbank.builders.sources.archives import member_bytes
-from pairbank.builders.sources.source import LocatedFile, Source
+from pairbank.builders.sources.source import LocatedFile, Source, member_bytes
 from pairbank.builders.sources.tables import Mend, TableFormat, table_rows_of
 from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import reading

@@ -16,9 +16,8 @@ from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated, Raters, Rating, Side, judged
 from pairbank.builders.schema.columns import Item, Scalar
-from pairbank.builders.sources.archives import locked_members
 from pairbank.builders.sources.readers import read_delimited
-from pairbank.builders.sources.source import LocatedFile
+from pairbank.builders.sources.source import LocatedFile, locked_members
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 PAIRS, RATED = "corpus.csv", "clean_DTFit_human_dat.csv"

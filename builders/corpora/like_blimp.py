@@ -11,10 +11,9 @@ from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated, Rating, Side, judged
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import read_delimited, read_json_lines
 from pairbank.builders.sources.sheets import sheet_rows
-from pairbank.builders.sources.source import LocatedFile
+from pairbank.builders.sources.source import LocatedFile, member_texts
 from pairbank.errors import CorpusError
 
 ZHOBLIMP_ARCHIVE = "ZhoBLiMP.tar.gz"

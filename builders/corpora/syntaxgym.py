@@ -12,9 +12,8 @@ from typing import Any
 from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import decode, delimited
-from pairbank.builders.sources.source import LocatedFile
+from pairbank.builders.sources.source import LocatedFile, member_texts
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 

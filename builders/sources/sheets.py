@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairbank.builders.sources.archives import MAX_UNPACKED_BYTES
+from pairbank.builders.sources.source import MAX_UNPACKED_BYTES
 from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import reading
 

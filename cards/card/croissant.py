@@ -1,28 +1,34 @@
-"""The Croissant file: in, a bank's manifest and what its files hold; out, JSON-LD that Croissant's tools read.
+"""What machines read of a card: the Croissant file and BibTeX entries. In, a manifest and what its files hold.
 
-Every parquet file with its hash, every config as a record set with a field a column, and the fields for responsible
-use. Croissant 1.1 (mlcommons.org/croissant/1.1), its RAI vocabulary 1.0, the fields that NeurIPS asks for in
-2026; `mlcroissant` validates it in the tests. The date of publication is the one that the makers state, if they do.
+Croissant is JSON-LD: every parquet file with its hash, every config as a record set with a field a column, and the
+fields for responsible use. Croissant 1.1 (mlcommons.org/croissant/1.1), its RAI vocabulary 1.0, the fields that NeurIPS
+asks for in 2026; `mlcroissant` validates it in the tests. The date of publication is the one that the makers state, if
+they do. Every work is cited once.
 """
 
 from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from pairbank.builders.sources.source import entries as entries_in
+from pairbank.builders.sources.source import references
 from pairbank.cards.bank.redistribution import licence_of
-from pairbank.cards.card.citations import hub_licence
 from pairbank.cards.card.contents import BIASES, IMPACT, INTENDED, LIMITATIONS, SENSITIVE, SUMMARY, UNSUITABLE
 from pairbank.cards.card.tables import languages_of
 from pairbank.errors import spelt_out
+from pairbank.files import sha256_of_text
 from pairbank.markdown import shown
+from pairbank.scoring.methods.registry import cites_of
 
 if TYPE_CHECKING:
     from pairbank.cards.card.contents import Contents, Entry
+
 
 HUB = "https://huggingface.co/datasets/"
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
@@ -268,3 +274,176 @@ def _field(bank: Described, root: str, column: str, kind: str, where: Mapping[st
         **({"repeated": True} if inner != kind else {}),
         "source": {**where, "extract": {"column": column}},
     }
+
+
+PLL_CITES = {"original": "salazar2020masked", "within_word_l2r": "kauf2023better"}
+"""Work to cite for each way of scoring with a masked model."""
+
+
+def bibtex_of(manifest: Mapping[str, Any], *, on_hub: str = "") -> list[str]:
+    """Return the BibTeX entries of a bank that says whose it is, of pairbank, every corpus and method, each key once.
+
+    Args:
+        manifest: a bank's.
+        on_hub: ORG/NAME where it is published.
+    """
+    cited = [(facts.get("source") or {}).get("citation", "") for facts in manifest["corpora"].values()]
+    signatures = [signature for models in manifest["scores"].values() for signature in models.values()]
+    known = references()
+    wanted = {key for signature in signatures for key in _keys(signature)}
+    papers = [entry for key, entry in known.items() if key in wanted]  # a manifest's own order is not kept on disk
+    by_key: dict[str, str] = {}
+    stated = manifest.get("pairbank")
+    of_pairbank = (
+        known["pairbank"].removesuffix("}").rstrip() + f",\n  version = {{{stated}}}\n}}"
+        if stated
+        else known["pairbank"]
+    )
+    for text in [_own_entry(manifest, on_hub), of_pairbank, *cited, *papers]:
+        for key, entry in entries(text).items():
+            by_key.setdefault(key, entry)
+    return list(by_key.values())
+
+
+def _own_entry(manifest: Mapping[str, Any], on_hub: str) -> str:
+    """Return the entry of the bank itself, or "" where it has neither title nor authors.
+
+    >>> print(_own_entry({"title": "Verbs of {Zürich}", "authors": ["A. Roe", "Lab of Sound and Form"]}, "lab/verbs"))
+    @dataset{this_bank,
+      title = {Verbs of Zürich},
+      author = {A. Roe and {Lab of Sound and Form}},
+      url = {https://huggingface.co/datasets/lab/verbs},
+      note = {A bank of pairbank}
+    }
+    """
+    title, authors = (str(manifest.get("title", "")), [str(x) for x in manifest.get("authors", [])])
+    if not title and not authors:
+        return ""
+    names = [_plain(name) for name in authors]
+    fields = {
+        "title": _plain(title),
+        "author": " and ".join(f"{{{name}}}" if " and " in name else name for name in names),
+        "year": str(manifest.get("published", ""))[:4],
+        "url": f"https://huggingface.co/datasets/{on_hub}" if on_hub else "",
+        "note": "A bank of pairbank",
+    }
+    lines = ",\n".join(f"  {key} = {{{text}}}" for key, text in fields.items() if text)
+    return f"@dataset{{this_bank,\n{lines}\n}}"
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line without what ends a field of BibTeX."""
+    return " ".join(re.sub(r"[{}\\]", "", text).split())
+
+
+def _keys(signature: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of what is to be cited for a table's methods.
+
+    A table of a version that did not say so is cited by its methods' names. A newer version may know works that this
+    one does not: they are left out.
+    """
+    for name, definition in signature["methods"].items():
+        yield from definition["cites"] if "cites" in definition else cites_of(name)
+    pll = signature["model"].get("pll", "")
+    if pll in PLL_CITES:
+        yield PLL_CITES[pll]
+
+
+def entries(text: str) -> dict[str, str]:
+    """Return the entries of a BibTeX text by key; a text that is no BibTeX is one entry under its hash.
+
+    >>> list(entries("@book{a, title = {A {B}}} @booklet{c, year = {2020}}"))
+    ['a', 'c']
+    """
+    by_key = dict(entries_in(text))
+    return by_key or ({sha256_of_text(text)[:8]: text.strip()} if text.strip() else {})
+
+
+SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+    (100_000_000, "10M<n<100M"),
+    (1_000_000_000, "100M<n<1B"),
+)
+_CREATIVE_COMMONS = ("cc0-1.0", "cc-by-2.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0")
+LICENCES = frozenset([*_CREATIVE_COMMONS, "cc-by-nc-sa-4.0", "apache-2.0", "mit", "odc-by", "other", "unknown"])
+"""Licence ids that the Hub takes; another one is `other` in the head and stands in full on the page."""
+TASK_IDS = {"word_prediction": "language-modeling", "continuation_pair": "language-modeling"}
+"""The Hub's task id of a task; every other one is a judgment of acceptability."""
+SINGLE = ("sentence",)
+"""Tasks with a label a text; the others compare or continue texts."""
+_HUB_DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+/[\w.-]+)/?")
+
+
+def size_category(n_items: int) -> str:
+    """Return the Hub's size category.
+
+    >>> size_category(792), size_category(67000), size_category(1_200_000)
+    ('n<1K', '10K<n<100K', '1M<n<10M')
+    """
+    return next((name for limit, name in SIZES if n_items < limit), "1B<n<10B")
+
+
+def hub_licence(licence: str) -> str:
+    """Return the id under which the Hub knows a licence.
+
+    >>> hub_licence("CC-BY-4.0"), hub_licence("ask me")
+    ('cc-by-4.0', 'other')
+    """
+    return licence.lower() if licence.lower() in LICENCES else "other"
+
+
+def task_ids(tasks: set[str]) -> list[str]:
+    """Return the Hub's ids of some tasks."""
+    return sorted({TASK_IDS.get(task, "acceptability-classification") for task in tasks})
+
+
+def task_categories(tasks: set[str]) -> list[str]:
+    """Return the Hub's categories of some tasks: a choice is a classification, and made by generating probabilities."""
+    results = {
+        "text-generation" if TASK_IDS.get(task) == "language-modeling" else "text-classification" for task in tasks
+    }
+    return sorted(results | ({"text-generation"} if tasks - set(SINGLE) else set())) or ["text-classification"]
+
+
+def multilinguality(languages: set[str]) -> list[str]:
+    """Return whether there is one language or more, whatever their scripts and regions.
+
+    >>> multilinguality({"pt", "pt-BR"}), multilinguality({"de", "en"})
+    (['monolingual'], ['multilingual'])
+    """
+    return ["multilingual" if len({tag.split("-")[0] for tag in languages}) > 1 else "monolingual"]
+
+
+def annotations_creators(manifest: Mapping[str, Any]) -> list[str]:
+    """Return who made what stands beside the texts: labels as found, people's judgments, models' scores.
+
+    Which side is better was laid down by those who made the corpus; whether a crowd or experts rated the sentences
+    the sources say in words only, so people's judgments count as found like the rest of the corpus.
+    """
+    is_ours = set(manifest["corpora"]) <= {"starter"}
+    labels = "expert-generated" if is_ours else "found"
+    return sorted({labels, *(["machine-generated"] if any(manifest["scores"].values()) else [])})
+
+
+def source_datasets(manifest: Mapping[str, Any]) -> list[str]:
+    """Return where the texts are from: "original", or the dataset that is extended.
+
+    >>> source = {"homepage": "https://huggingface.co/datasets/acme/pairs", "redistributable": True}
+    >>> source_datasets({"corpora": {"a": {"source": source}, "mine": {}}})
+    ['extended|acme/pairs', 'original']
+    """
+    results = set()
+    for name, facts in manifest["corpora"].items():
+        homepage = str((facts.get("source") or {}).get("homepage") or "")
+        on_hub = _HUB_DATASET.fullmatch(homepage)
+        if on_hub:
+            results.add(f"extended|{on_hub[1]}")
+        elif homepage and name != "starter":
+            results.add(f"extended|other-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-') or 'corpus'}")
+        else:
+            results.add("original")
+    return sorted(results)

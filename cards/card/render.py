@@ -30,9 +30,8 @@ from pairbank.cards.bank.layout import (
     scores_path,
 )
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
-from pairbank.cards.card import citations
+from pairbank.cards.card import croissant
 from pairbank.cards.card.add_model import commands_for
-from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.card.contents import (
     INTENDED,
     LIMITATIONS,
@@ -43,7 +42,7 @@ from pairbank.cards.card.contents import (
     described,
     flags_in,
 )
-from pairbank.cards.card.croissant import Described, croissant_text
+from pairbank.cards.card.croissant import Described, bibtex_of, croissant_text
 from pairbank.cards.card.tables import (
     columns_table,
     corpus_table,
@@ -216,13 +215,13 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
         language=sorted({tag.split("-")[0] for tag in tags if re.match(r"[a-z]{2,3}(-|$)", tag)}),
         license=licences_of(bank.manifest),
         pretty_name=pretty_name(bank.manifest),
-        size_categories=[citations.size_category(sum(facts["n_items"] for facts in corpora.values()))],
-        annotations_creators=citations.annotations_creators(bank.manifest),
-        multilinguality=citations.multilinguality(tags),
-        source_datasets=citations.source_datasets(bank.manifest),
+        size_categories=[croissant.size_category(sum(facts["n_items"] for facts in corpora.values()))],
+        annotations_creators=croissant.annotations_creators(bank.manifest),
+        multilinguality=croissant.multilinguality(tags),
+        source_datasets=croissant.source_datasets(bank.manifest),
         tags=list(TAGS),
-        task_categories=citations.task_categories(tasks),
-        task_ids=citations.task_ids(tasks),
+        task_categories=croissant.task_categories(tasks),
+        task_ids=croissant.task_ids(tasks),
         configs=configs_of(bank.manifest, file_hashes),
     )
     if regional:
@@ -238,7 +237,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
 
 def licences_of(manifest: Mapping[str, Any]) -> list[str]:
     """Return the Hub's ids of the corpora's licences, for the YAML head."""
-    return sorted({citations.hub_licence(licence_id(n, facts)) for n, facts in manifest["corpora"].items()})
+    return sorted({croissant.hub_licence(licence_id(n, facts)) for n, facts in manifest["corpora"].items()})
 
 
 def pretty_name(manifest: Mapping[str, Any]) -> str:

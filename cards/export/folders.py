@@ -29,12 +29,11 @@ import pyarrow as pa
 
 from pairbank.cards.bank.layout import LONG, MANIFEST, RATINGS, data_files, ratings_path, read_manifest
 from pairbank.cards.bank.redistribution import licence_of
-from pairbank.cards.card.citations import hub_licence
+from pairbank.cards.card.croissant import hub_licence
 from pairbank.cards.card.render import TAGS, pretty_name
 from pairbank.errors import BankError, OutputError, unknown_name
 from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json
-from pairbank.scoring.signature import METADATA_KEY
-from pairbank.scoring.table_files import COPIES, PARQUET, write_copy
+from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, write_copy
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.scored_table.method_scores import choices_of, credits_of
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table

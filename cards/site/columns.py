@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.files import write_bytes
-from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.measures.rank_intervals import RankIntervals, mean_rank_intervals, pair_counts, rank_intervals
 from pairbank.stats.report.overview import own_accuracies
 from pairbank.stats.scored_table.scored_table import PARADIGM, PARADIGM_DTYPES

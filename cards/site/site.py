@@ -29,7 +29,7 @@ from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table, with_paradigms
 from pairbank.cards.card.add_model import commands_for, is_on_hub
-from pairbank.cards.card.citations import bibtex_of
+from pairbank.cards.card.croissant import bibtex_of
 from pairbank.cards.check import check_locked
 from pairbank.cards.site.columns import SUFFIX, write_packed, write_results
 from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus

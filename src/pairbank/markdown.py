@@ -99,7 +99,8 @@ def shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     ('a b[U+202E]c', ' (6b9e7b6b)')
     """
     line = spelt_out(" ".join(text.split()))
-    return line if len(line) <= limit else f"{line[: limit - 12]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0").hexdigest()
+    return line if len(line) <= limit else f"{line[: limit - 12]}… ({digest[:8]})"
 
 
 def inline(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:

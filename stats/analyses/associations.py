@@ -18,7 +18,7 @@ from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, reference_of
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.bootstrap import wider
-from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.measures.associations import (
     bayes_factor_of_r,
     p_of_all,

@@ -24,7 +24,7 @@ from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.bootstrap import wider
-from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.figures.charts import file_name, intervals, n_text
 from pairbank.stats.figures.style import INK, SEQUENTIAL, Figure, drawing, label, styled

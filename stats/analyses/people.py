@@ -20,7 +20,7 @@ from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, EDIT_DISTANCE, close_pairs, rows_by_bin, wide
 from pairbank.stats.estimates.bootstrap import wider
-from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import (
     MOST_SERIES,
     bin_figures,

@@ -19,7 +19,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import SENTENCE, is_string_logprob
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.bootstrap import wider
-from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import MOST_CELLS, MOST_SERIES, file_name, heat_map, intervals, n_text
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.cautions import (

@@ -15,7 +15,7 @@ import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import is_string_logprob
-from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, file_name, heat_map, intervals, n_text, pages
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_text
 from pairbank.stats.figures.style import Figure

@@ -21,7 +21,7 @@ import pandas as pd
 from pairbank.errors import spelt_out
 from pairbank.markdown import html_as_text, to_markdown
 from pairbank.stats.analyses.base import MOST_FIRST_ROWS
-from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.style import Figure, named, save_bytes
 from pairbank.stats.report.overview_figures import PEOPLE
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline

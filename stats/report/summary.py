@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from pairbank.stats.estimates.estimate import undefined
-from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN, undefined
 from pairbank.stats.estimates.shares import is_tie, mean_of_items, share_of_items, signs
 from pairbank.stats.measures.accuracy import (
     accuracy,

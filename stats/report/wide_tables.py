@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pairbank.stats.estimates.metrics import headings
+from pairbank.stats.estimates.estimate import headings
 from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 from pairbank.stats.wording import bounds, number, with_interval
 

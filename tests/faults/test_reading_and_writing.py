@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.builders.dataset import manifest_of
-from pairbank.builders.sources import archives
-from pairbank.builders.sources.archives import member_texts
+from pairbank.builders.sources import source
 from pairbank.builders.sources.readers import delimited, read_delimited, read_json_lines, read_rating
+from pairbank.builders.sources.source import member_texts
 from pairbank.cli import app
 from pairbank.errors import BankError, CorpusError, OutputError, PairbankError, StudyError
 from pairbank.files import cache_dir, reading, replaced_atomically, write_text
@@ -138,7 +138,7 @@ def tar_with_a_long_head(path: Path) -> None:
 def test_an_archive_that_is_locked_or_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], message: str
 ) -> None:
-    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 100_000)
+    monkeypatch.setattr(source, "MAX_UNPACKED_BYTES", 100_000)
     make(tmp_path / "x.archive")
     with pytest.raises(CorpusError, match=message):
         list(member_texts(tmp_path / "x.archive", "*.tsv"))

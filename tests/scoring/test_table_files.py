@@ -15,7 +15,7 @@ from pairbank.builders.sources.sheets import sheet_rows
 from pairbank.errors import BankError, OutputError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored, ScoredFile, open_scored
-from pairbank.scoring.table_files import BOM, refuse_other_suffixes, signature_beside
+from pairbank.scoring.signature import BOM, refuse_other_suffixes, signature_beside
 
 
 @pytest.fixture(scope="module")

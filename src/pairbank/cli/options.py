@@ -217,10 +217,9 @@ def load_items(corpus: str, *, repair: bool = True, **which: Unpack[ItemOptions]
 
 def load_own_ratings(corpus: str, which: ItemOptions) -> datasets.Dataset | None:
     """Return the individual ratings in a corpus of the user's own, read as `load_items` reads it; None without any."""
-    from pairbank.builders.banked import is_banked
     from pairbank.builders.corpora.tabular import is_own
     from pairbank.builders.corpora.tabular_items import TabularOptions
-    from pairbank.builders.load import own_ratings
+    from pairbank.builders.load import is_banked, own_ratings
 
     if is_banked(corpus) or not is_own(corpus):
         return None

@@ -107,7 +107,7 @@ def ratings(
     """
     import pairbank
     from pairbank.files import refuse_other_than_a_file
-    from pairbank.scoring.table_files import refuse_other_suffixes, write_unsigned
+    from pairbank.scoring.signature import refuse_other_suffixes, write_unsigned
 
     refuse_other_suffixes(out)
     refuse_other_than_a_file(out)
@@ -210,7 +210,7 @@ def show_method(
     Example: pairbank methods show meta_question_simple --item "The dogs bark." --item "The dogs barks."
     Example: pairbank methods show better_sentence --corpus paare.csv --encoding cp1252 --language de
     """
-    from pairbank.builders.banked import is_banked, prompt_files_of_bank
+    from pairbank.builders.load import is_banked, prompt_files_of_bank
     from pairbank.scoring.methods.page import item_for, shown
     from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
     from pairbank.scoring.models.fake import FakeScorer

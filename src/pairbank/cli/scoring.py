@@ -149,7 +149,7 @@ def score(
     import pairbank
     from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.score import Joining
-    from pairbank.scoring.table_files import signature_at
+    from pairbank.scoring.signature import signature_at
 
     _refuse(over_length, out)
     chosen = part_of(part)
@@ -232,7 +232,7 @@ def _exchanged(corpus: str, scored: Scored, made: Report) -> str:
 
 
 def _refuse(over_length: str, out: Sequence[Path]) -> None:
-    from pairbank.scoring.table_files import refuse_other_suffixes
+    from pairbank.scoring.signature import refuse_other_suffixes
 
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
@@ -353,7 +353,7 @@ def _methods_and_prompts(
     corpus: str, items: datasets.Dataset, asked: Sequence[str] | None, prompts: Sequence[Path]
 ) -> tuple[Chosen, list[Path]]:
     """Return the methods to score with, and the files of prompts: a bank's items come with its methods and prompts."""
-    from pairbank.builders.banked import is_banked, methods_in_bank, prompt_files_of_bank
+    from pairbank.builders.load import is_banked, methods_in_bank, prompt_files_of_bank
     from pairbank.scoring.applicability import chosen_methods, methods_as_before
     from pairbank.scoring.prompts.registry import files_not_known
 

@@ -10,7 +10,7 @@ import pytest
 
 import pairbank
 from pairbank.builders.corpora.registry import corpus_named
-from pairbank.builders.sources.archives import member_bytes
+from pairbank.builders.sources.source import member_bytes
 from pairbank.builders.sources.tables import NOTHING_SAID, table_rows_of
 from pairbank.errors import CorpusError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpus_files import write_tar, write_tree
-from pairbank.builders.sources.archives import member_texts
+from pairbank.builders.sources.source import member_texts
 from pairbank.errors import CorpusError
 
 TEXTS = {"top/b.tsv": "b\n", "top/a.tsv": "ä\n", "top/deep/c.tsv": "c\n", "top/note.txt": "no\n", "top/._a.tsv": "\0"}

@@ -20,7 +20,7 @@ from pairbank.builders.dataset import MANIFEST
 from pairbank.builders.sources.source import bibtex
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.bank.tables import read_summary
-from pairbank.cards.card.citations import PLL_CITES, bibtex_of, entries
+from pairbank.cards.card.croissant import PLL_CITES, bibtex_of, entries
 from pairbank.cards.card.render import figures_in, results_shown
 from pairbank.cards.check import figure_problems
 from pairbank.errors import BankError

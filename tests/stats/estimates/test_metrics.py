@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.stats import accuracy_table, agreement_table, summarise
-from pairbank.stats.estimates.metrics import METRICS, headings, metrics_by_heading
+from pairbank.stats.estimates.estimate import METRICS, headings, metrics_by_heading
 from rated_tables import rated_table
 
 ROOT = Path(__file__).resolve().parents[3]

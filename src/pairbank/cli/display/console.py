@@ -77,7 +77,7 @@ def say_report(made: Report) -> None:
 
 def _say_groups(made: Report) -> None:
     """Print the accuracies and agreement of one model on one corpus and on its groups."""
-    from pairbank.stats.estimates.metrics import HUMAN
+    from pairbank.stats.estimates.estimate import HUMAN
     from pairbank.stats.report.overview_figures import PEOPLE
 
     for heading, table in (
