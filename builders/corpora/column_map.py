@@ -14,10 +14,15 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field
+
+from pairbank.builders.corpora.cells import kept_in
+from pairbank.builders.schema.columns import Column, ColumnType, Scalar
 from pairbank.builders.sources.readers import RepeatedKeyError, without_repeats
 from pairbank.builders.sources.tables import MENDED, NOTHING_SAID, TableFormat
+from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
 
 Layout = Literal["pairs", "long", "sentences"]
@@ -30,6 +35,130 @@ OF_A_SIDE = {"sentence": "target", "context": "context", "human": "human"}
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
 FIELD = re.compile(r"\{([^{}]+)\}")
 """A piece of a text that is filled in: `{name}`."""
+
+
+def plain_value(value: object) -> str:
+    """Return a label or an id as text, whatever a file writes it as.
+
+    >>> [plain_value(value) for value in (True, 0.0, "1.0", " Good ", None)]
+    ['true', '0', '1', 'good', '']
+    """
+    return "" if value is None else _plain_text(str(value))
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_text(value: str) -> str:
+    text = value.strip().casefold()
+    if _NUMBER.fullmatch(text) and float(text).is_integer():
+        return str(int(float(text)))
+    return text
+
+
+def _listed(value: object) -> object:
+    """Return a list; one value is a list of one."""
+    return [value] if isinstance(value, str | int | float) else value
+
+
+Meant = Annotated[str, BeforeValidator(plain_value)]
+"""A value of a label, whatever a file writes it as."""
+OneOrMore = Annotated[tuple[Meant, ...], BeforeValidator(_listed)]
+
+
+class LabelTable(Declaration):
+    """A table `[label]` of TOML: the column that says which side is the better one, and what its values mean."""
+
+    column: str
+    sides: tuple[str, str] | None = None
+    """`pairs`: the two columns."""
+    first: OneOrMore = ()
+    """`pairs`: values for which the first side is the better one."""
+    second: OneOrMore = ()
+    good: OneOrMore = ()
+    """`long`, `sentences`: values of a good sentence."""
+    bad: OneOrMore = ()
+
+
+class MapTable(Declaration):
+    """A column map in TOML: `map.toml`, `--map FILE`, or one of a corpus's `[[tables]]` (`docs/column-maps.md`)."""
+
+    layout: Layout = "pairs"
+    pair: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    order: Literal["good-first"] | None = None
+    """`long`: of each two rows that follow one another, the better side is first."""
+    contrasts: tuple[tuple[Meant, Meant], ...] = ()
+    reading: TableFormat = NOTHING_SAID
+    columns: dict[str, str] = Field(default_factory=dict)
+    fixed: dict[str, str] = Field(default_factory=dict)
+    values: dict[str, dict[str, str]] = Field(default_factory=dict)
+    label: LabelTable | None = None
+
+
+class TablesTable(MapTable):
+    """One of `[[tables]]`: files of one kind, and their column map."""
+
+    path: str
+    """`FOLDER/{subset}.csv`, or one file's name."""
+    archive: str = ""
+    password: str = ""
+    id: str = ""
+
+
+class Keep(Declaration):
+    """One of `[[keep]]`: a column of the source that the corpus keeps."""
+
+    name: str
+    type: ColumnType = "string"
+    meaning: str = "a column of your file"
+    column: str = ""
+    """Of the source; default: the name."""
+    columns: tuple[str, ...] = ()
+    """Columns of yes and no: kept are the names of those that say yes, joined."""
+    by_side: bool = False
+    """Kept once a side, as `<name>_good` and `<name>_bad`."""
+
+    @property
+    def read_from(self) -> str:
+        """The source's column."""
+        return self.column or self.name
+
+    @property
+    def made(self) -> tuple[Column, ...]:
+        """The corpus's columns that it makes."""
+        names = (f"{self.name}_good", f"{self.name}_bad") if self.by_side else (self.name,)
+        return tuple(Column(name=name, type=self.type, nullable=True, meaning=self.meaning) for name in names)
+
+    def cells(self, shaped: ShapedRow, where: str) -> dict[str, Scalar]:
+        """Return its cells of one item."""
+        if self.columns:
+            texts = [name for name in self.columns if plain_value(shaped.good.get(name)) in ("1", "true")]
+            return {self.name: ", ".join(texts) or None}
+        if self.by_side:
+            sides = (("good", shaped.good), ("bad", shaped.bad or {}))
+            return {f"{self.name}_{side}": self._cell(row, where) for side, row in sides}
+        return {self.name: self._cell(shaped.good, where)}
+
+    def _cell(self, row: Row, where: str) -> Scalar:
+        cell = row.get(self.read_from)
+        if self.type == "string":
+            return kept_in(cell, where, self.read_from)
+        try:
+            return typed(cell, self.type)
+        except ValueError as error:
+            raise CorpusError(f"{where}: column {self.read_from!r} holds {cell!r:.80}, expected {self.type}") from error
+
+
+def typed(cell: object, kind: ColumnType) -> Scalar:
+    """Return a cell as its column has it, None for an empty one.
+
+    >>> typed("3.0", "int32"), typed("", "float64"), typed("True", "bool")
+    (3, None, True)
+    """
+    if cell is None or cell == "":
+        return None
+    if kind == "bool":
+        return plain_value(cell) in ("1", "true")
+    number = float(str(cell))
+    return int(number) if kind == "int32" else number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,23 +433,6 @@ def _parsed(cell: str) -> Any:  # noqa: ANN401 - what JSON gives
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
     return cell
-
-
-def plain_value(value: object) -> str:
-    """Return a label or an id as text, whatever a file writes it as.
-
-    >>> [plain_value(value) for value in (True, 0.0, "1.0", " Good ", None)]
-    ['true', '0', '1', 'good', '']
-    """
-    return "" if value is None else _plain_text(str(value))
-
-
-@functools.lru_cache(maxsize=4096)
-def _plain_text(value: str) -> str:
-    text = value.strip().casefold()
-    if _NUMBER.fullmatch(text) and float(text).is_integer():
-        return str(int(float(text)))
-    return text
 
 
 def _mends(row: Row) -> tuple[str, ...]:

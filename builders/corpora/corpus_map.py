@@ -14,21 +14,24 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pairbank.builders.corpora.cells import kept_in
+from pydantic import create_model
+
 from pairbank.builders.corpora.column_map import (
     OF_A_SIDE,
     ColumnMap,
+    Keep,
     Label,
+    LabelTable,
     Layout,
+    MapTable,
     NumberedRows,
-    Row,
     ShapedRow,
-    plain_value,
+    TablesTable,
 )
 from pairbank.builders.corpora.column_roles import MAPPABLE
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows, items_of
@@ -36,54 +39,15 @@ from pairbank.builders.corpora.declared import CorpusFile, OwnFile, facts_of
 from pairbank.builders.corpora.judgments import Judgments, RatingRules
 from pairbank.builders.corpora.tabular_items import LABEL, mapped_item
 from pairbank.builders.ratings import Rated, Raters, judged
-from pairbank.builders.schema.columns import Column, ColumnType, Item, Scalar
+from pairbank.builders.schema.columns import Column, Item, Scalar
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.source import LocatedFile, Source, member_bytes
-from pairbank.builders.sources.tables import Mend, TableFormat, table_rows_of
+from pairbank.builders.sources.tables import table_rows_of
 from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import reading
 
 LABELS = Column(name=LABEL, type="int32", nullable=False, meaning="1 = acceptable, 0 = not")
 _FIELD = re.compile(r"\{(\w+)\}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """A column of the source that the corpus keeps."""
-
-    name: str
-    type: ColumnType
-    meaning: str
-    column: str = ""
-    columns: tuple[str, ...] = ()
-    """Columns of yes and no: kept are the names of those that say yes, joined."""
-    by_side: bool = False
-    """Kept once a side, as `<name>_good` and `<name>_bad`."""
-
-    @property
-    def made(self) -> tuple[Column, ...]:
-        """The corpus's columns that it makes."""
-        names = (f"{self.name}_good", f"{self.name}_bad") if self.by_side else (self.name,)
-        return tuple(Column(name=name, type=self.type, nullable=True, meaning=self.meaning) for name in names)
-
-    def cells(self, shaped: ShapedRow, where: str) -> dict[str, Scalar]:
-        """Return its cells of one item."""
-        if self.columns:
-            texts = [name for name in self.columns if plain_value(shaped.good.get(name)) in ("1", "true")]
-            return {self.name: ", ".join(texts) or None}
-        if self.by_side:
-            sides = (("good", shaped.good), ("bad", shaped.bad or {}))
-            return {f"{self.name}_{side}": self._cell(row, where) for side, row in sides}
-        return {self.name: self._cell(shaped.good, where)}
-
-    def _cell(self, row: Row, where: str) -> Scalar:
-        cell = row.get(self.column)
-        if self.type == "string":
-            return kept_in(cell, where, self.column)
-        try:
-            return typed(cell, self.type)
-        except ValueError as error:
-            raise CorpusError(f"{where}: column {self.column!r} holds {cell!r:.80}, expected {self.type}") from error
 
 
 def kept_cells(keeps: Iterable[Keep], shaped: ShapedRow, where: str) -> dict[str, Scalar]:
@@ -181,7 +145,7 @@ class CorpusMap:
                     if options.subset in (None, item.subset):
                         rules = self.facts.ratings
                         yield judged(item, () if rules is None else rules.ratings(item.item_id, shaped, at, raters))
-        wanted = {name for keep in self.keeps for name in (keep.columns or (keep.column,))}
+        wanted = {name for keep in self.keeps for name in (keep.columns or (keep.read_from,))}
         if options.subset is None and seen and (missing := wanted - seen):
             raise CorpusError(f"corpus {self.name!r}: no file has the column {sorted(missing)[0]!r} that its map keeps")
 
@@ -241,7 +205,7 @@ def corpus_map(name: str) -> CorpusMap:
         facts=facts,
         source=facts.source(unpacked),
         tables=tables,
-        keeps=tuple(_keep(keep, where) for keep in facts.keep),
+        keeps=facts.keep,
     )
 
 
@@ -273,20 +237,19 @@ def read_map(path: Path) -> OwnMap:
     where = str(path)
     with reading(path, CorpusError, saying="not TOML", remedy="correct it"):
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-    of_corpus = [name for name in OwnFile.model_fields if name not in KEYS]
+    mapped = {key: value for key, value in document.items() if key in MapTable.model_fields}
     for key in document:
-        if key not in (*KEYS, *of_corpus):
-            raise unknown_name(f"key in {where}", key, (*KEYS, *of_corpus))
-    facts = OwnFile.of({key: document[key] for key in of_corpus if key in document}, where=where, error=CorpusError)
-    mapped = {key: value for key, value in document.items() if key in KEYS}
+        if key not in (known := (*MapTable.model_fields, *OwnFile.model_fields)):
+            raise unknown_name(f"key in {where}", key, known)
+    facts = OwnFile.of({key: document[key] for key in document if key not in mapped}, where=where, error=CorpusError)
     if facts.tables and mapped:
         raise CorpusError(f"{where}: {', '.join(mapped)} beside [[tables]]; put them into the tables that they are of")
     own = OwnMap(
         path=path,
         facts=facts,
-        whole=None if facts.tables else map_of(mapped, where),
+        whole=None if facts.tables else map_of(MapTable.of(mapped, where=where, error=CorpusError), where),
         tables=tuple(_tables(table, where) for table in facts.tables),
-        keeps=tuple(_keep(keep, where) for keep in facts.keep) if facts.keep else None,
+        keeps=facts.keep or None,
     )
     for column_map in (own.whole, *(entry.map for entry in own.tables)):
         if column_map is not None and (facts.ratings is not None or column_map.rater):
@@ -294,27 +257,23 @@ def read_map(path: Path) -> OwnMap:
     return own
 
 
-def _tables(table: Mapping[str, Any], where: str) -> Tables:
+def map_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a user's map: the keys of a column map, and those that say what the corpus is."""
+    facts: Any = {k: (info.annotation, info) for k, info in OwnFile.model_fields.items() if k != "columns"}
+    return create_model("MapFile", __base__=MapTable, **facts).model_json_schema()
+
+
+def _tables(table: TablesTable, where: str) -> Tables:
     where = f"{where}, [[tables]]"
-    keys = ("path", "archive", "password", "id")
-    for key in table:
-        if key not in (*KEYS, *keys):
-            raise unknown_name(f"key in {where}", key, (*KEYS, *keys))
-    if others := [key for key in keys if not isinstance(table.get(key, ""), str)]:
-        raise CorpusError(f"{where}: {others[0]} is {table[others[0]]!r:.80}; expected a text")
-    if not table.get("path"):
-        raise CorpusError(f'{where}: path is missing; expected path = "FOLDER/{{subset}}.csv", or one file\'s name')
-    names = _FIELD.findall(table["path"])
+    names = _FIELD.findall(table.path)
     if twice := [name for name in names if names.count(name) > 1]:
-        raise CorpusError(
-            f"{where}: {{{twice[0]}}} occurs twice in path {table['path']!r}; give each a name of its own"
-        )
+        raise CorpusError(f"{where}: {{{twice[0]}}} occurs twice in path {table.path!r}; give each a name of its own")
     tables = Tables(
-        path=table["path"],
-        archive=table.get("archive", ""),
-        password=table.get("password", ""),
-        map=map_of({key: value for key, value in table.items() if key in KEYS}, f"{where} {table['path']}"),
-        id=table.get("id", ""),
+        path=table.path,
+        archive=table.archive,
+        password=table.password,
+        map=map_of(table, f"{where} {table.path}"),
+        id=table.id,
     )
     known = {*names, *(("tag",) if "language" in names else ())}
     for text in (*tables.map.fixed.values(), tables.id):
@@ -322,40 +281,6 @@ def _tables(table: Mapping[str, Any], where: str) -> Tables:
             if name not in (known if text != tables.id else {*known, "n", "pair_id", "contrast"}):
                 raise unknown_name(f"field of path {tables.path!r} in {where}", name, known)
     return tables
-
-
-def _keep(table: Mapping[str, Any], where: str) -> Keep:
-    keys = ("name", "type", "meaning", "column", "columns", "by_side")
-    for key in table:
-        if key not in keys:
-            raise unknown_name(f"key in {where}, [[keep]]", key, keys)
-    if not isinstance(table.get("name"), str):
-        raise CorpusError(f"{where}, [[keep]]: name is missing; expected the column's name in the corpus")
-    kind = table.get("type", "string")
-    if kind not in get_args(ColumnType):
-        raise CorpusError(f"{where}, [[keep]] {table['name']!r}: type {kind!r}, expected one of {get_args(ColumnType)}")
-    return Keep(
-        name=table["name"],
-        type=kind,
-        meaning=table.get("meaning", "a column of your file"),
-        column=table.get("column", "" if "columns" in table else table["name"]),
-        columns=tuple(table.get("columns", ())),
-        by_side=table.get("by_side", False),
-    )
-
-
-def typed(cell: object, kind: ColumnType) -> Scalar:
-    """Return a cell as its column has it, None for an empty one.
-
-    >>> typed("3.0", "int32"), typed("", "float64"), typed("True", "bool")
-    (3, None, True)
-    """
-    if cell is None or cell == "":
-        return None
-    if kind == "bool":
-        return plain_value(cell) in ("1", "true")
-    number = float(str(cell))
-    return int(number) if kind == "int32" else number
 
 
 def rating_value(text: object, where: str) -> float:
@@ -370,50 +295,43 @@ def _refuse(error: CorpusError) -> None:
     raise error
 
 
-GOOD_FIRST = "good-first"
-KEYS = ("layout", "pair", "order", "contrasts", "reading", "columns", "fixed", "values", "label")
 OF_A_JUDGMENT = ("rater", "rating")
 """What a map names of a table with one row per judgment."""
-LABEL_KEYS = ("column", "sides", "first", "second", "good", "bad")
-READING_KEYS = ("encoding", "delimiter", "quotes", "header", "sheet", "mends")
 
 
-def map_of(document: Mapping[str, Any], where: str) -> ColumnMap:
+def map_of(table: MapTable, where: str) -> ColumnMap:
     """Return the map of a TOML table.
 
     Raises:
+        UnknownNameError: a schema column that there is not.
         CorpusError: something in it is not as expected; the message says what.
     """
-    _check_keys(document, KEYS, where)
-    layout = document.get("layout", "pairs")
-    if layout not in get_args(Layout):
-        raise unknown_name(f"layout in {where}", str(layout), get_args(Layout))
-    columns = _texts(document, "columns", where)
-    fixed = _texts(document, "fixed", where)
+    columns = dict(table.columns)
     raters = {name: columns.pop(name, "") for name in OF_A_JUDGMENT}
     if bool(raters["rater"]) != bool(raters["rating"]):
         raise CorpusError(f"{where}: expected rater and rating under [columns], or neither of them")
-    pair = _list(document.get("pair", []), "pair", where)
+    pair = table.pair
     if item := columns.pop("item", ""):
-        pair = pair or ([item] if layout == "long" else [])
+        pair = pair or ((item,) if table.layout == "long" else ())
         columns.setdefault("pair_id", item)
-    names = (*MAPPABLE, *OF_A_JUDGMENT, "item", *(() if layout == "pairs" else OF_A_SIDE))
-    for name in (*columns, *fixed):
+    names = (*MAPPABLE, *OF_A_JUDGMENT, "item", *(() if table.layout == "pairs" else OF_A_SIDE))
+    for name in (*columns, *table.fixed):
         if name not in names:
             raise unknown_name(f"schema column in {where}", name, names)
-    label = _label(document["label"], layout, where) if "label" in document else None
+    if table.order and "pair" in table.model_fields_set:
+        raise CorpusError(f"{where}: expected order or pair, not both")
     result = ColumnMap(
-        layout=layout,
+        layout=table.layout,
         columns=columns,
-        fixed=fixed,
-        values=_values(document.get("values", {}), where),
-        label=label,
-        pair=tuple(pair),
+        fixed=table.fixed,
+        values=table.values,
+        label=None if table.label is None else _label(table.label, table.layout, f"{where}, [label]"),
+        pair=pair,
         rater=raters["rater"],
         rating=raters["rating"],
-        good_first=_good_first(document, where),
-        contrasts=tuple(_contrast(entry, where) for entry in document.get("contrasts", ())),
-        format=_format(document.get("reading", {}), where),
+        good_first=table.order is not None,
+        contrasts=table.contrasts,
+        format=table.reading,
     )
     _check_whole(result, where)
     return result
@@ -438,84 +356,17 @@ def _check_whole(found: ColumnMap, where: str) -> None:
         )
 
 
-def _good_first(document: Mapping[str, Any], where: str) -> bool:
-    order = document.get("order")
-    if order not in (None, GOOD_FIRST) or (order and "pair" in document):
-        raise CorpusError(f"{where}: order is {order!r}, expected {GOOD_FIRST!r}, and no pair beside it")
-    return order == GOOD_FIRST
-
-
-def _label(table: object, layout: str, where: str) -> Label:
-    where = f"{where}, [label]"
-    if not isinstance(table, Mapping):
-        raise CorpusError(f"{where}: expected a table with column, and which of its values mean what")
-    _check_keys(table, LABEL_KEYS, where)
-    names = ("first", "second") if layout == "pairs" else ("good", "bad")
-    values = [tuple(plain_value(entry) for entry in _list(table.get(name, []), name, where)) for name in names]
-    sides = tuple(_list(table.get("sides", []), "sides", where))
-    if "column" not in table:
-        raise CorpusError(f'{where}: names no column; expected column = "NAME"')
-    if layout == "pairs" and (len(sides) != 2 or not all(isinstance(side, str) for side in sides) or not all(values)):
+def _label(table: LabelTable, layout: Layout, where: str) -> Label:
+    is_pairs = layout == "pairs"
+    names = ("first", "second") if is_pairs else ("good", "bad")
+    better, worse = (table.first, table.second) if is_pairs else (table.good, table.bad)
+    if is_pairs and not (table.sides and better and worse):
         raise CorpusError(
             f'{where}: expected sides = ["ONE", "OTHER"], and under first and second the label\'s values for '
             "which the one or the other is the better side"
         )
-    if layout == "sentences" and not all(values):
+    if layout == "sentences" and not (better and worse):
         raise CorpusError(f"{where}: expected under good and bad the values that mean acceptable, and not")
-    if both := [value for value in values[0] if value in values[1]]:
+    if both := [value for value in better if value in worse]:
         raise CorpusError(f"{where}: {both[0]!r} stands under {names[0]} and under {names[1]}; leave one")
-    pair = (sides[0], sides[1]) if layout == "pairs" else None
-    return Label(column=str(table["column"]), better=values[0], worse=values[1], sides=pair)
-
-
-def _contrast(pair: object, where: str) -> tuple[str, str]:
-    values = _list(pair, "contrasts", where)
-    if len(values) != 2:
-        raise CorpusError(f"{where}: contrast {pair!r}, expected [label of the better side, label of the worse side]")
-    return plain_value(values[0]), plain_value(values[1])
-
-
-def _format(table: object, where: str) -> TableFormat:
-    where = f"{where}, [reading]"
-    if not isinstance(table, Mapping):
-        raise CorpusError(f"{where}: expected a table with any of {', '.join(READING_KEYS)}")
-    _check_keys(table, READING_KEYS, where)
-    if not isinstance(table.get("quotes", True), bool):
-        raise CorpusError(f"{where}: quotes is {table['quotes']!r}, expected true or false")
-    delimiter = str(table.get("delimiter", ""))
-    if len(delimiter) > 1:
-        raise CorpusError(f"{where}: delimiter {delimiter!r} is more than one character")
-    return TableFormat(
-        encoding=table.get("encoding"),
-        delimiter=delimiter,
-        quotes=table.get("quotes", True),
-        header=tuple(_list(table.get("header", []), "header", where)),
-        sheet=table.get("sheet"),
-        mends=tuple(Mend(find=entry["find"], put=entry["put"], flag=entry["flag"]) for entry in table.get("mends", ())),
-    )
-
-
-def _values(table: object, where: str) -> dict[str, dict[str, str]]:
-    if not isinstance(table, Mapping):
-        raise CorpusError(f"{where}: [values] is no table; expected [values.COLUMN] with what each cell means")
-    return {name: _texts(table, name, f"{where}, [values]") for name in table}
-
-
-def _texts(document: Mapping[str, Any], name: str, where: str) -> dict[str, str]:
-    table = document.get(name, {})
-    if not isinstance(table, Mapping) or not all(isinstance(value, str) for value in table.values()):
-        raise CorpusError(f'{where}: [{name}] holds {table!r:.80}, expected name = "text" a line')
-    return dict(table)
-
-
-def _list(value: object, name: str, where: str) -> list[Any]:
-    """Return a list; one value is a list of one."""
-    if isinstance(value, Mapping):
-        raise CorpusError(f"{where}: {name} is a table, expected a value or a list of values")
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-
-
-def _check_keys(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for key in table:
-        if key not in known:
-            raise unknown_name(f"key in {where}", key, known)
+    return Label(column=table.column, better=better, worse=worse, sides=table.sides if is_pairs else None)

@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from pairbank.builders.corpora.column_map import Keep, TablesTable
 from pairbank.builders.corpora.corpus import Corpus, Metadata, RatedRows, Rows, items_of
 from pairbank.builders.corpora.judgments import RatingRules
 from pairbank.builders.schema.columns import Column, ColumnType, Task
@@ -79,8 +80,8 @@ class CorpusFile(Declaration):
     files: dict[str, FileFacts] = Field(default_factory=dict)
     subset_files: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     columns: dict[str, ColumnFacts] = Field(default_factory=dict)
-    tables: tuple[dict[str, Any], ...] = ()
-    keep: tuple[dict[str, Any], ...] = ()
+    tables: tuple[TablesTable, ...] = ()
+    keep: tuple[Keep, ...] = ()
     ratings: RatingRules | None = None
 
     @field_validator("files", mode="before")

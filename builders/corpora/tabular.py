@@ -27,11 +27,11 @@ from pairbank.builders.corpora.cells import (
     mark_before,
     number_in,
 )
-from pairbank.builders.corpora.column_map import FIELD, ColumnMap, NumberedRows, ShapedRow
+from pairbank.builders.corpora.column_map import FIELD, ColumnMap, Keep, NumberedRows, ShapedRow
 from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, roles_of
 from pairbank.builders.corpora.column_use import not_used
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, items_of, wanted
-from pairbank.builders.corpora.corpus_map import LABELS, Keep, OwnMap, kept_cells, read_map
+from pairbank.builders.corpora.corpus_map import LABELS, OwnMap, kept_cells, read_map
 from pairbank.builders.corpora.declared import OwnFacts
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
 from pairbank.builders.corpora.registry import CORPORA
@@ -427,7 +427,7 @@ class OwnTables:
         met.n_lost += any(isinstance(cell, str) and "\ufffd" in cell for cell in row.values())
         met.n_few += FEW_RATINGS in item.flags
         met.n_one_sided += item.target_bad is not None and (item.human_good is None) != (item.human_bad is None)
-        met.nested |= {keep.column for keep in self.keeps if isinstance(row.get(keep.column), list | Mapping)}
+        met.nested |= {keep.read_from for keep in self.keeps if isinstance(row.get(keep.read_from), list | Mapping)}
         if tag := label_in(cells.get("language", ""), "", ""):
             met.tags[tag] = item.language
         else:

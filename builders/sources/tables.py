@@ -21,7 +21,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field
 
 from pairbank.builders.sources.readers import (
     SAY_ENCODING,
@@ -46,6 +48,8 @@ FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".pickle")
 class Mend:
     """A fault of a text file without whose mending a line cannot be read: what is replaced, and the flag of its row."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
     find: str
     put: str
     flag: str
@@ -55,8 +59,10 @@ class Mend:
 class TableFormat:
     """How a table is written down; an empty value is not stated."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
     encoding: str | None = None
-    delimiter: str = ""
+    delimiter: Annotated[str, Field(max_length=1)] = ""
     quotes: bool = True
     """False: a quotation mark is a character like any other."""
     header: tuple[str, ...] = ()

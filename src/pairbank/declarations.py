@@ -29,6 +29,7 @@ _EXPECTED = {
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
+    "bool_parsing": "true or false",
     "tuple_type": "a list",
     "list_type": "a list",
     "dict_type": "a table",
@@ -141,7 +142,7 @@ def _place(fault: ErrorDetails, table: Any) -> tuple[int | str, ...]:  # noqa: A
     place: list[int | str] = []
     current = table
     for step in fault["loc"]:
-        is_listed = isinstance(current, list | tuple) and isinstance(step, int)
+        is_listed = isinstance(current, list | tuple) and isinstance(step, int) and step < len(current)
         if not (is_listed or (isinstance(current, Mapping) and step in current)):
             return (*place, step) if fault["type"] in (_MISSING, *_UNKNOWN) else tuple(place)
         current = current[step]

@@ -43,6 +43,7 @@ def check(folder: Path, *command: str, **environment: str) -> None:
         ("study", "studies", ["title"]),
         ("prompts", "scoring/prompts", ["prompts"]),
         ("profile", "scoring/importing/profiles", []),
+        ("map", "builders/data/corpora", []),
     ],
 )
 def test_a_schema_has_the_keys_of_every_file_that_ships(

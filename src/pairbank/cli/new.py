@@ -84,20 +84,22 @@ def new_study(
 @app.command("schema", cls=Command)
 @takes_output_options
 def new_schema(
-    kind: Annotated[Literal["study", "prompts", "profile"], typer.Argument(help="What the TOML file declares.")],
+    kind: Annotated[Literal["study", "prompts", "profile", "map"], typer.Argument(help="What the TOML file declares.")],
     out: Annotated[Path | None, typer.Option(help="JSON file to write. [default: KIND.schema.json]")] = None,
 ) -> None:
-    """Write the JSON Schema of a study, a file of prompts or an import profile: editors complete and check its keys.
+    """Write the JSON Schema of a study, prompts, an import profile or a column map: editors complete and check keys.
 
     Name it in the first line of your TOML file: #:schema ./prompts.schema.json
 
     Example: pairbank new schema prompts
     """
+    from pairbank.builders.corpora.corpus_map import map_schema
     from pairbank.scoring.importing.profile import profile_schema
     from pairbank.scoring.prompts.toml import prompts_schema
     from pairbank.study.declaration import study_schema
 
-    schema = {"study": study_schema, "prompts": prompts_schema, "profile": profile_schema}[kind]()
+    schemas = {"study": study_schema, "prompts": prompts_schema, "profile": profile_schema, "map": map_schema}
+    schema = schemas[kind]()
     place = Path(f"{kind}.schema.json") if out is None else out
     write_all({place: json.dumps(schema, indent=1) + "\n"})
     say(f"{place}")

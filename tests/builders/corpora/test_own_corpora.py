@@ -294,7 +294,7 @@ def test_rules_with_a_fault_say_what_was_expected(tmp_path: Path, old: str, new:
     ("text", "message"),
     [
         ("[[tables]]\nlayout = 'sentences'\n[tables.columns]\nsentence = 's'\n", "path is missing"),
-        ("[[tables]]\npath = 'a.csv'\npaht = 'b'\n", "no key in .*'paht'; did you mean 'path'"),
+        ("[[tables]]\npath = 'a.csv'\npaht = 'b'\n", "unknown key 'tables.0.paht'; did you mean 'path'"),
         (
             "[corpus]\ntitel = 'x'\n[columns]\ntarget_good = 'a'\ntarget_bad = 'b'\n",
             "unknown key 'corpus.titel'; did you",
@@ -307,7 +307,7 @@ def test_rules_with_a_fault_say_what_was_expected(tmp_path: Path, old: str, new:
         ("[[tables]]\npath = '{a}/{a}.csv'\n", r"\{a\} occurs twice in path"),
         (
             "[[keep]]\nnaem = 'x'\n[columns]\ntarget_good = 'a'\ntarget_bad = 'b'\n",
-            "no key in .*'naem'; did you mean 'name'",
+            "unknown key 'keep.0.naem'; did you mean 'name'",
         ),
     ],
 )
