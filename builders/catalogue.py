@@ -20,7 +20,7 @@ def build_all(
     data_dir: str | Path | None = None,
     *,
     out: str | Path | None = None,
-    tell: Callable[[str], None] = lambda _name: None,
+    on_progress: Callable[[str], None] = lambda _name: None,
 ) -> list[dict[str, str]]:
     """Build every corpus; return one row a corpus: rows, usable rows, expected rows, flags by reason.
 
@@ -29,7 +29,7 @@ def build_all(
     Args:
         data_dir: root with one folder a corpus; None downloads.
         out: folder for `<corpus>.parquet`; None writes none.
-        tell: called with each corpus's name before it is built.
+        on_progress: called with each corpus's name before it is built.
 
     Raises:
         CorpusError: a corpus that is there and cannot be accepted.
@@ -38,7 +38,7 @@ def build_all(
 
     table: list[dict[str, str]] = []
     for corpus in CORPORA.values():
-        tell(corpus.name)
+        on_progress(corpus.name)
         try:
             items = load_corpus(corpus.name, data_dir=data_dir)
         except CorpusFileNotFoundError as error:

@@ -184,7 +184,7 @@ def _bare(scorer: CausalScorer, encoded: Sequence[EncodedRequest]) -> list[float
     This is the limit for whoever computes each distinct token once: plain causal attention over rows as short as
     those of our packs, no padding, nothing gathered.
     """
-    packs = list(plan(encoded, budget_tokens=sys.maxsize, trunk_worth_tokens=math.inf))
+    packs = list(plan(encoded, budget_tokens=sys.maxsize, min_shared_tokens=math.inf))
     tokens = np.concatenate([pack.tokens for pack in packs])
     is_read = np.concatenate([np.isin(np.arange(len(pack.tokens)), pack.read_nodes) for pack in packs])
     n_rows = max(1, scorer.batch_tokens // PACK_TOKENS)

@@ -295,13 +295,13 @@ def _read(requests: Sequence[EncodedRequest], kind: Literal["causal", "masked", 
             n_read=sum(request.n_scored for request in requests),
         )
     n_computed = n_attended = n_read = 0
-    trunk: Any = None
+    shared_prefix: Any = None
     for pack in plan(requests, budget_tokens=PACK_TOKENS):
-        if pack.trunk is not trunk:
-            trunk = pack.trunk
-            n_computed, n_attended = n_computed + len(trunk), n_attended + len(trunk) ** 2
+        if pack.shared_prefix is not shared_prefix:
+            shared_prefix = pack.shared_prefix
+            n_computed, n_attended = n_computed + len(shared_prefix), n_attended + len(shared_prefix) ** 2
         n_computed += len(pack.tokens)
-        n_attended += len(pack.tokens) * (len(pack.tokens) + len(trunk))
+        n_attended += len(pack.tokens) * (len(pack.tokens) + len(shared_prefix))
         n_read += len(np.unique(pack.read_nodes))
     return Work(n_sequence_tokens=sum(lengths), n_computed_tokens=n_computed, n_attended=n_attended, n_read=n_read)
 

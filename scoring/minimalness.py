@@ -113,7 +113,7 @@ def add_minimalness(
             [names[row] for row in rows],
             embedder,
             over_length=over_length,
-            tell=progress or (lambda _n, _all: None),
+            on_progress=progress or (lambda _n, _all: None),
         )
         for row, distance in zip(rows, result, strict=True):
             distances[row], source[row] = distance, None if distance is None else embedder.id
@@ -267,7 +267,7 @@ def _cosine_distances(
     embedder: Embedder,
     *,
     over_length: Literal["error", "nan"],
-    tell: Progress,
+    on_progress: Progress,
 ) -> list[float | None]:
     pairs = list(zip(good, bad, strict=True))
     number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair if text))}
@@ -279,7 +279,7 @@ def _cosine_distances(
             f"{place}: {embedder.id} would cut {text[:60]!r}… ({len(cut)} such texts); expected sentences within its "
             "length: take a model that reads more, or ask for NaN (over_length='nan', --over-length nan)"
         )
-    units = _units(texts, embedder, tell)
+    units = _units(texts, embedder, on_progress)
     results: list[float | None] = []
     for a, b in pairs:
         if a is None or b is None:
@@ -293,14 +293,14 @@ def _cosine_distances(
     return results
 
 
-def _units(texts: Sequence[str], embedder: Embedder, tell: Progress) -> npt.NDArray[np.float64]:
+def _units(texts: Sequence[str], embedder: Embedder, on_progress: Progress) -> npt.NDArray[np.float64]:
     """Return embeddings of length one, from the store or computed now, shape (texts, dimensions)."""
     parts: list[Embeddings] = []
     for start in range(0, len(texts), SHARD_TEXTS):
         part = texts[start : start + SHARD_TEXTS]
         key = sha256_of_text("1", embedder.id, *part)
         parts.append(_kept_or_made(cache_dir() / "embeddings" / key[:2] / f"{key}.npy", part, embedder))
-        tell(min(start + SHARD_TEXTS, len(texts)), len(texts))
+        on_progress(min(start + SHARD_TEXTS, len(texts)), len(texts))
     vectors = np.concatenate(parts).astype(np.float64) if parts else np.empty((0, 1))
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):

@@ -275,7 +275,7 @@ class _Work:
         """Return what scores a unit."""
         return self.recipe.run(self.model, self.methods)
 
-    def tables(self, run: Run, units: Sequence[Unit], tell: Progress) -> Iterator[dict[str, pa.Table]]:
+    def tables(self, run: Run, units: Sequence[Unit], on_progress: Progress) -> Iterator[dict[str, pa.Table]]:
         """Yield each unit's columns, from the store or scored now."""
         n_items = self._n_items(units)
         work = efforts(units, self.items.__getitem__, len(self.items), run.reader)
@@ -285,12 +285,12 @@ class _Work:
         def taken(number: int) -> Generator[None, None, dict[str, pa.Table]]:
             unit, n_own = units[number], work[number] * an_item
 
-            def told(share: float) -> None:
+            def on_share(share: float) -> None:
                 done[number] = share * n_own
-                tell(round(math.fsum(done), 6), n_items)
+                on_progress(round(math.fsum(done), 6), n_items)
 
-            tables = yield from run.shard_steps(self.rows(unit), unit.methods, told)
-            told(1.0)
+            tables = yield from run.shard_steps(self.rows(unit), unit.methods, on_share)
+            on_share(1.0)
             return tables
 
         yield from one_begun_ahead(taken(number) for number in range(len(units)))
@@ -300,7 +300,7 @@ class _Work:
         for unit in units:
             yield run.shard(self.rows(unit), unit.methods, lambda _share: None)
 
-    def share_out(self, workers: Workers, units: Sequence[Unit], tell: Progress) -> None:
+    def share_out(self, workers: Workers, units: Sequence[Unit], on_progress: Progress) -> None:
         """Let workers score what of these units is not stored; this process stores it."""
         run = self.run()
         jobs = [
@@ -316,12 +316,12 @@ class _Work:
         ]
         by_number, n_items = {unit.number: unit for unit in units}, self._n_items(units)
 
-        def told(share: float) -> None:
-            tell(round(share * n_items, 6), n_items)
+        def on_share(share: float) -> None:
+            on_progress(round(share * n_items, 6), n_items)
 
         if not jobs:
-            told(1.0)
-        for job, tables in workers.carried_out(jobs, self.recipe, told):
+            on_share(1.0)
+        for job, tables in workers.carried_out(jobs, self.recipe, on_share):
             run.keep(job.rows, by_number[job.unit].methods, tables)
 
     def _n_items(self, units: Sequence[Unit]) -> int:

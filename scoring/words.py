@@ -39,7 +39,7 @@ from pairbank.scoring.api.requests import Request, owners_of, token_offsets
 from pairbank.scoring.engine.batching import default_batch_tokens, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, BLOCK_LOGITS_ACCELERATOR, finite
-from pairbank.scoring.engine.threads import n_lanes
+from pairbank.scoring.engine.threads import n_parallel_passes
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.masked import MaskedScorer
 from pairbank.scoring.models.word_boundaries import WordMarks, word_marks
@@ -338,7 +338,7 @@ def _causal(
             budget_tokens=1 if scorer.one_at_a_time else default_batch_tokens(scorer.model),
             compute=forward,
             model_name=scorer.info.name,
-            lanes=n_lanes(scorer.model),
+            at_once=n_parallel_passes(scorer.model),
         ):
             for window, rows in batch:
                 _put(results[window.text], window, rows, ids=all_ids[window.text], marks=forward.marks)

@@ -170,9 +170,9 @@ def test_plain_folds_know_sentences_from_training_and_grouped_ones_do_not(tmp_pa
 
 
 def test_the_cost_is_told_before_the_first_text_is_read(items: datasets.Dataset, tiny: LoadedModel) -> None:
-    told: list[tuple[str, int, int]] = []
-    probe(items, tiny, progress=lambda *what: told.append(what))
-    task, n_done, n_texts = told[0]
+    on_share: list[tuple[str, int, int]] = []
+    probe(items, tiny, progress=lambda *what: on_share.append(what))
+    task, n_done, n_texts = on_share[0]
     assert (n_done, n_texts) == (0, 54)
     assert task == "hidden states (some 0.01 CPU hours, 0.01 GB on disk)"
 

@@ -114,14 +114,14 @@ def in_batches(
     budget_tokens: int,
     compute: Callable[[list[T]], R],
     model_name: str,
-    lanes: int = 1,
+    at_once: int = 1,
     ahead: int = 0,
     share: Share = WHOLE,
     numbers: Iterator[int] | None = None,
 ) -> Iterator[R]:
     """Compute items, shortest first in the list, in batches of at most `budget_tokens`, from the longest down.
 
-    Batches depend on the items and the budget alone; `lanes` of them are computed at once (`threads`). Out of memory
+    Batches depend on the items and the budget alone; `at_once` of them are computed at once (`threads`). Out of memory
     halves the batch, and the run goes on; an item alone that does not fit is an error.
 
     Args:
@@ -130,8 +130,8 @@ def in_batches(
         budget_tokens: of a batch.
         compute: a forward pass.
         model_name: for the error.
-        lanes: batches at once.
-        ahead: with one lane, batches that are begun before the first result is given, for a device that is not waited
+        at_once: batches at once.
+        ahead: with one pass, batches that are begun before the first result is given, for a device that is not waited
             for.
         share: which of the batches are computed here.
         numbers: of the batches, where they are not the first ones of a unit.
@@ -139,7 +139,7 @@ def in_batches(
     numbers = numbers or itertools.count()
     own_values = [batch for batch in _batches(items, width, budget_tokens) if share.has(next(numbers))]
     while own_values:
-        results, rest = side_by_side(compute, iter(own_values), n=lanes, ahead=ahead), list[T]()
+        results, rest = side_by_side(compute, iter(own_values), n=at_once, ahead=ahead), list[T]()
         for n_done, batch in enumerate(own_values):
             try:
                 result = next(results)

@@ -78,21 +78,21 @@ def is_split(model: PreTrainedModel) -> bool:
 
 
 def computed_prefix(model: PreTrainedModel, tokens: IntArray, device: torch.device) -> SharedPrefix:
-    """Return the keys and values of a prefix (n_trunk,), from one plain forward pass without the output layer."""
+    """Return the keys and values of a prefix (n_shared,), from one plain forward pass without the output layer."""
     cache: Any = DynamicCache()
     model.base_model(input_ids=on_device(tokens, device)[None], past_key_values=cache, use_cache=True)
     return SharedPrefix([(layer.keys, layer.values) for layer in cache.layers])
 
 
 def tree_rows(
-    model: PreTrainedModel, packs: Sequence[Pack], *, trunk: SharedPrefix | None, hidden: bool
+    model: PreTrainedModel, packs: Sequence[Pack], *, shared_prefix: SharedPrefix | None, hidden: bool
 ) -> tuple[torch.Tensor, Reads]:
     """Return what is read from some packs, one pack a row of the batch.
 
     Args:
         model: the model.
-        packs: packs with the same trunk.
-        trunk: the keys and values of that trunk, if there is one.
+        packs: packs with the same shared prefix.
+        shared_prefix: the keys and values of that shared prefix, if there is one.
         hidden: return last hidden states (rows, width) in place of logits (rows, vocabulary).
     """
     device = input_device(model)
@@ -105,15 +105,15 @@ def tree_rows(
         n = len(pack.tokens)
         tokens[row, :n], depths[row, :n], ends[row, :n] = pack.tokens, pack.depths, pack.ends
         is_read[row, pack.read_nodes] = True
-    n_trunk = len(packs[0].trunk)
+    n_shared = len(packs[0].shared_prefix)
     kept = _kept(
         model,
         is_read,
         hidden=hidden,
         input_ids=on_device(tokens, device),
-        attention_mask=_tree_mask(model, on_device(ends, device), n_trunk),
+        attention_mask=_tree_mask(model, on_device(ends, device), n_shared),
         position_ids=on_device(depths, device),
-        **({"use_cache": False} if trunk is None else {"past_key_values": trunk, "use_cache": True}),
+        **({"use_cache": False} if shared_prefix is None else {"past_key_values": shared_prefix, "use_cache": True}),
     )
     row_of_node = np.cumsum(is_read).reshape(is_read.shape) - 1
     return kept, Reads(
@@ -123,11 +123,11 @@ def tree_rows(
     )
 
 
-def _tree_mask(model: PreTrainedModel, ends: torch.Tensor, n_trunk: int) -> torch.Tensor:
-    """Return the mask (batch, 1, node, trunk and node): each node sees the trunk, its ancestors and itself."""
+def _tree_mask(model: PreTrainedModel, ends: torch.Tensor, n_shared: int) -> torch.Tensor:
+    """Return the mask (batch, 1, node, shared prefix and node): each sees the prefix, its ancestors and itself."""
     nodes = torch.arange(ends.shape[1], device=ends.device)
     mask = (nodes[None, :] <= nodes[:, None]) & (nodes[None, :, None] < ends[:, None, :])
-    mask = torch.nn.functional.pad(mask, (n_trunk, 0), value=True)
+    mask = torch.nn.functional.pad(mask, (n_shared, 0), value=True)
     is_eager = model.config._attn_implementation == "eager"
     if not is_eager and mask.device.type != "cpu":
         return mask[:, None]

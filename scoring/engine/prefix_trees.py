@@ -3,7 +3,7 @@
 Sequences are sorted, so that those with a common prefix are neighbours; a pack is a run of neighbours whose
 distinct prefixes (tree nodes) fit a token budget. A node is computed once, whatever reads it: both members
 of a minimal pair, both orders of a prompt, all its answer options. A long prefix of many packs (an instruction,
-worked examples) is no part of them: it is their trunk, which is computed once for all.
+worked examples) is no part of them: it is their shared prefix, which is computed once for all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SharedPrefix(DynamicCache):
         *_args: Any,  # noqa: ANN401 - whatever a model tells its cache
         **_kwargs: Any,  # noqa: ANN401
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the trunk's and a pass's keys and values (row, head, node, width), and keep nothing of the pass."""
+        """Return the prefix's and a pass's keys and values (row, head, node, width), and keep nothing of the pass."""
         layer: Any = self.layers[layer_idx]
         n_rows = len(key_states)
         keys, values = layer.keys.expand(n_rows, -1, -1, -1), layer.values.expand(n_rows, -1, -1, -1)
@@ -41,10 +41,10 @@ class SharedPrefix(DynamicCache):
 
 WINDOW_TOKENS = 2_000_000
 """Cells of the matrix that requests are laid out in, as many as fit at a time; bounds the planner's memory."""
-TRUNK_WORTH_TOKENS = 64
-"""Nodes that a trunk has to save: its own forward pass costs about as much as these."""
-TRUNK_SHARE = 4
-"""A trunk's token costs a row of a pass, in memory, about this part of what a node costs."""
+MIN_SHARED_TOKENS = 64
+"""Nodes that a shared prefix has to save: its own forward pass costs about as much as these."""
+PREFIX_SHARE = 4
+"""A shared prefix's token costs a row of a pass, in memory, about this part of what a node costs."""
 LEAST_FILL = 0.5
 """A pack may end when this share of the budget is used, where few nodes of the next have to be computed again."""
 
@@ -53,16 +53,16 @@ LEAST_FILL = 0.5
 class Pack:
     """A forest of prefix trees in depth-first order, for one row of a forward pass.
 
-    Node j is an ancestor of node i (or i itself) iff j <= i < ends[j]; that is the attention mask. The trunk is an
-    ancestor of all nodes.
+    Node j is an ancestor of node i (or i itself) iff j <= i < ends[j]; that is the attention mask. The shared prefix is
+    an ancestor of all nodes.
     """
 
-    trunk: IntArray
-    """(n_trunk,) token ids of the prefix that all sequences of this and other packs have; empty if there is none."""
+    shared_prefix: IntArray
+    """(n_shared,) token ids of the prefix that all sequences of this and other packs have; empty if there is none."""
     tokens: IntArray
     """(n_nodes,) token ids."""
     depths: IntArray
-    """(n_nodes,) position of each node in its sequence; the trunk's positions come before."""
+    """(n_nodes,) position of each node in its sequence; the shared prefix's positions come before."""
     ends: IntArray
     """(n_nodes,) one past the last node of each subtree."""
     read_nodes: IntArray
@@ -92,13 +92,13 @@ class _Sorted:
 
 
 def together(packs: Iterator[Pack], size: int) -> Iterator[list[Pack]]:
-    """Yield packs with the same trunk together while their padded total keeps to `size` tokens."""
+    """Yield packs with the same shared prefix together while their padded total keeps to `size` tokens."""
     batch: list[Pack] = []
     for pack in packs:
         longest = max(len(p.tokens) for p in (*batch, pack))
-        # each row of a pass holds the keys and values of the trunk once more, in one layer at a time
-        n_tokens = (longest + len(pack.trunk) // TRUNK_SHARE) * (len(batch) + 1)
-        if batch and (n_tokens > size or pack.trunk is not batch[0].trunk):
+        # each row of a pass holds the keys and values of the shared prefix once more, in one layer at a time
+        n_tokens = (longest + len(pack.shared_prefix) // PREFIX_SHARE) * (len(batch) + 1)
+        if batch and (n_tokens > size or pack.shared_prefix is not batch[0].shared_prefix):
             yield batch
             batch = []
         batch.append(pack)
@@ -115,29 +115,29 @@ def n_distinct_nodes(requests: Sequence[EncodedRequest]) -> int:
 
 
 def plan(
-    requests: Sequence[EncodedRequest], *, budget_tokens: int, trunk_worth_tokens: float = TRUNK_WORTH_TOKENS
+    requests: Sequence[EncodedRequest], *, budget_tokens: int, min_shared_tokens: float = MIN_SHARED_TOKENS
 ) -> Iterator[Pack]:
     """Yield packs of at most `budget_tokens` nodes that hold every read of every request exactly once.
 
-    A sequence longer than the budget makes a pack of its own. Packs with the same trunk follow each other, the
+    A sequence longer than the budget makes a pack of its own. Packs with the same shared prefix follow each other, the
     largest first, so that neighbours are of like size. Which packs come out depends on the set of requests, not on
     their order.
 
     Args:
         requests: what is to be read.
-        budget_tokens: most nodes of a pack, beside its trunk.
-        trunk_worth_tokens: nodes that a trunk has to save; infinity = no shared_prefixes.
+        budget_tokens: most nodes of a pack, beside its shared prefix.
+        min_shared_tokens: nodes that a shared prefix has to save; infinity = no shared_prefixes.
     """
     order = _order(requests)
     first = 0
     while first < len(order):
         rows = _laid_out(requests, order[first : first + _window(requests, order[first:])])
         first += len(rows.index)
-        for n_trunk, chosen in _by_shared_prefix(rows, budget_tokens, trunk_worth_tokens):
-            trunk = rows.tokens[chosen[0], :n_trunk]
-            part = _without_shared_prefix(rows, chosen, n_trunk)
+        for n_shared, chosen in _by_shared_prefix(rows, budget_tokens, min_shared_tokens):
+            shared_prefix = rows.tokens[chosen[0], :n_shared]
+            part = _without_shared_prefix(rows, chosen, n_shared)
             stops = list(_stops(part, budget_tokens))
-            packs = [_pack(part, a, b, trunk) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
+            packs = [_pack(part, a, b, shared_prefix) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
             yield from sorted(packs, key=lambda pack: -len(pack.tokens))
 
 
@@ -171,10 +171,10 @@ def _laid_out(requests: Sequence[EncodedRequest], order: Sequence[int]) -> _Sort
 
 
 def _by_shared_prefix(rows: _Sorted, budget_tokens: int, worth_tokens: float) -> Iterator[tuple[int, IntArray]]:
-    """Yield (tokens of a trunk, rows that have it): each row has the longest trunk that is worth its own pass.
+    """Yield (tokens of a shared prefix, rows that have it): each row has the longest that is worth its own pass.
 
     From the whole window down: rows fall apart where they share no more than all of them do; a part that would save
-    enough nodes with its own, longer prefix gets it as trunk, the rest stay with what they had.
+    enough nodes with its own, longer prefix gets it as shared prefix, the rest stay with what they had.
     """
     n_new = np.concatenate([[0], np.cumsum(rows.lengths - rows.shared)])
     shared_prefixes, owner = [0], np.zeros(len(rows.index), dtype=np.int64)
@@ -185,33 +185,33 @@ def _by_shared_prefix(rows: _Sorted, budget_tokens: int, worth_tokens: float) ->
         if n_packs < 2 or stop - first < 2:
             continue
         common = int(rows.shared[first + 1 : stop].min())
-        # what is read at a node of the trunk would be lost
-        trunk = min(common, int(rows.starts[first:stop].min()))
-        if (trunk - shared_prefixes[selected]) * (n_packs - 1) >= worth_tokens:
+        # what is read at a node of the shared prefix would be lost
+        shared_prefix = min(common, int(rows.starts[first:stop].min()))
+        if (shared_prefix - shared_prefixes[selected]) * (n_packs - 1) >= worth_tokens:
             selected = len(shared_prefixes)
-            shared_prefixes.append(trunk)
+            shared_prefixes.append(shared_prefix)
             owner[first:stop] = selected
         cuts = first + 1 + np.flatnonzero(rows.shared[first + 1 : stop] == common)
         parts += [(a, b, selected) for a, b in itertools.pairwise([first, *cuts.tolist(), stop])]
-    for which, n_trunk in enumerate(shared_prefixes):
+    for which, n_shared in enumerate(shared_prefixes):
         if (chosen := np.flatnonzero(owner == which)).size:
-            yield n_trunk, chosen
+            yield n_shared, chosen
 
 
-def _without_shared_prefix(rows: _Sorted, chosen: IntArray, n_trunk: int) -> _Sorted:
-    """Return some rows, in order, and what follows their trunk."""
+def _without_shared_prefix(rows: _Sorted, chosen: IntArray, n_shared: int) -> _Sorted:
+    """Return some rows, in order, and what follows their shared prefix."""
     # Two rows have in common what all those between them have.
     shared = np.minimum.reduceat(rows.shared, chosen[:-1] + 1) if len(chosen) > 1 else rows.shared[:0]
     if len(chosen) > 1:
         shared[-1] = rows.shared[chosen[-2] + 1 : chosen[-1] + 1].min()
-    lengths = rows.lengths[chosen] - n_trunk
+    lengths = rows.lengths[chosen] - n_shared
     return _Sorted(
         index=rows.index[chosen],
-        tokens=rows.tokens[chosen, n_trunk : n_trunk + int(lengths.max())],
+        tokens=rows.tokens[chosen, n_shared : n_shared + int(lengths.max())],
         lengths=lengths,
-        starts=rows.starts[chosen] - n_trunk,
+        starts=rows.starts[chosen] - n_shared,
         last=rows.last[chosen],
-        shared=np.concatenate([[0], shared - n_trunk]),
+        shared=np.concatenate([[0], shared - n_shared]),
     )
 
 
@@ -239,7 +239,7 @@ def _stops(rows: _Sorted, budget_tokens: int) -> Iterator[int]:
     yield len(lengths)
 
 
-def _pack(rows: _Sorted, first: int, stop: int, trunk: IntArray) -> Pack:
+def _pack(rows: _Sorted, first: int, stop: int, shared_prefix: IntArray) -> Pack:
     lengths, starts = rows.lengths[first:stop], rows.starts[first:stop]
     tokens = rows.tokens[first:stop, : int(lengths.max())]
     shared = rows.shared[first:stop].copy()
@@ -260,9 +260,9 @@ def _pack(rows: _Sorted, first: int, stop: int, trunk: IntArray) -> Pack:
     read[:, :-1] = tokens[:, 1:]
     read[np.arange(len(lengths)), lengths - 1] = rows.last[first:stop]
     return Pack(
-        trunk=trunk,
+        shared_prefix=shared_prefix,
         tokens=tokens[is_new],
-        depths=np.broadcast_to(depth + len(trunk), tokens.shape)[is_new],
+        depths=np.broadcast_to(depth + len(shared_prefix), tokens.shape)[is_new],
         ends=ends[is_new],
         read_nodes=path[is_read],
         read_tokens=read[is_read],

@@ -2,7 +2,7 @@
 
 In: jobs and how many may run at once. Out: their results, in order. Matrix products as small as those of a language
 model's layers leave threads waiting for each other; passes that have one thread each do not wait, and give the same
-bytes however many there are. On a GPU there is one lane: the calling thread.
+bytes however many there are. On a GPU there is one pass: the calling thread.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ R = TypeVar("R")
 
 PASSES_AHEAD = 2
 """Passes that a device has to do, beside the one whose numbers the host waits for."""
-MOST_LANES = 16
-"""Beyond these Python, which only one lane at a time can run, would be the limit; workers go further (`run`)."""
-LANES_BYTES = 2**32
-"""Of the logits of all lanes together, where whole passes give theirs."""
+MOST_PARALLEL = 16
+"""Beyond these Python, which only one pass at a time can run, would be the limit; workers go further (`run`)."""
+PARALLEL_BYTES = 2**32
+"""Of the logits of all parallel passes together, where whole passes give theirs."""
 CHANGING_ROPES = ("dynamic", "longrope")
 """Rotary embeddings that a forward pass changes in the model."""
 STEADY_ENCODERS = frozenset({
@@ -40,11 +40,11 @@ STEADY_ENCODERS = frozenset({
 """Types of masked models and encoder-decoders whose forward pass keeps nothing, and masks nothing by `torch.vmap`."""
 
 
-def n_lanes(model: PreTrainedModel) -> int:
+def n_parallel_passes(model: PreTrainedModel) -> int:
     """Return how many forward passes of a model may run at once; 1 where one might change what another reads.
 
     That is so for code from outside transformers, weights that move between devices or are quantised, and rotary
-    embeddings that adapt to the length of what they see. With one lane a pass has all threads, and how many there are
+    embeddings that adapt to the length of what they see. With one pass a pass has all threads, and how many there are
     moves its numbers in the last digits.
     """
     if input_device(model).type != "cpu" or not type(model).__module__.startswith("transformers.") or is_split(model):
@@ -53,11 +53,11 @@ def n_lanes(model: PreTrainedModel) -> int:
         return 1
     if any(kind in CHANGING_ROPES for part in model.modules() for kind in _rope_kinds(part)):
         return 1
-    return min(MOST_LANES, torch.get_num_threads())
+    return min(MOST_PARALLEL, torch.get_num_threads())
 
 
-def encoder_lanes(model: PreTrainedModel, *, pass_tokens: int) -> int:
-    """Return how many passes of a masked model or an encoder-decoder may run at once: with `n_lanes`, of known types.
+def n_parallel_encoder_passes(model: PreTrainedModel, *, pass_tokens: int) -> int:
+    """Return how many passes of a masked model or an encoder-decoder may run at once, of known types.
 
     Args:
         model: the model.
@@ -66,7 +66,7 @@ def encoder_lanes(model: PreTrainedModel, *, pass_tokens: int) -> int:
     if model.config.model_type not in STEADY_ENCODERS:
         return 1
     n_outputs = getattr(model.config, "vocab_size", 0)
-    return min(n_lanes(model), max(2, LANES_BYTES // max(1, 4 * pass_tokens * n_outputs)))
+    return min(n_parallel_passes(model), max(2, PARALLEL_BYTES // max(1, 4 * pass_tokens * n_outputs)))
 
 
 def _rope_kinds(part: torch.nn.Module) -> Iterable[object]:
@@ -96,13 +96,13 @@ class UnderWay(Generic[J, R]):
         run: what to do; it runs without gradients.
         jobs: its arguments.
         n: jobs at once; 1 = in the calling thread.
-        ahead: of one lane: jobs that are run before the first result is given. A pass on a device has only been begun
+        ahead: of one pass: jobs that are run before the first result is given. A pass on a device has only been begun
             when its job ends, so the device has work while the host plans the next one.
     """
 
     def __init__(self, run: Callable[[J], R], jobs: Iterator[J], *, n: int, ahead: int = 0) -> None:
         self._run, self._jobs, self._n = run, jobs, n
-        # one job waits for each that runs, so that no lane ever does
+        # one job waits for each that runs, so that no pass ever does
         self._most = 2 * n if n > 1 else 1 + ahead
         self._begun: deque[Future[R]] = deque()
         self.all_begun = False
@@ -176,13 +176,13 @@ def _without_gradients(run: Callable[[J], R], job: J) -> R:
 
 @functools.cache
 def _pool(n: int, _process: int) -> ThreadPoolExecutor:
-    """Return the lanes of this process; they stay, for a thread that ends leaves its buffers behind."""
+    """Return the parallel passes of this process; they stay, for a thread that ends leaves its buffers behind."""
     threads = torch.get_num_threads()
-    pool = ThreadPoolExecutor(n, "pairbank-lane", initializer=_begin)
+    pool = ThreadPoolExecutor(n, "pairbank-pass", initializer=_begin)
     all_begun = threading.Barrier(n)
     for begun in [pool.submit(all_begun.wait) for _ in range(n)]:
         begun.result()
-    torch.set_num_threads(threads)  # a lane's setting is also what threads begun later would get
+    torch.set_num_threads(threads)  # a pass's setting is also what threads begun later would get
     return pool
 
 

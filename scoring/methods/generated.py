@@ -216,7 +216,7 @@ def generated_records(
     scorer: Scorer,
     *,
     over_length: OverLength,
-    tell: Callable[[float], None],
+    on_progress: Callable[[float], None],
 ) -> list[Mapping[str, Any] | None]:
     """Return the columns of each item, or None for one that is not asked; all prompts go to the model together.
 
@@ -225,7 +225,7 @@ def generated_records(
         rows: the items.
         scorer: a model that can write.
         over_length: what to do with a prompt that leaves no room for an answer.
-        tell: called with the share of the prompts that are answered.
+        on_progress: called with the share of the prompts that are answered.
 
     Raises:
         ScoringError: a model that cannot write, or a prompt that is too long.
@@ -238,13 +238,13 @@ def generated_records(
         return [None] * len(rows)
     n_done = 0
 
-    def told(n: int) -> None:
+    def on_share(n: int) -> None:
         nonlocal n_done
         n_done += n
-        tell(n_done / len(prompts))
+        on_progress(n_done / len(prompts))
 
     n_new = method.max_new_tokens + scorer.info.thinking_tokens
-    written = write(scorer, prompts, max_new_tokens=n_new, over_length=over_length, progress=told)
+    written = write(scorer, prompts, max_new_tokens=n_new, over_length=over_length, progress=on_share)
     texts = iter([_flagged(text, ask) for text, ask in zip(written, prompts, strict=True)])
     return [
         method.written([next(texts) for _ in asks], row) if asks else None

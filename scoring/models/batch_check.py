@@ -128,7 +128,7 @@ def drop_random_attention(model: PreTrainedModel, name: str) -> bool:
     return bool(chosen)
 
 
-def tell_of_one_at_a_time(name: str, problem: str) -> None:
+def warn_of_one_at_a_time(name: str, problem: str) -> None:
     """Warn that a model takes one sequence at a time."""
     logger.warning("%s: %s; scoring one sequence at a time, which is slower but exact", name, problem)
 

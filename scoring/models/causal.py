@@ -49,7 +49,7 @@ from pairbank.scoring.engine.forward import (
 )
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
 from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix, plan, together
-from pairbank.scoring.engine.threads import PASSES_AHEAD, Once, UnderWay, n_lanes
+from pairbank.scoring.engine.threads import PASSES_AHEAD, Once, UnderWay, n_parallel_passes
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import Decoder, greedy
@@ -67,8 +67,8 @@ PACK_TOKENS = 128
 LEAST_PASSES = 16
 """On a CPU, tokens are shared out among at least so many forward passes, where a pass is not smaller than a pack.
 
-So no lane is long idle at the end. It is one number for any number of lanes: what is computed together, and so every
-last bit of a score, goes by the requests and `batch_tokens` alone."""
+So no core is long idle at the end. It is one number for any number of parallel passes: what is computed together, and
+so every last bit of a score, goes by the requests and `batch_tokens` alone."""
 
 
 class CausalScorer:
@@ -96,11 +96,11 @@ class CausalScorer:
         self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
         self.head: torch.nn.Linear | None = None
         """The output layer, where `logprobs.linear_head` found that it can be applied in blocks."""
-        self.trunk_worth_tokens: float = math.inf
-        """Nodes that a trunk has to save; infinity until `self_check.trunk_problem` found none."""
+        self.min_shared_tokens: float = math.inf
+        """Nodes that a shared prefix has to save; infinity until `self_check.shared_prefix_problem` found none."""
         self._window = packing_window(model.config)
         self._told_of_window = False
-        self._n_lanes = n_lanes(model)
+        self._n_parallel_passes = n_parallel_passes(model)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return question and answer stem: through the chat template, or one line after the other."""
@@ -254,34 +254,34 @@ class CausalScorer:
         size = 1 if self.one_at_a_time else self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
         all_jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
         jobs = (job for number, job in enumerate(all_jobs) if share.has(number))
-        return UnderWay(operator.call, jobs, n=self._n_lanes, ahead=PASSES_AHEAD)
+        return UnderWay(operator.call, jobs, n=self._n_parallel_passes, ahead=PASSES_AHEAD)
 
     def _pass_tokens(self, n_tokens: int) -> int:
-        """Return how many tokens a forward pass takes: fewer where the last ones would leave other lanes idle."""
+        """Return how many tokens a forward pass takes: fewer where the last ones would leave cores idle."""
         if input_device(self.model).type != "cpu":
             return self.batch_tokens
         return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // LEAST_PASSES))
 
     def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         index = np.array(chosen, dtype=np.int64)
-        trunk: Once[SharedPrefix] | None = (
-            None  # computed in a lane, whose one thread gives the same bytes whatever there are
+        shared_prefix: Once[SharedPrefix] | None = (
+            None  # computed in a pass, whose one thread gives the same bytes whatever there are
         )
         tokens = np.zeros(0, dtype=np.int64)
         for batch in together(self.packs([requests[i] for i in chosen]), size):
-            if batch[0].trunk is not tokens:
-                tokens = batch[0].trunk
-                of_trunk = partial(computed_prefix, self.model, tokens, input_device(self.model))
-                trunk = Once(of_trunk) if len(tokens) else None
+            if batch[0].shared_prefix is not tokens:
+                tokens = batch[0].shared_prefix
+                computed = partial(computed_prefix, self.model, tokens, input_device(self.model))
+                shared_prefix = Once(computed) if len(tokens) else None
                 self.stats.n_computed_tokens += len(tokens)
             n_tokens = sum(len(pack.tokens) for pack in batch)
-            forward = partial(self._tree_rows, batch, trunk)
+            forward = partial(self._tree_rows, batch, shared_prefix)
             ranks = any(requests[i].ranks for i in chosen)
             yield partial(self._pass, forward, index=index, n_tokens=n_tokens, ranks=ranks)
 
-    def _tree_rows(self, packs: Sequence[Pack], trunk: Once[SharedPrefix] | None) -> tuple[torch.Tensor, Reads]:
-        of_trunk = None if trunk is None else trunk()
-        return tree_rows(self.model, packs, trunk=of_trunk, hidden=self.head is not None)
+    def _tree_rows(self, packs: Sequence[Pack], shared_prefix: Once[SharedPrefix] | None) -> tuple[torch.Tensor, Reads]:
+        computed = None if shared_prefix is None else shared_prefix()
+        return tree_rows(self.model, packs, shared_prefix=computed, hidden=self.head is not None)
 
     def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))
@@ -308,7 +308,7 @@ class CausalScorer:
     def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
         """Yield the packs that requests are computed in."""
         budget_tokens = min(PACK_TOKENS, self.batch_tokens)
-        return plan(requests, budget_tokens=budget_tokens, trunk_worth_tokens=self.trunk_worth_tokens)
+        return plan(requests, budget_tokens=budget_tokens, min_shared_tokens=self.min_shared_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from pairbank.errors import ModelLoadError
 from pairbank.files import cache_dir, folder_beside, sha256_of_text
-from pairbank.scoring.models.weights import Stamp, Tell, fingerprint, stamps
+from pairbank.scoring.models.weights import OnProgress, Stamp, fingerprint, stamps
 
 logger = logging.getLogger(__name__)
 
@@ -57,25 +57,25 @@ class Checkpoint:
             raise ModelLoadError(f"{self.path}: its files changed while it was loaded; load it again")
 
 
-def located(name: str | Path, *, gguf_file: str | None, tell: Tell | None = None) -> Checkpoint:
+def located(name: str | Path, *, gguf_file: str | None, on_progress: OnProgress | None = None) -> Checkpoint:
     """Return where a model's files are.
 
     Args:
         name: "demo", a folder, a GGUF file, or a Hub id.
         gguf_file: the file in the folder.
-        tell: called while large files are read for the fingerprint.
+        on_progress: called while large files are read for the fingerprint.
 
     Raises:
         ModelLoadError: no such folder or file, or several GGUF files to choose from.
     """
     text = str(name)
     if text == DEMO:
-        return _demo(gguf_file, tell)
+        return _demo(gguf_file, on_progress)
     path = Path(text).expanduser()
     if path.suffix == ".gguf" and path.is_file():
-        return _local(path.parent, gguf_file or path.name, name=path.stem, tell=tell)
+        return _local(path.parent, gguf_file or path.name, name=path.stem, on_progress=on_progress)
     if path.is_dir():
-        return _local(path, gguf_file or _only_gguf(path), name=path.resolve().name, tell=tell)
+        return _local(path, gguf_file or _only_gguf(path), name=path.resolve().name, on_progress=on_progress)
     if text.startswith((".", "/", "~")) or text.count("/") > 1 or path.suffix == ".gguf":
         raise ModelLoadError(
             f"no folder {text}; expected 'demo', a folder with a model, a .gguf file, or a Hub id 'org/name'"
@@ -89,7 +89,7 @@ def located(name: str | Path, *, gguf_file: str | None, tell: Tell | None = None
     )
 
 
-def _demo(gguf_file: str | None, tell: Tell | None) -> Checkpoint:
+def _demo(gguf_file: str | None, on_progress: OnProgress | None) -> Checkpoint:
     if gguf_file:
         raise ModelLoadError("gguf_file does not go with 'demo', which has its own; name a folder or a Hub id")
     folder = demo_folder()
@@ -100,23 +100,25 @@ def _demo(gguf_file: str | None, tell: Tell | None) -> Checkpoint:
         model_id=DEMO_HUB_ID,
         name=DEMO_NAME,
         stamps=stamps(folder),
-        revision=fingerprint(folder, tell=tell),
+        revision=fingerprint(folder, on_progress=on_progress),
         quantisation=_gguf_quantisation(DEMO_GGUF),
     )
 
 
-def _local(folder: Path, gguf_file: str | None, *, name: str, tell: Tell | None) -> Checkpoint:
+def _local(folder: Path, gguf_file: str | None, *, name: str, on_progress: OnProgress | None) -> Checkpoint:
     if gguf_file and not (folder / gguf_file).is_file():
         results = sorted(path.name for path in folder.glob("*.gguf"))
         raise ModelLoadError(f"no file {gguf_file!r} in {folder}; its GGUF files are {results}")
     place, only = _weights_of(folder, gguf_file)
-    own_values, base = fingerprint(place, only=only, tell=tell), _base_of(place)
+    own_values, base = fingerprint(place, only=only, on_progress=on_progress), _base_of(place)
     return Checkpoint(
         path=str(folder),
         model_id=name,
         name=name,
         stamps=_all_stamps(place, only),
-        revision=own_values if base is None else sha256_of_text(own_values, fingerprint(base, tell=tell))[:16],
+        revision=own_values
+        if base is None
+        else sha256_of_text(own_values, fingerprint(base, on_progress=on_progress))[:16],
         quantisation=_gguf_quantisation(gguf_file) if gguf_file else "",
         gguf_file=gguf_file or "",
     )

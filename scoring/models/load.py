@@ -28,7 +28,7 @@ from pairbank.scoring.models.batch_check import (
     drop_random_attention,
     is_exact,
     structural_batch_problem,
-    tell_of_one_at_a_time,
+    warn_of_one_at_a_time,
 )
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, commit_on_hub, located
 from pairbank.scoring.models.options import (
@@ -53,7 +53,7 @@ from pairbank.scoring.models.options import (
 )
 from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for, thinking_for
 from pairbank.scoring.models.weights import (
-    Tell,
+    OnProgress,
     check_folder,
     check_has_tokenizer,
     check_ids,
@@ -137,7 +137,7 @@ class _Loaded:
 
 
 def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.model` and `.tokenizer` that all else has
-    model: str | Path | None = None, /, *, progress: Tell | None = None, **options: Unpack[LoadOptions]
+    model: str | Path | None = None, /, *, progress: OnProgress | None = None, **options: Unpack[LoadOptions]
 ) -> LoadedModel | Any:  # noqa: ANN401
     """Load a language model: causal, masked (BERT and its kin), or encoder-decoder (T5, BART).
 
@@ -167,7 +167,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     if (scorer := from_backend(str(requested), chosen)) is not None:
         return scorer
     refuse_server_options(chosen, where=str(requested))
-    checkpoint = located(requested, gguf_file=chosen["gguf_file"], tell=progress)
+    checkpoint = located(requested, gguf_file=chosen["gguf_file"], on_progress=progress)
     if checkpoint.is_folder:
         check_folder(Path(checkpoint.path))
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
@@ -188,7 +188,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
 
 
 def remembered(
-    model: str | Path, /, *, progress: Tell | None = None, anywhere: bool = False, **options: Unpack[LoadOptions]
+    model: str | Path, /, *, progress: OnProgress | None = None, anywhere: bool = False, **options: Unpack[LoadOptions]
 ) -> ModelInfo | None:
     """Return what the signature records of a local model that was loaded before, as it is now; None = load it.
 
@@ -208,7 +208,7 @@ def remembered(
         if ADDRESS.match(requested) or (BACKEND_NAME.fullmatch(requested) and not Path(requested).exists()):
             return None
         chosen = completed(with_reference(options, reference))
-        checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], tell=progress)
+        checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], on_progress=progress)
         facts = _kept(_remembered_at(checkpoint, chosen, anywhere=anywhere))
         return None if facts is None else ModelInfo(**facts)
     return None
@@ -303,14 +303,14 @@ def _name(checkpoint: Checkpoint, revision: str | None) -> str:
 
 def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     """Return a scorer that packs prefix trees if the model honours their masks, else pads (and says so)."""
-    from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
+    from pairbank.scoring.engine.prefix_trees import MIN_SHARED_TOKENS
     from pairbank.scoring.models.causal import CausalScorer
     from pairbank.scoring.models.self_check import (
         block_head,
         causal_length,
         check_chat_template,
         packing_problem,
-        trunk_problem,
+        shared_prefix_problem,
     )
 
     model, tokenizer = loaded.model, loaded.tokenizer
@@ -333,7 +333,7 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     checks = _checks_of(info, chosen)
     if (passed := _kept(checks)) is not None:
         head: Any = model.get_output_embeddings() if passed.get("head") else None  # type: ignore[no-untyped-call]
-        scorer.head, scorer.trunk_worth_tokens = head, TRUNK_WORTH_TOKENS
+        scorer.head, scorer.min_shared_tokens = head, MIN_SHARED_TOKENS
         return scorer
     alone = batch_problem(padded)
     problem = packing_problem(scorer)
@@ -345,7 +345,7 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
         logger.warning("%s: %s; scoring in padded batches, which is slower but exact", info.name, problem)
         info = replace(info, backend="causal-padded")
         scorer = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)
-    elif (problem := trunk_problem(scorer)) is not None:
+    elif (problem := shared_prefix_problem(scorer)) is not None:
         logger.info("%s: %s; shared prefixes are computed once a pack", info.name, problem)
     scorer.head = block_head(scorer)
     check_chat_template(scorer)
@@ -408,7 +408,7 @@ def _batch_problem(scorer: MaskedScorer | Seq2SeqScorer, chosen: LoadOptions) ->
 
 def _one_at_a_time(scorer: AnyScorer, backend: str, problem: str) -> AnyScorer:
     """Return the scorer, which from here on takes one sequence at a time, and say so."""
-    tell_of_one_at_a_time(scorer.info.name, problem)
+    warn_of_one_at_a_time(scorer.info.name, problem)
     scorer.one_at_a_time = True
     scorer.info = replace(scorer.info, backend=backend)
     return scorer

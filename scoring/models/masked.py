@@ -37,7 +37,7 @@ from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share,
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
-from pairbank.scoring.engine.threads import PASSES_AHEAD, encoder_lanes
+from pairbank.scoring.engine.threads import PASSES_AHEAD, n_parallel_encoder_passes
 from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
 from pairbank.scoring.models.last_token import last_states, text_inputs
 from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends
@@ -210,7 +210,9 @@ class MaskedScorer:
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=self._batch,
                 model_name=self.info.name,
-                lanes=encoder_lanes(self.model, pass_tokens=0 if self._head_on_rows else self.budget_tokens),
+                at_once=n_parallel_encoder_passes(
+                    self.model, pass_tokens=0 if self._head_on_rows else self.budget_tokens
+                ),
                 ahead=PASSES_AHEAD,
                 share=share,
             ):

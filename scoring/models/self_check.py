@@ -1,9 +1,10 @@
 """What is tried with a causal model when it is loaded, on a few sentences.
 
-In: a loaded model. Out: a reason against packing (`packing_problem`) or against sharing a prefix (`trunk_problem`), and
-the output layer where it can be applied apart (`block_head`). The configuration is asked first (`engine/batching`), for
-a short self-check cannot see a window that no short text reaches; then packed scores are compared with plain ones, for
-a configuration does not say whether a forward pass honours masks and position ids.
+In: a loaded model. Out: a reason against packing (`packing_problem`) or against sharing a prefix
+(`shared_prefix_problem`), and the output layer where it can be applied apart (`block_head`). The configuration is
+asked first (`engine/batching`), for a short self-check cannot see a window that no short text reaches; then packed
+scores are compared with plain ones, for a configuration does not say whether a forward pass honours masks and
+position ids.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.batching import sparse_window, structural_problem
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import linear_head
-from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
+from pairbank.scoring.engine.prefix_trees import MIN_SHARED_TOKENS
 from pairbank.scoring.models.batch_check import REFUSALS, RMS_SHARE, allowed_nats, is_exact
 from pairbank.scoring.models.template_trial import limits_problem
 
@@ -38,7 +39,7 @@ SELF_CHECK = (
     "The keys were lost.",
     "A dog barks.",
 )
-TRUNK_CHECK_TOKENS = 2
+PREFIX_CHECK_TOKENS = 2
 BEYOND_WINDOW_TOKENS = 32
 """By how much the causality check's long text exceeds a window, and how much is appended to it."""
 ANSWER = "My answer is"
@@ -100,10 +101,10 @@ def causal_length(scorer: CausalScorer) -> int | None:
     return window
 
 
-def trunk_problem(scorer: CausalScorer) -> str | None:
+def shared_prefix_problem(scorer: CausalScorer) -> str | None:
     """Return why packs cannot share the keys and values of their prefix, or None: they then do from here on.
 
-    Sentences are asked for as a start and its continuations, in packs so small that each start becomes a trunk.
+    Sentences are asked for as a start and its continuations, in packs so small that each start becomes a shared prefix.
     """
     requested = [
         Request(context=text[:at], target=text[at:], where="self-check")
@@ -113,7 +114,7 @@ def trunk_problem(scorer: CausalScorer) -> str | None:
     ]
     requests = scorer.encode(requested)
     plain = _scored(scorer, requests, batching="packed")
-    size, scorer.batch_tokens, scorer.trunk_worth_tokens = scorer.batch_tokens, TRUNK_CHECK_TOKENS, 1
+    size, scorer.batch_tokens, scorer.min_shared_tokens = scorer.batch_tokens, PREFIX_CHECK_TOKENS, 1
     try:
         worst = _worst_nats(_scored(scorer, requests, batching="packed"), plain)
     except REFUSALS as error:
@@ -123,9 +124,9 @@ def trunk_problem(scorer: CausalScorer) -> str | None:
         problem = f"scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
     finally:
         scorer.batch_tokens = size
-        scorer.trunk_worth_tokens = math.inf
+        scorer.min_shared_tokens = math.inf
     if problem is None:
-        scorer.trunk_worth_tokens = TRUNK_WORTH_TOKENS
+        scorer.min_shared_tokens = MIN_SHARED_TOKENS
     return problem
 
 

@@ -40,7 +40,7 @@ from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
-from pairbank.scoring.engine.threads import PASSES_AHEAD, encoder_lanes
+from pairbank.scoring.engine.threads import PASSES_AHEAD, n_parallel_encoder_passes
 from pairbank.scoring.models.causal_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states, text_inputs
@@ -268,7 +268,7 @@ class Seq2SeqScorer:
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=lambda batch: self._batch(batch, [by_input[ids] for ids in batch]),
                 model_name=self.info.name,
-                lanes=encoder_lanes(self.model, pass_tokens=self.budget_tokens),
+                at_once=n_parallel_encoder_passes(self.model, pass_tokens=self.budget_tokens),
                 ahead=PASSES_AHEAD,
                 share=share,
             ):

@@ -70,7 +70,7 @@ class HashProgress:
     total_bytes: int
 
 
-Tell = Callable[[HashProgress], None]
+OnProgress = Callable[[HashProgress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,20 +108,20 @@ def stamps(folder: Path, *, only: str | None = None) -> tuple[Stamp, ...]:
     return tuple(Stamp.of(path) for path in _files(folder, only))
 
 
-def fingerprint(folder: Path, *, only: str | None = None, tell: Tell | None = None) -> str:
+def fingerprint(folder: Path, *, only: str | None = None, on_progress: OnProgress | None = None) -> str:
     """Return a hash over the names and all bytes of a model's files.
 
     Args:
         folder: the model's folder.
         only: the one file that matters in it.
-        tell: called while large files are read whose hashes are not known yet, from several threads, one at a time.
+        on_progress: called while large files are read whose hashes are not known yet, by one thread at a time.
 
     Raises:
         ModelLoadError: a file cannot be read, or changes meanwhile.
     """
     try:
         paths = _files(folder, only)
-        digests = _digests(paths, tell or (lambda _: None))
+        digests = _digests(paths, on_progress or (lambda _: None))
     except OSError as error:
         if isinstance(error, ModelLoadError):
             raise
@@ -186,7 +186,7 @@ def _shards(index: Path) -> Iterator[Path]:
 class _ReadProgress:
     """Adds up what threads have read, and tells of it."""
 
-    tell: Tell
+    on_progress: OnProgress
     total_bytes: int
     done_bytes: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -194,19 +194,21 @@ class _ReadProgress:
     def add(self, name: str, n_bytes: int) -> None:
         with self.lock:
             self.done_bytes += n_bytes
-            self.tell(HashProgress(name=name, done_bytes=self.done_bytes, total_bytes=self.total_bytes))
+            self.on_progress(HashProgress(name=name, done_bytes=self.done_bytes, total_bytes=self.total_bytes))
 
 
 _known: dict[Stamp, str] = {}
 """What this process has hashed; equal files have equal stamps."""
 
 
-def _digests(paths: Sequence[Path], tell: Tell) -> list[str]:
+def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
     """Return the sha256 of each file: from the cache, or read now, several at once."""
     before = [Stamp.of(path) for path in paths]
     results = [_kept(stamp) for stamp in before]
     todo = [i for i, digest in enumerate(results) if digest is None]
-    reported = _ReadProgress(tell=tell, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES))
+    reported = _ReadProgress(
+        on_progress=on_progress, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES)
+    )
 
     def digest(i: int) -> str:
         read = _read(paths[i], before[i].size, reported if before[i].size >= LARGE_BYTES else None)

@@ -37,7 +37,7 @@ from pairbank.scoring.api.names import BOUNDARY_MERGE, DIRECT_WB, FIRST_TOKEN_UN
 from pairbank.scoring.api.requests import WHOLE, EdgeRequest, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import default_budget, in_batches
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.engine.threads import n_lanes
+from pairbank.scoring.engine.threads import n_parallel_passes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -186,7 +186,7 @@ class WordEdgeScorer:
                     budget_tokens=1 if self._scorer.one_at_a_time else default_budget(model.device),
                     compute=self._one_pass,
                     model_name=self.info.name,
-                    lanes=n_lanes(model),
+                    at_once=n_parallel_passes(model),
                     share=share,
                     numbers=numbers,
                 ):

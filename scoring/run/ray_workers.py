@@ -279,44 +279,44 @@ class RayModel:
             self._ray.shutdown()
 
     def carried_out(
-        self, jobs: Sequence[Job], recipe: Recipe, tell: Callable[[float], None]
+        self, jobs: Sequence[Job], recipe: Recipe, on_progress: Callable[[float], None]
     ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
         """Yield each job with its tables as workers finish; see `Workers`."""
         if not jobs:
             return
-        board = WorkQueue(jobs, n_workers=len(self._workers) if self._asked("is_divisible") else 1)
+        queue = WorkQueue(jobs, n_workers=len(self._workers) if self._asked("is_divisible") else 1)
         running: dict[Any, tuple[Task, Any]] = {}
         recipe_there = self._ray.put(recipe)
         began, before_s = time.perf_counter(), self.stats.seconds
 
         def hand_out() -> None:
-            while self._free and (task := board.task()):
+            while self._free and (task := queue.task()):
                 worker = self._free.popleft()
                 ticket = f"{recipe_there.hex()}/{task.job.unit}"
                 answer = worker.scored.remote(task.job, recipe_there, task.share, task.values_nats, ticket=ticket)
                 running[answer] = (task, worker)
 
-        while board.n_units_waiting or running:
+        while queue.n_units_waiting or running:
             hand_out()
-            first = self._next(running, n_units=board.n_units_waiting)
+            first = self._next(running, n_units=queue.n_units_waiting)
             if first is None:
                 continue
             task, worker = running.pop(first)
             try:
                 done: Done = self._got(first)
             except self._died as error:
-                board.came_back(task)
+                queue.came_back(task)
                 logger.warning("a worker died (%s); its unit goes to another", type(error).__name__)
-                if (n_deaths := board.n_deaths[task.job.unit]) >= MOST_TRIES:
+                if (n_deaths := queue.n_deaths[task.job.unit]) >= MOST_TRIES:
                     raise _deadly(task.job, n_deaths) from error
                 self._away.append(worker)
                 continue
             self._free.appendleft(worker)  # it still knows the job, if that goes on
             self.stats.seconds = before_s + time.perf_counter() - began
             self._note(task, worker, done)
-            board.gave(task, done.values_nats)
+            queue.gave(task, done.values_nats)
             hand_out()  # so that no worker waits until this process has written
-            tell(board.share_done)
+            on_progress(queue.share_done)
             if task.gives_tables:
                 yield task.job, done.tables
 

@@ -70,13 +70,13 @@ class Run:
     """Keys of those of them that are files of their own."""
 
     def shard(
-        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], on_progress: Callable[[float], None]
     ) -> dict[str, pa.Table]:
         """Return the methods' columns for these items: from the store, or scored now, all methods together."""
-        return ended(self.shard_steps(rows, methods, tell))
+        return ended(self.shard_steps(rows, methods, on_progress))
 
     def shard_steps(
-        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], on_progress: Callable[[float], None]
     ) -> Generator[None, None, dict[str, pa.Table]]:
         """Do what `shard` does in the steps of `Stepwise`; the numbers are stored at the end."""
         keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
@@ -88,7 +88,7 @@ class Run:
             return {name: table for name, table in tables.items() if table is not None}
         missing.sort(key=lambda m: isinstance(m, WritingMethod))
         try:
-            tables_of = yield from self._computed(rows, missing, tell)
+            tables_of = yield from self._computed(rows, missing, on_progress)
             for method, table in zip(missing, tables_of, strict=True):
                 write_shard(keys[method.name], table)
                 self.loose.add(keys[method.name])
@@ -150,25 +150,25 @@ class Run:
                 write_shard(shard_key(self.model_key, method, rows), tables[method.name])
 
     def _computed(
-        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], on_progress: Callable[[float], None]
     ) -> Generator[None, None, Iterator[pa.Table]]:
         """Return each method's columns: first those that read probabilities, in one plan, then those that write."""
         n_read = sum(not isinstance(m, WritingMethod) for m in methods)
         requested = self.asked(rows, methods[:n_read])
-        told = self._told(requested.requests, lambda share: tell(share * n_read / len(methods)))
+        on_share = self._on_share(requested.requests, lambda share: on_progress(share * n_read / len(methods)))
         logprobs: Sequence[FloatArray] = []
         if requested.requests and n_read == len(methods) and isinstance(self.reader, Stepwise):
-            logprobs = yield from self.reader.logprob_steps(requested.requests, progress=told)
+            logprobs = yield from self.reader.logprob_steps(requested.requests, progress=on_share)
         elif requested.requests:
-            logprobs = self.reader.token_logprobs(requested.requests, progress=told)
-        return self._tables(rows, methods, self._noted(requested).tables(logprobs), tell)
+            logprobs = self.reader.token_logprobs(requested.requests, progress=on_share)
+        return self._tables(rows, methods, self._noted(requested).tables(logprobs), on_progress)
 
     def _tables(
         self,
         rows: Sequence[Mapping[str, Any]],
         methods: Sequence[Method],
         read: Iterator[pa.Table],
-        tell: Callable[[float], None],
+        on_progress: Callable[[float], None],
     ) -> Iterator[pa.Table]:
         """Yield the columns of the methods that read, and then those of the methods that write, which do so now."""
         yield from read
@@ -176,10 +176,10 @@ class Run:
         n_read = len(methods) - len(written)
         for n_before, method in enumerate(written, start=n_read):
 
-            def told(share: float, n_before: int = n_before) -> None:
-                tell((n_before + share) / len(methods))
+            def on_share(share: float, n_before: int = n_before) -> None:
+                on_progress((n_before + share) / len(methods))
 
-            records = generated_records(method, rows, self.writer, over_length=self.over_length, tell=told)
+            records = generated_records(method, rows, self.writer, over_length=self.over_length, on_progress=on_share)
             results = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
             yield pa.Table.from_pylist(results, schema=schema_of(method))
 
@@ -226,14 +226,16 @@ class Run:
             )
         return fits
 
-    def _told(self, requests: Sequence[EncodedRequest], tell: Callable[[float], None]) -> Callable[[int], None]:
+    def _on_share(
+        self, requests: Sequence[EncodedRequest], on_progress: Callable[[float], None]
+    ) -> Callable[[int], None]:
         """Return what is told of each number of requests that have been answered."""
         n_done = 0
 
         def finished(n_requests: int) -> None:
             nonlocal n_done
             n_done += n_requests
-            tell(n_done / len(requests))
+            on_progress(n_done / len(requests))
 
         return finished
 
@@ -300,7 +302,7 @@ class Workers(Protocol):
     """What a scorer has whose model is elsewhere."""
 
     def carried_out(
-        self, jobs: Sequence[Job], recipe: Recipe, tell: Callable[[float], None]
+        self, jobs: Sequence[Job], recipe: Recipe, on_progress: Callable[[float], None]
     ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
         """Yield each job with its tables, by name of method, as they are done; tell what share of the work is.
 

@@ -199,12 +199,12 @@ def probe(
     logger.info("probes of %s by %s: %s", items["corpus"][0], model.info.name, cost)
     notify(task, 0, n_texts)
 
-    def told(n: int) -> None:
+    def on_share(n: int) -> None:
         nonlocal n_read
         n_read += n
         notify(task, n_read, n_texts)
 
-    states = last_token_states(texts, model, where=where, precision=precision, progress=told)
+    states = last_token_states(texts, model, where=where, precision=precision, progress=on_share)
     place = SummaryRow(
         model=model.info.name,
         corpus=str(items["corpus"][0]),

@@ -33,7 +33,7 @@ from pairbank.stats.figures.style import (
     levels,
     line_looks,
     reference,
-    series_look,
+    series_style,
     styled,
 )
 from pairbank.stats.wording import number
@@ -257,7 +257,7 @@ def intervals(
             at = np.array([names.index(name) for name in part[rows]]) + (0 if alone else _offset(nth, len(kinds)))
             value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
             error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
-            style = series_look(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
+            style = series_style(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
             axes.errorbar(value, at, xerr=error, **style)
         _chance_line(axes, chance)
         if zero:
@@ -366,7 +366,7 @@ def curves(
         grid(axes, axis="y")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
-            style = series_look(nth)
+            style = series_style(nth)
             axes.plot(part[x], part["value"], markersize=4.5, label=label(kind), **style)
             if part[["low", "high"]].notna().any(axis=None):
                 low, high = (part[name].to_numpy(dtype=float) for name in ("low", "high"))

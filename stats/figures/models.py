@@ -29,7 +29,7 @@ from pairbank.stats.figures.style import (
     legend,
     levels,
     reference,
-    series_look,
+    series_style,
     styled,
 )
 from pairbank.stats.wording import number
@@ -192,7 +192,7 @@ def over_models(
             _zero_or_chance(axes, chance)
             for name in names:
                 part = table[(table[series] == name) & table["value"].notna()]
-                style = _STRONG if name == strong else series_look(requested.index(name)) | _THIN
+                style = _STRONG if name == strong else series_style(requested.index(name)) | _THIN
                 axes.plot([models.index(model) for model in part["model"]], part["value"], label=label(name), **style)
             if people and heading in people:
                 axes.axhline(people[heading], color=INK, linestyle=":", linewidth=1.4, label="people (mean ratings)")

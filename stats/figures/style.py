@@ -163,7 +163,7 @@ def reference(
 def line_looks(names: Sequence[Any]) -> dict[Any, dict[str, Any]]:
     """Return colour and marker by name: of few, colours that differ most; of many, one scale in their order."""
     if len(names) <= len(COLOURS):
-        return {name: series_look(nth) | {"markersize": 4} for nth, name in enumerate(names)}
+        return {name: series_style(nth) | {"markersize": 4} for nth, name in enumerate(names)}
     from matplotlib import colormaps
 
     scale = colormaps["turbo"]
@@ -191,7 +191,7 @@ def levels(table: pd.DataFrame, column: str) -> list[Any]:
     return list(dict.fromkeys(table[column]))
 
 
-def series_look(nth: int) -> dict[str, Any]:
+def series_style(nth: int) -> dict[str, Any]:
     """Return colour and marker of a series."""
     return {"color": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
 

@@ -125,7 +125,7 @@ def disturbed(
         RayModel(str(folder), {"device": "cpu"}, n_workers=n_workers, address=cluster.address) as made,
     ):
 
-        def told(_done: float, _total: int) -> None:
+        def on_share(_done: float, _total: int) -> None:
             is_time = len(made.ledger) >= EARLY_TASKS
             if is_late:
                 is_time = any(not entry.share.is_whole for entry in made.ledger)
@@ -133,7 +133,7 @@ def disturbed(
                 happened.append(True)
                 befall(cluster, made)
 
-        table = pairbank.score(items(), made, methods=METHODS, progress=told).save(out).read_bytes()
+        table = pairbank.score(items(), made, methods=METHODS, progress=on_share).save(out).read_bytes()
         times: Counter[int] = Counter()
         for entry in made.ledger:
             times[entry.unit] += entry.share.n_places
@@ -198,11 +198,11 @@ def drive(folder: str, out: str, address: str, dies_after: str) -> None:
     datasets.disable_progress_bars()
     with RayModel(folder, {"device": "cpu"}, n_workers=2, address=address) as made:
 
-        def told(_done: float, _total: int) -> None:
+        def on_share(_done: float, _total: int) -> None:
             if len(made.ledger) == int(dies_after):
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        pairbank.score(items(), made, methods=METHODS, progress=told).save(out)
+        pairbank.score(items(), made, methods=METHODS, progress=on_share).save(out)
         sys.stdout.write(f"{len({entry.unit for entry in made.ledger})} {len({entry.pid for entry in made.ledger})}\n")
 
 

@@ -39,10 +39,10 @@ TEXTS = [
 
 @pytest.fixture(params=NAMES)
 def scorer(request: pytest.FixtureRequest, tmp_path: Path) -> CausalScorer:
-    """Return a model in one lane, as on a device, with passes so small that there are many."""
+    """Return a model in one pass, as on a device, with passes so small that there are many."""
     folder = saved_model(ARCHITECTURES[request.param], tmp_path / request.param)
     result: Any = pairbank.load_model(str(folder), device="cpu", batch_tokens=16)
-    result._n_lanes = 1
+    result._n_parallel_passes = 1
     return cast("CausalScorer", result)
 
 
@@ -151,7 +151,7 @@ def test_a_model_in_training_is_scored_in_one_step_and_stays_in_training(scorer:
     expected = scorer.token_logprobs(requests, progress=lambda _n: None)
     assert next(scorer.logprob_steps(requests, progress=lambda _n: None), "ended") is None
     scorer.model.train()
-    scorer._n_lanes = 2
+    scorer._n_parallel_passes = 2
     steps = scorer.logprob_steps(requests, progress=lambda _n: None)
     with pytest.raises(StopIteration) as end:
         next(steps)

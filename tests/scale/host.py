@@ -41,7 +41,7 @@ def without_a_device(model: Any) -> Any:  # noqa: ANN401 - a scorer
         return SimpleNamespace(last_hidden_state=torch.zeros(*input_ids.shape, 1))
 
     model.model.base_model.forward = forward
-    model.trunk_worth_tokens, model._n_lanes, model.batch_tokens = np.inf, 1, 16_384
+    model.min_shared_tokens, model._n_parallel_passes, model.batch_tokens = np.inf, 1, 16_384
     model._pass_tokens = lambda _n: model.batch_tokens
     engine: Any = causal
     engine.head_logprobs_nats = lambda _head, _hidden, *, tokens, **_: lambda: np.zeros(len(tokens))

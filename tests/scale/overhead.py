@@ -4,8 +4,8 @@
     python tests/scale/overhead.py --model demo --repeats 1
 
 Scores pairs of BLiMP (the starter's, over and over, where BLiMP is not here) in one process with one thread, by one Ray
-worker with one thread, in one process with two lanes, and by two workers; start-up left out (models, Ray, the first
-items that each scores). The tables have to be the same bytes. On an idle machine of two cores it takes some ten
+worker with one thread, in one process with two parallel passes, and by two workers; start-up left out (models, Ray, the
+first items that each scores). The tables have to be the same bytes. On an idle machine of two cores it takes some ten
 minutes; on a busy one times say little, and the processor time of the process that hands out is what the overhead is.
 Needs ray.
 """
@@ -118,7 +118,7 @@ def warm(items: datasets.Dataset, model: Any, methods: tuple[str, ...]) -> None:
 
 @contextlib.contextmanager
 def threads(n: int) -> Iterator[None]:
-    """Give torch so many threads; a model has as many lanes as there were when it was loaded."""
+    """Give torch so many threads; a model has as many parallel passes as there were when it was loaded."""
     usual = torch.get_num_threads()
     torch.set_num_threads(n)
     try:
@@ -128,13 +128,13 @@ def threads(n: int) -> Iterator[None]:
 
 
 def loaded(name: str, n_threads: int) -> Any:  # noqa: ANN401 - a Scorer
-    """Return a model that scores in so many lanes."""
+    """Return a model that scores in so many parallel passes."""
     with threads(n_threads):
         return pairbank.load_model(name, device="cpu")
 
 
 def in_one_process(items: datasets.Dataset, model: Any, methods: tuple[str, ...], n_threads: int) -> Measured:  # noqa: ANN401
-    """Score here, in so many lanes."""
+    """Score here, in so many parallel passes."""
     with threads(n_threads):
         warm(items, model, methods)
         return measured(items, model, methods)
@@ -186,7 +186,7 @@ def main() -> None:
         here = {n: loaded(name, n) for n in asked.workers}
         for repeat in range(1, asked.repeats + 1):
             for n in asked.workers:
-                rows.append(_row(repeat, f"one process, lanes: {n}", in_one_process(items, here[n], methods, n)))
+                rows.append(_row(repeat, f"one process, {n} passes", in_one_process(items, here[n], methods, n)))
                 with RayModel(name, {"device": "cpu"}, n_workers=n) as there:
                     time.sleep(SETTLING_S)
                     warm(items, there, methods)
@@ -198,8 +198,8 @@ def main() -> None:
     sys.stdout.write(to_markdown(table) + "\n")
     middle = table.groupby("how")["s"].median()
     for n in asked.workers:
-        ratio = middle[f"one process, lanes: {n}"] / middle[f"workers: {n}"]
-        sys.stdout.write(f"medians of {asked.repeats}: {n} workers do {ratio:.3f} of what {n} lanes do\n")
+        ratio = middle[f"one process, {n} passes"] / middle[f"workers: {n}"]
+        sys.stdout.write(f"medians of {asked.repeats}: {n} workers do {ratio:.3f} of what {n} parallel passes do\n")
     sys.stdout.write(f"{max(asked.workers)} processes without Ray take {statistics.median(alone):.2f} s\n")
     sys.exit(table["table"].nunique() != 1)
 

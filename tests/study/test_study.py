@@ -213,10 +213,10 @@ def test_a_text_in_the_data_folder_is_counted_before_corpora_once_a_tokenizer(tm
     counted: list[str] = []
     scorers = [FakeScorer(name="a"), FakeScorer(name="b")]
 
-    def tell(task: str, _model: str) -> None:
+    def on_progress(task: str, _model: str) -> None:
         counted.append(task)
 
-    bank, made = run_study(study, scorers, tmp_path / "bank", data_dir=tmp_path / "data", progress=tell)
+    bank, made = run_study(study, scorers, tmp_path / "bank", data_dir=tmp_path / "data", progress=on_progress)
     (own,) = json.loads((bank / "manifest.json").read_text())["scores"]["starter"]["a"]["model"]["unigrams"]
     assert (own["n_documents"], own["n_tokens"], own["source"]["folder"]) == (1, len("The sheep sleep."), "fineweb")
     assert counted.count("counting tokens of fineweb") == 1  # the second model has the same tokenizer

@@ -105,13 +105,13 @@ class ServerScorer:
         Raises:
             ServerError: the server is gone, refuses a question, or gives something that is no log-probability.
         """
-        told: set[int] = set()
+        on_share: set[int] = set()
 
-        def tell(members: Sequence[int]) -> None:
-            progress(len(set(members) - told))
-            told.update(members)
+        def on_progress(members: Sequence[int]) -> None:
+            progress(len(set(members) - on_share))
+            on_share.update(members)
 
-        return self._by_replicas(lambda: self._token_logprobs(requests, tell))
+        return self._by_replicas(lambda: self._token_logprobs(requests, on_progress))
 
     def _by_replicas(self, ask: Callable[[], T]) -> T:
         """Ask, and once more all of it where a replica is lost: what it answered has not been checked."""
@@ -123,7 +123,7 @@ class ServerScorer:
                     raise
 
     def _token_logprobs(
-        self, requests: Sequence[EncodedRequest], tell: Callable[[Sequence[int]], None]
+        self, requests: Sequence[EncodedRequest], on_progress: Callable[[Sequence[int]], None]
     ) -> list[FloatArray]:
         began = time.perf_counter()
         results: list[FloatArray | None] = [None] * len(requests)
@@ -144,7 +144,7 @@ class ServerScorer:
                 results[member] = nats
                 self.stats.n_sequence_tokens += len(requests[member].ids) - 1
             self.stats.n_computed_tokens += len(question.prompt)
-            tell(question.members)
+            on_progress(question.members)
         if questions:
             self.refuse_another_model()
         self.stats.seconds += time.perf_counter() - began
@@ -174,7 +174,7 @@ class ServerScorer:
         def read(number: int, answer: object) -> Continuation:
             return self._continuation(first_choice(answer), is_drawn=prompts[requested[number]].draw is not None)
 
-        told: set[int] = set()
+        on_share: set[int] = set()
 
         def ask() -> list[Continuation]:
             bodies = (
@@ -183,8 +183,8 @@ class ServerScorer:
             )
             for number, created in self.client.post_all(COMPLETIONS, bodies, read):
                 results[requested[number]] = created
-                progress(number not in told)
-                told.add(number)
+                progress(number not in on_share)
+                on_share.add(number)
             if requested:
                 self.refuse_another_model()
             return results

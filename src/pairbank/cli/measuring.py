@@ -123,12 +123,12 @@ def _counted(texts: Documents, model: str, smoothing: float, language: str | Non
     n_done = 0
     with Console(stderr=True, quiet=output().quiet).status("counting tokens") as line:
 
-        def tell(n_documents: int) -> None:
+        def on_progress(n_documents: int) -> None:
             nonlocal n_done
             n_done += n_documents
             line.update(f"counting tokens: {n_done:,} documents")
 
-        return count_unigrams(texts, model, smoothing=smoothing, language=language, progress=tell)
+        return count_unigrams(texts, model, smoothing=smoothing, language=language, progress=on_progress)
 
 
 @takes_item_options
@@ -293,12 +293,12 @@ def _bars() -> Iterator[Progress]:
     with Progress(*columns, console=Console(stderr=True, quiet=output().quiet)) as bars:
         tasks: dict[str, int] = {}
 
-        def tell(what: str, n_done: int, n_total: int) -> None:
+        def on_progress(what: str, n_done: int, n_total: int) -> None:
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=n_total)
             bars.update(tasks[what], completed=n_done)  # type: ignore[arg-type]
 
-        yield tell
+        yield on_progress
 
 
 _INPUT = "Your file"

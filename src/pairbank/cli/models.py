@@ -122,7 +122,9 @@ class Loader:
             return shared
         note(f"loading model {choice.name}")
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        scorer: Scorer = pairbank.load_model(choice.id, progress=Downloads(doing="reading").tell, **choice.options)
+        scorer: Scorer = pairbank.load_model(
+            choice.id, progress=Downloads(doing="reading").on_progress, **choice.options
+        )
         self.work[scorer.info.name] = fresh_stats(scorer)
         return scorer
 

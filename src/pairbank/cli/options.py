@@ -210,7 +210,7 @@ def load_items(corpus: str, *, repair: bool = True, **which: Unpack[ItemOptions]
         sample=which["sample"],
         repair=repair,
         map_file=which["map_file"],
-        progress=Downloads().tell,
+        progress=Downloads().on_progress,
         **_of_own_file(which),
     )
 

@@ -117,7 +117,7 @@ def ratings(
             data_dir=data_dir,
             subset=subset,
             normalisation=cast("Normalisation", normalisation),
-            progress=Downloads().tell,
+            progress=Downloads().on_progress,
         )
     write_unsigned(out, result.with_format("arrow")[:], bom=bom)
     items, raters, scales = (sorted(set(result[name][:])) for name in ("item_id", "rater", "scale"))
@@ -133,7 +133,7 @@ def _build_all(data_dir: Path | None, out: Path | None) -> None:
     from pairbank.builders.catalogue import build_all, total
 
     with quiet_bars(), Console(stderr=True, quiet=output().quiet).status("building") as status:
-        rows = build_all(data_dir, out=out, tell=lambda name: status.update(f"building {name}"))
+        rows = build_all(data_dir, out=out, on_progress=lambda name: status.update(f"building {name}"))
     show(pd.DataFrame(rows), name="corpora")
     say(total(rows))
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.run.units import Part
     from pairbank.study.declaration import Study
     from pairbank.study.model_list import ModelChoice
-    from pairbank.study.one_model import Tellers
+    from pairbank.study.one_model import ProgressOf
     from pairbank.study.preflight import Plan
 
 
@@ -284,7 +284,7 @@ def run(
         return joined(choice.id, choice.options, joining)
 
     with quiet_bars():
-        notify = Downloads().tell
+        notify = Downloads().on_progress
         plan = planned(wanted, chosen, out, data_dir=data_dir, unigrams=unigrams or None, downloads=notify)
         for warning in plan.warnings:
             warn(f"note: {warning}")
@@ -325,7 +325,7 @@ def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: boo
     from pairbank.study.run import run_imports
 
     with quiet_bars():
-        notify = Downloads().tell
+        notify = Downloads().on_progress
         if dry_run:
             for choice in study.imports:
                 files = published_files(choice.profile, data_dir, progress=notify)
@@ -345,7 +345,7 @@ def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: boo
     say_next_steps(folder)
 
 
-def _score_part(plan: Plan, part: Part, loader: Loader, bar: Tellers) -> None:
+def _score_part(plan: Plan, part: Part, loader: Loader, bar: ProgressOf) -> None:
     """Score a part of a run with each model, one loaded after the other."""
     from pairbank.study.scored_files import score_study_part
 

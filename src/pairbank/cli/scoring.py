@@ -266,8 +266,8 @@ def _scored(
     from pairbank.scoring.models.load import remembered
     from pairbank.scoring.score import score_part, score_stored
 
-    tell_reading = Downloads(doing="reading").tell
-    info = remembered(model, progress=tell_reading, **options) if workers is None and part is None else None
+    on_read = Downloads(doing="reading").on_progress
+    info = remembered(model, progress=on_read, **options) if workers is None and part is None else None
     if info is not None and (result := score_stored(items, info, **asked)) is not None:
         say_work({result.model: ScoringStats()})
         return result
@@ -436,7 +436,7 @@ def import_(
     if source is None and files and len(files) > 1:
         raise typer.BadParameter(f"{len(files)} files: several are read --from a tool; a table is imported alone")
     with quiet_bars(), status(f"importing {', '.join(map(str, files or ())) or source}"):
-        files = files or [*published_files(str(source), data_dir, progress=Downloads().tell).paths]
+        files = files or [*published_files(str(source), data_dir, progress=Downloads().on_progress).paths]
         known = None if items is None else pairbank.load_corpus(items, data_dir=data_dir)
         if source is not None:
             result = pairbank.import_logs(files, source, items=known, corpus=corpus, model=model)
@@ -554,6 +554,6 @@ def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
 
     with status(f"loading model {model}"):
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        scorer: Scorer = pairbank.load_model(model, progress=Downloads(doing="reading").tell, **options)
+        scorer: Scorer = pairbank.load_model(model, progress=Downloads(doing="reading").on_progress, **options)
     fresh_stats(scorer)
     return scorer

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pairbank.study.declaration import Study
     from pairbank.study.preflight import Asked, Plan
 
-Tellers = Callable[[str, str], "Progress | None"]
+ProgressOf = Callable[[str, str], "Progress | None"]
 """Task and model -> what is told how far it is."""
 Load = Callable[[ModelChoice], Scorer]
 FAILURES = (PairbankError, RuntimeError, MemoryError, OSError)
@@ -79,7 +79,7 @@ def loaded(choice: ModelChoice) -> Scorer:
     return result
 
 
-def of_model(asked: Asked, plan: Plan, *, load: Load, progress: Tellers, taken: Callable[[str], bool]) -> OfModel:
+def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, taken: Callable[[str], bool]) -> OfModel:
     """Return the tables of one model, which is let go before this returns.
 
     Args:
@@ -118,7 +118,7 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: Tellers, taken: 
         _free()
 
 
-def _score(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: Tellers) -> None:
+def _score(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: ProgressOf) -> None:
     from pairbank.scoring.score import counts_lacking, score
 
     study = plan.study
@@ -139,31 +139,31 @@ def _score(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progr
     done.notes += [f"Left out: {note}." for note in counts_lacking(table.signature)]
 
 
-def _counting(progress: Tellers, model: str, study: Study) -> Callable[[int], None]:
+def _counting(progress: ProgressOf, model: str, study: Study) -> Callable[[int], None]:
     """Return what is told of every batch of documents that is counted: none before the first, none of stored counts."""
     text, n_done = study.unigram_text, 0
-    teller = functools.cache(lambda: progress(f"counting tokens of {text.folder if text else ''}", model))
+    progress_of = functools.cache(lambda: progress(f"counting tokens of {text.folder if text else ''}", model))
 
-    def tell(n_documents: int) -> None:
+    def on_progress(n_documents: int) -> None:
         nonlocal n_done
         n_done += n_documents
-        if text is not None and (reported := teller()) is not None:
+        if text is not None and (reported := progress_of()) is not None:
             reported(min(n_done, text.documents), text.documents)
 
-    return tell
+    return on_progress
 
 
-def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: Tellers) -> None:
+def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: ProgressOf) -> None:
     """Add what probes find in the model's hidden states of a corpus, or a note why there are none."""
     from pairbank.probing import probe
 
     study = plan.study
     if not set(study.probe) <= set(chosen.items.column_names):
         return
-    teller = functools.cache(lambda task: progress(f"{task} of {chosen.name}", done.name))
+    progress_of = functools.cache(lambda task: progress(f"{task} of {chosen.name}", done.name))
 
-    def tell(task: str, n_done: int, n_total: int) -> None:
-        if (reported := teller(task)) is not None:
+    def on_progress(task: str, n_done: int, n_total: int) -> None:
+        if (reported := progress_of(task)) is not None:
             reported(n_done, n_total)
 
     try:
@@ -177,7 +177,7 @@ def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progr
                 standardise=study.probe_standardise,
                 precision=study.probe_precision,
                 seed=study.seed,
-                progress=tell,
+                progress=on_progress,
             )
         )
     except FAILURES as error:

@@ -19,7 +19,7 @@ from pairbank.errors import CorpusFileNotFoundError, StudyError
 from pairbank.scoring.api.model import slug
 from pairbank.study.corpora import ChosenItems, with_distances
 from pairbank.study.declaration import ImportChoice, Study
-from pairbank.study.one_model import Failure, Load, OfModel, Tellers, loaded, of_model
+from pairbank.study.one_model import Failure, Load, OfModel, ProgressOf, loaded, of_model
 from pairbank.study.preflight import Plan
 from pairbank.study.raters import as_frames, means_only
 
@@ -39,7 +39,7 @@ def carried_out(
     plan: Plan,
     *,
     command: str = "",
-    progress: Tellers = lambda _task, _model: None,
+    progress: ProgressOf = lambda _task, _model: None,
     load: Load = loaded,
     failed: Callable[[Failure], None] = lambda _failure: None,
     all_or_nothing: bool = False,
@@ -86,7 +86,7 @@ def carried_out(
     return folder, of_bank
 
 
-def _of_models(plan: Plan, *, load: Load, progress: Tellers, failed: Callable[[Failure], None]) -> list[OfModel]:
+def _of_models(plan: Plan, *, load: Load, progress: ProgressOf, failed: Callable[[Failure], None]) -> list[OfModel]:
     """Return what each model gave, one loaded after the other."""
     done: list[OfModel] = []
     for requested in plan.models:

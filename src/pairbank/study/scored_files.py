@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pairbank.errors import BankError
 from pairbank.study.model_list import ModelChoice
-from pairbank.study.one_model import Load, Tellers, loaded
+from pairbank.study.one_model import Load, ProgressOf, loaded
 
 if TYPE_CHECKING:
     from pairbank.scoring.run.units import Part
@@ -29,7 +29,7 @@ def score_study_part(
     part: Part,
     *,
     load: Load = loaded,
-    progress: Tellers = lambda _task, _model: None,
+    progress: ProgressOf = lambda _task, _model: None,
     n_before: int = 0,
 ) -> PartScored:
     """Score a part of all corpora of a run with one model; numbers are stored, nothing else is written.

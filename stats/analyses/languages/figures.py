@@ -18,7 +18,18 @@ from pairbank.builders.languages import typology
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.languages.statistics import ORDER
 from pairbank.stats.figures.charts import MOST_SERIES, file_name, heat_map, n_text
-from pairbank.stats.figures.style import CHANCE, COLOURS, INK, Figure, drawing, grid, label, legend, series_look, styled
+from pairbank.stats.figures.style import (
+    CHANCE,
+    COLOURS,
+    INK,
+    Figure,
+    drawing,
+    grid,
+    label,
+    legend,
+    series_style,
+    styled,
+)
 from pairbank.stats.wording import span
 
 if TYPE_CHECKING:
@@ -284,5 +295,5 @@ def _panel_names(axes: Axes, above: str, left: str) -> None:
 def _style(nth: int, n_models: int) -> dict[str, Any]:
     """Return colour and marker of a model; many models are all alike and thin."""
     if n_models <= MOST_SERIES:
-        return series_look(nth)
+        return series_style(nth)
     return {"color": COLOURS[6], "marker": ".", "alpha": 0.45, "linewidth": 0.8}

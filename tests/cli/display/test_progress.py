@@ -38,8 +38,8 @@ def test_a_log_gets_a_line_now_and_then_and_one_at_the_end() -> None:
     said = Lines(what="scoring li with m", meter=Meter(clock=clock), say=lines.append)
     for second in range(1, 51):
         clock.now = 100.0 + second
-        said.tell(2 * second, 100)
-    said.tell(100, 100)
+        said.on_progress(2 * second, 100)
+    said.on_progress(100, 100)
     assert lines == [
         "scoring li with m: 40/100 items, 2.0 items/s, about 30 s left",
         "scoring li with m: 80/100 items, 2.0 items/s, about 10 s left",
@@ -74,9 +74,9 @@ def test_workers_stand_below_what_all_do_and_many_are_cut(monkeypatch: pytest.Mo
     clock, lines = Clock(), list[str]()
     said = Lines(what="scoring li with m", meter=Meter(stats=at_work(), clock=clock), say=lines.append)
     clock.now += 30
-    said.tell(50, 100)
+    said.on_progress(50, 100)
     clock.now += 30
-    said.tell(100, 100)
+    said.on_progress(100, 100)
     assert lines == [
         "scoring li with m: 50/100 items, 1.7 items/s, about 30 s left",
         "  worker 1 (node-1, process 17): 3 units, 400 tokens/s",
@@ -88,11 +88,11 @@ def test_workers_stand_below_what_all_do_and_many_are_cut(monkeypatch: pytest.Mo
 
 def test_downloads_are_told_at_the_start_and_then_now_and_then() -> None:
     clock, lines = Clock(), list[str]()
-    told = Downloads(clock=clock, say=lines.append)
-    told.tell(DownloadProgress(name="a.csv", done_bytes=1_000_000, total_bytes=45_600_000))
-    told.tell(DownloadProgress(name="a.csv", done_bytes=2_000_000, total_bytes=45_600_000))
+    rates_by_worker = Downloads(clock=clock, say=lines.append)
+    rates_by_worker.on_progress(DownloadProgress(name="a.csv", done_bytes=1_000_000, total_bytes=45_600_000))
+    rates_by_worker.on_progress(DownloadProgress(name="a.csv", done_bytes=2_000_000, total_bytes=45_600_000))
     clock.now += 6
-    told.tell(DownloadProgress(name="b.csv", done_bytes=500_000, total_bytes=None))
+    rates_by_worker.on_progress(DownloadProgress(name="b.csv", done_bytes=500_000, total_bytes=None))
     assert lines == ["downloading a.csv: 1.0 of 45.6 MB", "downloading file 2, b.csv: 0.5 MB"]
 
 
@@ -100,5 +100,5 @@ def test_the_time_left_is_not_told_after_the_first_item_of_many() -> None:
     clock, lines = Clock(), list[str]()
     said = Lines(what="scoring li with m", meter=Meter(clock=clock), say=lines.append)
     clock.now += 21
-    said.tell(1, 1000)
+    said.on_progress(1, 1000)
     assert lines == ["scoring li with m: 1/1,000 items, 0.0 items/s, time left not known yet"]

@@ -59,9 +59,9 @@ def test_memory_that_ran_out_in_the_cpus_allocator_counts() -> None:
     assert halved(RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate"), 8, model_name="t") == 4
 
 
-@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize("at_once", [1, 2])
 def test_the_tensors_of_a_pass_that_did_not_fit_are_gone_when_the_cache_is_emptied(
-    lanes: int, monkeypatch: pytest.MonkeyPatch
+    at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[weakref.ref[torch.Tensor]] = []
     freed: list[bool] = []
@@ -76,7 +76,7 @@ def test_the_tensors_of_a_pass_that_did_not_fit_are_gone_when_the_cache_is_empti
         return int(activations.numel())
 
     found = in_batches(
-        list(range(8)), width=lambda _item: 1, budget_tokens=8, compute=compute, model_name="toy", lanes=lanes
+        list(range(8)), width=lambda _item: 1, budget_tokens=8, compute=compute, model_name="toy", at_once=at_once
     )
     assert sum(found) == 8
     assert freed == [True, True]

@@ -40,11 +40,11 @@ def test_every_requested_position_is_read_once_with_exactly_its_prefix_in_sight(
         for i in range(request.start, len(request.ids))
     )
     found: Counter[tuple[int, tuple[int, ...], int]] = Counter()
-    for pack in plan(asked, budget_tokens=BUDGET, trunk_worth_tokens=worth):
-        seen, trunk = paths(pack), tuple(int(t) for t in pack.trunk)
-        assert [len(trunk) + len(path) - 1 for path in seen] == pack.depths.tolist()
+    for pack in plan(asked, budget_tokens=BUDGET, min_shared_tokens=worth):
+        seen, shared_prefix = paths(pack), tuple(int(t) for t in pack.shared_prefix)
+        assert [len(shared_prefix) + len(path) - 1 for path in seen] == pack.depths.tolist()
         for node, token, owner in zip(pack.read_nodes, pack.read_tokens, pack.read_requests, strict=True):
-            found[int(owner), (*trunk, *seen[node]), int(token)] += 1
+            found[int(owner), (*shared_prefix, *seen[node]), int(token)] += 1
     assert found == expected
 
 
@@ -112,14 +112,14 @@ def test_a_long_common_prefix_is_a_trunk_and_no_part_of_any_pack() -> None:
     asked = [EncodedRequest(ids=(*instruction, 1, n, 2, n), start=33) for n in range(10)]
     packs = list(plan(asked, budget_tokens=9))
     # 31 tokens in common; then n and 2 for each, four to a pack of at most nine
-    assert {tuple(pack.trunk) for pack in packs} == {(*instruction, 1)}
+    assert {tuple(pack.shared_prefix) for pack in packs} == {(*instruction, 1)}
     assert [len(pack.tokens) for pack in packs] == [8, 8, 4]
-    assert all(pack.trunk is packs[0].trunk for pack in packs)
+    assert all(pack.shared_prefix is packs[0].shared_prefix for pack in packs)
 
 
 def test_what_is_read_in_a_common_prefix_is_not_lost_to_a_trunk() -> None:
     asked = [EncodedRequest(ids=(*range(100, 130), n), start=1 + n % 5) for n in range(10)]
-    assert {len(pack.trunk) for pack in plan(asked, budget_tokens=4, trunk_worth_tokens=0)} == {0}
+    assert {len(pack.shared_prefix) for pack in plan(asked, budget_tokens=4, min_shared_tokens=0)} == {0}
 
 
 def test_two_prompts_have_each_their_trunk_whatever_they_share() -> None:
@@ -128,7 +128,7 @@ def test_two_prompts_have_each_their_trunk_whatever_they_share() -> None:
         EncodedRequest(ids=(*start, n, 7, 8), start=len(start) + 2) for start in (first, second) for n in range(20)
     ]
     packs = list(plan(asked, budget_tokens=8))
-    assert [key for key, _ in itertools.groupby(tuple(pack.trunk) for pack in packs)] == [second, first]
+    assert [key for key, _ in itertools.groupby(tuple(pack.shared_prefix) for pack in packs)] == [second, first]
 
 
 def test_a_pack_ends_where_least_is_computed_again() -> None:

@@ -17,7 +17,7 @@ import transformers
 from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
 from pairbank.scoring.api.requests import Request
-from pairbank.scoring.engine.threads import MOST_LANES, encoder_lanes, n_lanes, side_by_side
+from pairbank.scoring.engine.threads import MOST_PARALLEL, n_parallel_encoder_passes, n_parallel_passes, side_by_side
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from tiny_architectures import MASKED, SEQ2SEQ, made
@@ -92,7 +92,7 @@ def test_numbers_do_not_depend_on_the_lanes(demo_model: CausalScorer, monkeypatc
     requests = demo_model.encode([Request(context="", target=text) for text in texts])
     found = []
     for n in (1, 2, 3):
-        monkeypatch.setattr(demo_model, "_n_lanes", n)
+        monkeypatch.setattr(demo_model, "_n_parallel_passes", n)
         monkeypatch.setattr(demo_model, "batch_tokens", 40)
         found.append(demo_model.token_logprobs(requests, progress=lambda _n: None))
     for other in found[1:]:
@@ -110,7 +110,7 @@ def test_every_bit_is_the_same_for_any_number_of_lanes(
     assert sum(len(request.ids) for request in requests) > 16 * 128
     found = []
     for n in (1, 2, 3, 5):
-        monkeypatch.setattr(model, "_n_lanes", n)
+        monkeypatch.setattr(model, "_n_parallel_passes", n)
         found.append(np.concatenate(model.token_logprobs(requests, progress=lambda _n: None)).tobytes())
     assert len(set(found)) == 1
 
@@ -156,7 +156,7 @@ def test_every_bit_is_the_same_for_any_number_of_threads(family: str, tmp_path: 
 @pytest.mark.parametrize("name", ["funnel", "longformer", "switch", "t5gemma"])
 def test_a_model_that_may_keep_something_of_a_pass_has_one_lane(name: str) -> None:
     config = getattr(transformers, {**MASKED, **SEQ2SEQ}[name].model_class).config_class
-    assert encoder_lanes(cast("Any", SimpleNamespace(config=config)), pass_tokens=0) == 1
+    assert n_parallel_encoder_passes(cast("Any", SimpleNamespace(config=config)), pass_tokens=0) == 1
 
 
 @pytest.mark.ci
@@ -169,7 +169,7 @@ def test_encoders_give_every_bit_the_same_for_any_number_of_lanes(
     requests = scorer.encode([Request(context="", target=text) for text in texts])
     found = []
     for n in (1, 2, 5):
-        monkeypatch.setattr("pairbank.scoring.engine.threads.n_lanes", lambda *_, n=n: n)
+        monkeypatch.setattr("pairbank.scoring.engine.threads.n_parallel_passes", lambda *_, n=n: n)
         found.append(np.concatenate(scorer.token_logprobs(requests, progress=lambda _n: None)))
     assert [float(np.abs(other - found[0]).max()) for other in found] == [0, 0, 0]
 
@@ -177,22 +177,22 @@ def test_encoders_give_every_bit_the_same_for_any_number_of_lanes(
 def test_a_large_vocabulary_leaves_fewer_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     model, _ = t5_model()
     monkeypatch.setattr(torch, "get_num_threads", lambda: 12)
-    assert encoder_lanes(model, pass_tokens=1024) == n_lanes(model) == 12
+    assert n_parallel_encoder_passes(model, pass_tokens=1024) == n_parallel_passes(model) == 12
     model.config.vocab_size = 250_000
-    assert encoder_lanes(model, pass_tokens=0) == 12
-    assert encoder_lanes(model, pass_tokens=1024) == 4
+    assert n_parallel_encoder_passes(model, pass_tokens=0) == 12
+    assert n_parallel_encoder_passes(model, pass_tokens=1024) == 4
 
 
 def test_which_models_get_lanes(demo_model: CausalScorer, monkeypatch: pytest.MonkeyPatch) -> None:
     model = demo_model.model
-    assert n_lanes(model) == min(MOST_LANES, torch.get_num_threads())
+    assert n_parallel_passes(model) == min(MOST_PARALLEL, torch.get_num_threads())
     for kind in ("dynamic", {"full_attention": "longrope", "sliding_attention": "default"}):
         with monkeypatch.context() as patched:
             patched.setattr(model.base_model.rotary_emb, "rope_type", kind)
-            assert n_lanes(model) == 1
+            assert n_parallel_passes(model) == 1
     with monkeypatch.context() as patched:
         patched.setattr(model.get_input_embeddings(), "_hf_hook", object(), raising=False)
-        assert n_lanes(model) == 1
+        assert n_parallel_passes(model) == 1
     with monkeypatch.context() as patched:
         patched.setattr(type(model), "__module__", "modeling_from_the_hub")
-        assert n_lanes(model) == 1
+        assert n_parallel_passes(model) == 1

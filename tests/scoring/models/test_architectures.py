@@ -23,7 +23,7 @@ from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.forward import computed_prefix
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, CHANGES_LOGITS
-from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
+from pairbank.scoring.engine.prefix_trees import MIN_SHARED_TOKENS
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.self_check import causal_length, packing_problem
@@ -198,11 +198,9 @@ def test_a_prefix_computed_once_for_many_packs_changes_no_score(case: Case, monk
         return computed_prefix(model, tokens, device)
 
     monkeypatch.setattr("pairbank.scoring.models.causal.computed_prefix", counted)
-    assert case.scorer.trunk_worth_tokens == (
-        math.inf if case.architecture.batching == "padded" else TRUNK_WORTH_TOKENS
-    )
+    assert case.scorer.min_shared_tokens == (math.inf if case.architecture.batching == "padded" else MIN_SHARED_TOKENS)
     if case.architecture.batching == "packed":
-        monkeypatch.setattr(case.scorer, "trunk_worth_tokens", 1)
+        monkeypatch.setattr(case.scorer, "min_shared_tokens", 1)
     monkeypatch.setattr(case.scorer, "batch_tokens", 24)
     nouns = ("keys", "dogs", "cabinet", "author", "story", "table", "book")
     asked = [("The author of the book", f" is in the {noun} {verb}.") for noun in nouns for verb in ("is", "are")]

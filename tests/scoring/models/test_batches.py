@@ -282,7 +282,7 @@ def test_a_model_that_passed_its_checks_is_loaded_without_them_and_scores_the_sa
     request = [Request(context="", target="The keys to the cabinet are on the table.")]
     one, other = (each.token_logprobs(each.encode(request), progress=lambda _n: None) for each in (first, again))
     np.testing.assert_array_equal(one[0], other[0])
-    assert getattr(first, "trunk_worth_tokens", 0) == getattr(again, "trunk_worth_tokens", 0)
+    assert getattr(first, "min_shared_tokens", 0) == getattr(again, "min_shared_tokens", 0)
     assert (getattr(first, "head", None) is None) == (getattr(again, "head", None) is None)
     load_model(folder, dtype="bfloat16")
     assert len(checked) == 2

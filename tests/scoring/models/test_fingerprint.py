@@ -84,7 +84,7 @@ def big_file(folder: Path, n_bytes: int = 3 << 20) -> Path:
 def reads(folder: Path) -> list[HashProgress]:
     """Return what is told while a folder is fingerprinted: nothing where all hashes are known."""
     told: list[HashProgress] = []
-    fingerprint(folder, tell=told.append)
+    fingerprint(folder, on_progress=told.append)
     return told
 
 
@@ -144,7 +144,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
             handle.write(b"more")
 
     with pytest.raises(ModelLoadError, match="changed while it was read; wait until it is whole"):
-        fingerprint(path.parent, tell=grow)
+        fingerprint(path.parent, on_progress=grow)
 
 
 def test_a_model_that_changes_while_it_is_loaded_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def test_a_share_that_memory_runs_out_in_leaves_what_is_missing_to_others(
         return as_it_is(*args, **named)
 
     monkeypatch.setattr(causal, "tree_rows", runs_out)
-    monkeypatch.setattr(scorer, "_n_lanes", 1)
+    monkeypatch.setattr(scorer, "_n_parallel_passes", 1)
     given = np.concatenate(scorer.share_of_logprobs(requests, Share(stop=48)))
     assert n_calls == 3
     assert 0 < (~np.isnan(given)).sum() < len(given)

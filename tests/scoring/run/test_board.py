@@ -125,7 +125,7 @@ class TwoWorkers:
         return getattr(self._model, name)
 
     def carried_out(
-        self, jobs: Sequence[Job], recipe: Recipe, tell: Callable[[float], None]
+        self, jobs: Sequence[Job], recipe: Recipe, on_progress: Callable[[float], None]
     ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
         board = WorkQueue(jobs, n_workers=len(self._workers))
         while task := board.task():
@@ -133,7 +133,7 @@ class TwoWorkers:
             worker = self._workers[len(self.tasks) % 2]
             done = worker.scored(task.job, recipe, task.share, task.values_nats, ticket=str(task.job.unit))
             board.gave(task, done.values_nats)
-            tell(board.share_done)
+            on_progress(board.share_done)
             if done.values_nats is None:
                 yield task.job, done.tables
 

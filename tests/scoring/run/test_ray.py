@@ -175,12 +175,12 @@ def test_a_worker_that_is_killed_comes_back_and_nothing_is_lost_or_scored_twice(
     killed: list[int] = []
     with workers(folder, 2) as model:
 
-        def told(_done: float, _total: int) -> None:
+        def on_share(_done: float, _total: int) -> None:
             if not killed:
                 killed.append(model.ledger[-1].pid)
                 os.kill(killed[0], signal.SIGKILL)
 
-        found = pairbank.score(items, model, methods=METHODS, progress=told).save(tmp_path / "ray.parquet")
+        found = pairbank.score(items, model, methods=METHODS, progress=on_share).save(tmp_path / "ray.parquet")
         assert set(times_scored(model)) == {1}
     assert killed
     assert found.read_bytes() == expected

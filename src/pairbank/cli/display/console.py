@@ -216,13 +216,13 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
             meter = Meter(stats=work.get(model)) if is_scoring else Meter(unit="")
             description = spelt_out(f"{task_name} with {model}")
             if not console.is_terminal:
-                return Lines(what=description, meter=meter).tell
+                return Lines(what=description, meter=meter).on_progress
             task = shown.add_task(description, total=None, rates="")
 
-            def tell(n_done: float, n_total: int) -> None:
-                shown.update(task, completed=n_done, total=n_total, rates=meter.told(n_done, n_total))
+            def on_progress(n_done: float, n_total: int) -> None:
+                shown.update(task, completed=n_done, total=n_total, rates=meter.rates_by_worker(n_done, n_total))
 
-            return tell
+            return on_progress
 
         yield bar
 
@@ -309,7 +309,7 @@ class Meter:
             ]
         return ", ".join(parts)
 
-    def told(self, n_done: float, n_total: int) -> str:
+    def rates_by_worker(self, n_done: float, n_total: int) -> str:
         """Return the rates, and below them a line a worker where several score."""
         lines = worker_rates(self.stats)
         beyond = [f"  … and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
@@ -333,7 +333,7 @@ class Lines:
     def __post_init__(self) -> None:
         self._last = self.meter.clock()
 
-    def tell(self, n_done: float, n_total: int) -> None:
+    def on_progress(self, n_done: float, n_total: int) -> None:
         """Take note of items done, and say so where the last line is long ago or this is the end."""
         now, is_done = self.meter.clock(), n_done >= n_total
         if self._is_done or not (is_done or now - self._last >= SECONDS_A_LINE):
@@ -344,7 +344,7 @@ class Lines:
             if is_done
             else self._left(n_done, n_total)
         )
-        rates, *workers = self.meter.told(n_done, n_total).split("\n")
+        rates, *workers = self.meter.rates_by_worker(n_done, n_total).split("\n")
         for line in (f"{self.what}: {rates}, {left}", *([] if is_done else workers)):
             self.say(line)
 
@@ -385,7 +385,7 @@ class Downloads:
     _names: set[str] = field(init=False, default_factory=set)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
 
-    def tell(self, file: FileProgress) -> None:
+    def on_progress(self, file: FileProgress) -> None:
         """Take note of a piece that is done, and say so where the last line is long ago."""
         with self._lock:
             now = self.clock()
