@@ -21,7 +21,7 @@ from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import either, read_table
-from pairbank.stats.wording import n_items, number, span, with_interval
+from pairbank.stats.wording import mean_and_span, n_items, number, span, with_interval
 
 if TYPE_CHECKING:
     from pairbank.stats.estimates.estimate import Estimate
@@ -184,11 +184,37 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         title="Agreement between direct and prompted scores, over models",
         text=_text(means, kappas),
         answer=_answer(wider(cells)),
-        main_table="kappa_range" if len(kappas) else "mean_r",
+        main_table="ranges",
+        footnotes=(FOOTNOTE,),
         definitions=DEFINITIONS,
-        tables={"mean_r": means, "kappa_range": named},
+        tables={"ranges": _ranges(cells), "mean_r": means, "kappa_range": named},
         references=REFERENCES,
     )
+
+
+METRICS = {"pearson": ("Pearson's r", "n (r)"), "kappa": ("Cohen's kappa", "n (kappa)")}
+FOOTNOTE = (
+    "Mean (lowest to highest). n: combinations of model and corpus in which the number is defined, of all; it is "
+    "undefined where answers do not vary. Pearson's r compares how much the better side is preferred (of words to "
+    "predict, log P), Cohen's kappa which side is."
+)
+
+
+def _ranges(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return mean and range of r and kappa, a line per method and one for all."""
+    methods = list(dict.fromkeys(cells["method"]))
+    rows: list[dict[str, str]] = []
+    for method in [*methods, *([ALL_METHODS] if len(methods) > 1 else [])]:
+        row = {"method": method}
+        for metric, (heading, n) in METRICS.items():
+            of_method = (cells["method"] == method) | (method == ALL_METHODS)
+            values = cells.loc[of_method & (cells["metric"] == metric), "value"]
+            row |= {
+                heading: mean_and_span(values),
+                n: f"{values.notna().sum()} of {len(values)}" if len(values) else "",
+            }
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
@@ -229,7 +255,10 @@ def _answer(cells: pd.DataFrame) -> str:
     """Return the mean and range of r and kappa over models, methods and corpora."""
     texts = []
     named = either(cells["versus"])
-    for metric, name in (("pearson", f"Pearson's r with {named}"), ("kappa", f"Cohen's kappa with {named}")):
+    for metric, name in (
+        ("pearson", f"Pearson's r of prompted scores with {named}"),
+        ("kappa", f"Cohen's kappa of prompted scores with {named}"),
+    ):
         known = cells[(cells["metric"] == metric) & cells["value"].notna()]
         if known.empty:
             continue

@@ -38,7 +38,7 @@ from pairbank.stats.measures.mixed_logistic import ITEM, fit_logistic
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.wording import p_value, with_interval
+from pairbank.stats.wording import p_value, plural, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray
@@ -117,7 +117,8 @@ def section(
     rows: list[dict[str, Any]] = []
     variances: list[dict[str, Any]] = []
     fits: list[dict[str, Any]] = []
-    parts, refused, drawn = list[str](), list[str](), list[str]()
+    parts, answers, apart, refused, drawn = list[str](), list[str](), list[str](), list[str](), list[str]()
+    compared: list[dict[str, Any]] = []
     for corpus in dict.fromkeys(table.corpus for table in tables):
         cells = _cells(
             corpus, [t for t in tables if t.corpus == corpus], seed=context.seed, max_items=max_items, logistic=logistic
@@ -142,7 +143,11 @@ def section(
             for name, x in entry.variances
         ]
         fits += [_fit_row(cells, name, member) for name, member in fitted.items()]
-        parts.append(_wording(pd.DataFrame(selected), cells))
+        own = pd.DataFrame(selected)
+        parts.append(_wording(own, cells))
+        answers.append(_answer(own, cells))
+        compared += _compared(own, cells)
+        apart += _left_out(own, cells)
         drawn += [f"{cells.n_items:,} of {cells.n_all:,} items of {corpus}"] if cells.n_items < cells.n_all else []
     if not rows:
         raise BankError("; ".join(refused))
@@ -151,9 +156,16 @@ def section(
         id="mixed",
         title="Effects of methods, models and phenomena beyond these items",
         text="\n\n".join([*parts, *(f"Not computed: {message}." for message in refused)]),
+        answer="\n\n".join(answers if len(answers) <= MOST_ANSWERS else [*answers[:MOST_ANSWERS], _more(len(answers))]),
+        main_table="comparisons",
+        footnotes=(*_footnotes(compared), *apart, *(f"Not computed: {message}." for message in refused)),
         draws=", ".join(drawn),
         definitions=DEFINITIONS,
-        tables={"effects": effects, "fit": pd.DataFrame(fits).astype({"reason": "string"})}
+        tables={
+            "comparisons": pd.DataFrame(compared),
+            "effects": effects,
+            "fit": pd.DataFrame(fits).astype({"reason": "string"}),
+        }
         | ({"variance": pd.DataFrame(variances)} if variances else {}),
         figures=tuple(_figures(effects)),
         references=(
@@ -275,30 +287,110 @@ def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
     return rows
 
 
-def _wording(rows: pd.DataFrame, cells: _Cells) -> str:
+def _size(rows: pd.DataFrame, cells: _Cells) -> str:
     of = f", drawn from {cells.n_all:,}" if cells.n_items < cells.n_all else ""
-    units = f"{rows['n'].max():,} {cells.unit}s" + (f" of {cells.n_items:,} items" if cells.unit == PARADIGM else of)
-    texts = [f"**{cells.corpus}** ({units} as a sample):"]
+    return f"{rows['n'].max():,} {cells.unit}s" + (f" of {cells.n_items:,} items" if cells.unit == PARADIGM else of)
+
+
+def _answer(rows: pd.DataFrame, cells: _Cells) -> str:
+    """Return whether methods differ (of one method models, of one of each phenomena), accuracy before deltas."""
+    term = next(term for term in _NOUN if (rows["term"] == term).any())
+    of_term = rows[(rows["term"] == term) & rows["p_holm"].notna()]
+    results = {str(name): part for name, part in of_term.groupby("outcome", sort=False)}
+    texts = [_result(name, results[name], cells) for name in ("accuracy", "delta") if name in results]
+    shown = " ".join(texts) or "no effect has an interval."
+    return f"**{cells.corpus}** ({_size(rows, cells)}): {shown}"
+
+
+def _result(outcome: str, selected: pd.DataFrame, cells: _Cells) -> str:
+    """Return how the levels of one term differ from their reference, in one sentence."""
+    (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
+    level, versus, term = f"`{most['level']}`", _versus(str(most["versus"])), str(most["term"])
+    by = with_interval(most, sign=True, interval=len(selected) == 1)
+    by += f"{_IN_UNITS[outcome]} (Holm's {p_value(most['p_holm'])})"
+    sample = _sample(term, cells.by_outcome[outcome])
+    differ = int((selected["p_holm"] < SIGNIFICANCE).sum())
+    if len(selected) > 1:
+        return (
+            f"{differ} of {_others(term, len(selected))} differ significantly from {versus} in {outcome}{sample}; "
+            f"{level} is furthest, by {by}."
+        )
+    if differ:
+        return f"{level} is {'higher' if most['value'] > 0 else 'lower'} than {versus} in {outcome}{sample}: {by}."
+    return f"Inconclusive whether {level} and {versus} differ in {outcome}{sample}: {by}."
+
+
+def _more(n_corpora: int) -> str:
+    return f"The table has all {n_corpora} corpora."
+
+
+def _compared(rows: pd.DataFrame, cells: _Cells) -> Iterator[dict[str, Any]]:
+    """Yield what is compared with what, how many differ, and which differs most."""
+    known = rows[rows["value"].notna()]
+    for (outcome, term), selected in known.groupby(["outcome", "term"], sort=False):
+        (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
+        has_p = selected["p_holm"].notna().any()
+        yield {
+            "corpus": cells.corpus,
+            "outcome": outcome,
+            "compared": _others(str(term), len(selected)),
+            "sample": _sample(str(term), cells.by_outcome[str(outcome)]).removeprefix(" of ").removeprefix(" by "),
+            "differ": str((selected["p_holm"] < SIGNIFICANCE).sum()) if has_p else "",
+            "furthest": most["level"],
+            "versus": "mean of all" if most["versus"] == "mean" else most["versus"],
+            "difference": with_interval(most, sign=True, interval=len(selected) == 1),
+            "p_holm": most["p_holm"],
+        }
+
+
+def _footnotes(compared: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield how the table of comparisons is read."""
+    yield (
+        "Outcomes: delta is the difference between the two sides (good - bad) in its standard deviations, by model and "
+        "method. Accuracy is the share of right choices."
+    )
+    yield (
+        "Differ: significantly, at 0.05, by Holm's p. Furthest: the largest of several differences, without an "
+        "interval because it was chosen by its size."
+    )
+    if any(LIKE_THESE in row["sample"] for row in compared):
+        yield (
+            f"M{LIKE_THESE[1:]}: a sample of models, so that the result is about others, too. Few models leave wide "
+            "intervals, even where each of them differs in the same direction."
+        )
+
+
+def _left_out(rows: pd.DataFrame, cells: _Cells) -> Iterator[str]:
+    """Yield which accuracies a corpus lacks because of position bias, and which outcomes have no numbers."""
+    if cells.apart:
+        yield f"{cells.corpus}, accuracy: {cells.apart[0].lower()}{cells.apart[1:]}"
+    for outcome, part in rows.groupby("outcome", sort=False):
+        if part["value"].isna().all():
+            yield f"{cells.corpus}, {outcome}: {part['reason'].iloc[0]}."
+
+
+def _wording(rows: pd.DataFrame, cells: _Cells) -> str:
+    texts = [f"**{cells.corpus}** ({_size(rows, cells)} as a sample):"]
     for outcome, part in rows.groupby("outcome", sort=False):
         if part["value"].isna().all():
             texts.append(f"- {outcome}: {part['reason'].iloc[0]}.")
             continue
         for term, selected in part.groupby("term", sort=False):
+            where = f"- {outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}:"
             (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
             differ = int((selected["p_holm"] < SIGNIFICANCE).sum())
             versus = _versus(str(most["versus"]))
             by = with_interval(most, sign=True, interval=len(selected) == 1)
             if selected["p"].isna().all():
                 texts.append(
-                    f"- {outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: `{most['level']}` is furthest "
-                    f"from {versus}, by {by} {_UNITS[str(outcome)]} (no interval: {most['reason']})."
+                    f"{where} `{most['level']}` is furthest from {versus}, by {by} {_UNITS[str(outcome)]} "
+                    f"(no interval: {most['reason']})."
                 )
                 continue
             texts.append(
-                f"- {outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: of {len(selected)} "
-                f"{_PLURAL[str(term)]}, "
-                f"{differ} differ from {versus} at {SIGNIFICANCE} (Holm). `{most['level']}` is furthest from it, "
-                f"by {by} {_UNITS[str(outcome)]} (Holm's {p_value(most['p_holm'])})."
+                f"{where} of {_others(str(term), len(selected))}, {differ} differ from {versus} at {SIGNIFICANCE} "
+                f"(Holm). `{most['level']}` is furthest from it, by {by} {_UNITS[str(outcome)]} (Holm's "
+                f"{p_value(most['p_holm'])})."
             )
     return "\n".join([*texts, *([f"- Accuracies: {cells.apart}"] if cells.apart else [])])
 
@@ -308,13 +400,23 @@ def _sample(term: str, cells: pd.DataFrame) -> str:
     methods, models = (cells[name].nunique() for name in (METHOD, MODEL))
     if term == METHOD:
         if models >= LEAST_MODELS:
-            return f" of models like these {models}"
+            several = int((cells.groupby(MODEL)[METHOD].nunique() > 1).sum())
+            part = f" ({several} with more than one method)" if several < models else ""
+            return f" of {LIKE_THESE} {models}{part}"
         return f" of these {models} models" if models > 1 else ""
     return f" by these {methods} methods" if term == MODEL and methods > 1 else ""
 
 
-_PLURAL = {METHOD: "other methods", MODEL: "other models", PHENOMENON: "phenomena"}
+LIKE_THESE = "models like these"
+MOST_ANSWERS = 2
+"""Corpora whose effects the answer has; of more, the table."""
+_NOUN = {METHOD: "other method", MODEL: "other model", PHENOMENON: "phenomenon"}
+_IN_UNITS = {"delta": " standard deviations", "accuracy": ""}
 _UNITS = {"delta": "standard deviations", "accuracy": "in accuracy", LOG_ODDS: "in log odds"}
+
+
+def _others(term: str, n: int) -> str:
+    return f"{n:,} phenomena" if term == PHENOMENON and n > 1 else plural(n, _NOUN[term])
 
 
 def _versus(level: str) -> str:

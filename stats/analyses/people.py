@@ -119,7 +119,7 @@ def answer(whole: pd.DataFrame) -> str:
     by_string = is_reference(whole)
     for part, who in (
         (whole[by_string], f"log P ({reference_names(whole)})"),
-        (whole[~by_string], "the other methods"),
+        (whole[~by_string], "the other methods" if by_string.any() else "all methods"),
     ):
         if part["value"].notna().any():
             n = int(part["value"].notna().sum())

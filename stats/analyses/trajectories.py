@@ -444,25 +444,25 @@ def _run_text(run: str, method: str, part: pd.DataFrame) -> str:
     )
     more = f"; the earliest: {names}" if names else ""
     return (
-        f"{text}\n\nOf {len(kinds)} phenomena {len(learnt_ones)} are above chance for good by the last checkpoint, "
-        f"{over} better for good than at the first one (each claim corrected for {len(kinds)} phenomena){more}."
+        f"{text}\n\nOf {len(kinds)} phenomena, {len(learnt_ones)} are above chance for good by the last checkpoint, "
+        f"{over} above the first one for good (each claim corrected for {len(kinds)} phenomena){more}."
     )
 
 
 def _onset_text(row: pd.Series[Any], unit: str) -> str:
     if pd.isna(row["onset"]):
-        text = "It is not above chance for good by the last checkpoint"
+        text = "Accuracy is not above chance for good by the last checkpoint"
     else:
-        text = f"It is above chance for good from {unit} {number(row['onset'], digits=0)} on"
+        from_ = f"{unit} {number(row['onset'], digits=0)}"
+        text = f"Accuracy is above chance for good (there and at all later checkpoints) from {from_} on"
     if pd.isna(row["onset_over_first"]):
-        return f"{text}, and not better for good than at the first checkpoint."
-    return (
-        f"{text}, and better for good than at the first checkpoint from {number(row['onset_over_first'], digits=0)} on."
-    )
+        return f"{text}, and not above the first checkpoint for good."
+    over_first = f"{unit} {number(row['onset_over_first'], digits=0)}"
+    return f"{text}, and above the first checkpoint for good from {over_first} on."
 
 
 def _share(value: float) -> str:
-    return number(value, digits=3)
+    return number(value)
 
 
 def _order_text(order: pd.DataFrame) -> Iterator[str]:

@@ -121,6 +121,26 @@ def _gloss(layout: MethodLayout, definition: Mapping[str, Any]) -> str:
     return f"{question}; {reading}"
 
 
+def question_of(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
+    """Return the title of a report that has none: a question about what it contains.
+
+    Args:
+        summary: What `summarise` returned for all tables.
+        tables: The scored tables.
+    """
+    layouts, models = layouts_of(tables).values(), list(dict.fromkeys(table.model for table in tables))
+    kinds = {
+        "log-probabilities": any(layout.is_of_probability and not layout.is_answer for layout in layouts),
+        "prompted answers": any(layout.is_answer for layout in layouts),
+    }
+    scores = " and ".join(kind for kind, has_any in kinds.items() if has_any) or "scores"
+    corpora = names(dict.fromkeys(table.corpus for table in tables), most=3)
+    who = models[0] if len(models) == 1 else f"{len(models):,} models"
+    if ((summary["metric"] == "accuracy") & summary["value"].notna()).any():
+        return f"How accurate are the {scores} of {who} on {corpora}?"
+    return f"What are the {scores} of {who} on {corpora}?"
+
+
 def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Section:
     """Return the section on accuracy, each method's by the definition of its paper.
 
@@ -142,7 +162,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     footnotes += [*unparsed_notes(summary, labels), *below_chance_notes(own_values, layouts, labels)]
     if wording := _draws(own_values):
         footnotes.append(wording)
-    footnotes += _raters(tables)
+    footnotes += [*_label_notes(summary), *_raters(tables)]
     of_single = _sentence_table(summary, tables, labels)
     by_method = _sentences_by_method(summary, of_single, labels)
     sentences = {"sentences": of_single} if len(of_single) else {}
@@ -246,7 +266,8 @@ def _biased(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int) -> I
             f"({percent(entry['first_option'])} first; position bias): {with_interval(entry)} with orders pooled."
         )
     elif len(part):
-        yield f"Position bias: {len(part)} of {n_asked} combinations of model, corpus and prompt ({MARK})."
+        of = f"{len(part)} of {n_asked} combinations of model, corpus and prompt ({MARK})"
+        yield f"Position bias: {of}, left out of these numbers."
 
 
 def _besides(summary: pd.DataFrame, *, without: Sequence[str]) -> Iterator[str]:
@@ -257,7 +278,7 @@ def _besides(summary: pd.DataFrame, *, without: Sequence[str]) -> Iterator[str]:
     words = summary[(summary["metric"] == "mean_logprob") & (summary["group_by"] == "all") & summary["value"].notna()]
     if len(words):
         corpora = ", ".join(dict.fromkeys(words["corpus"]))
-        yield f"Mean log P of one-sided items is {_values(words)} nats ({corpora})."
+        yield f"Mean log P of items with one side (a word or a sentence) is {_values(words)} nats ({corpora})."
 
 
 def _draws(own: pd.DataFrame) -> str:
@@ -349,11 +370,26 @@ def _of_labels(summary: pd.DataFrame) -> Iterator[str]:
     """Yield how well scores and answers of single sentences tell acceptable from unacceptable ones."""
     whole = summary[(summary["group_by"] == "all") & summary["value"].notna()]
     for metric, text in (
-        ("auc", "AUC of acceptable against unacceptable sentences:"),
+        ("auc", "Area under the ROC curve (AUC) of scores of acceptable against unacceptable sentences:"),
         ("answer_accuracy", "Balanced accuracy of yes-no answers:"),
     ):
         if len(rows := whole[whole["metric"] == metric]):
             yield f"{text} {_values(rows)} ({_where(rows)})."
+
+
+def _label_notes(summary: pd.DataFrame) -> Iterator[str]:
+    """Yield what the two measures of single sentences compare, of those that the page has."""
+    known = set(summary.loc[(summary["group_by"] == "all") & summary["value"].notna(), "metric"])
+    if "auc" in known:
+        yield (
+            "AUC: share of all pairs of one acceptable and one unacceptable sentence in which the acceptable one "
+            "scores higher. It uses the order of the scores alone, without a threshold; 0.50 is chance."
+        )
+    if "answer_accuracy" in known:
+        yield (
+            "Balanced accuracy: mean of the share of acceptable sentences with the answer yes and the share of "
+            "unacceptable ones with no. The threshold is the model's own; 0.50 is chance."
+        )
 
 
 def _where(part: pd.DataFrame) -> str:

@@ -87,12 +87,13 @@ _HEADINGS = {
     "n_paradigms": "paradigms",
     "p_onset": "p (onset)",
     "p_over_first": "p (over first)",
+    "p_holm": "p (Holm)",
 }
 """Columns of CSV files whose names are no headings."""
 MISSING_NOTE = f"{MISSING} No value: not scored, not applicable or undefined."
 _REMARKS = ("notes", "reason")
 """Columns that are empty where there is nothing to remark."""
-_NAMED = ("method", "versus", "other", "first", "second", "within", "a", "b")
+_NAMED = ("method", "versus", "other", "first", "second", "within", "a", "b", "level", "furthest")
 """Columns whose values may be names of methods."""
 
 

@@ -43,6 +43,7 @@ from pairbank.stats.report.overview import (
     overview_section,
     own_accuracies,
     phenomena_section,
+    question_of,
 )
 from pairbank.stats.report.page import (
     APPENDIX,
@@ -221,7 +222,7 @@ class Report:
 def report(
     scored: Sequence[Scored],
     *,
-    title: str = "pairbank report",
+    title: str = "",
     description: str = "",
     seed: int = SEED,
     n_resamples: int = N_RESAMPLES,
@@ -239,7 +240,7 @@ def report(
 
     Args:
         scored: what `pairbank.score` or `pairbank.read_scored` gave.
-        title: heading of the report: its question.
+        title: heading of the report: its question; empty = one about its models and corpora.
         description: what was done, in a sentence; stands under the title.
         seed: of every random draw; the same seed gives the same bytes.
         n_resamples: resamples of items, in the analyses that resample.
@@ -293,7 +294,7 @@ def report(
     labels, layouts = labels_of(frames), layouts_of(frames)
     places = html_as_text(place_caution(of_models, layouts, labels)) if analyses else ""
     return Report(
-        title=title,
+        title=title or question_of(of_models, frames),
         description=description,
         summary=summary,
         overview=overview_section(of_models, frames),

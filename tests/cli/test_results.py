@@ -52,7 +52,7 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_a_run_ends_with_models_side_by_side_its_answer_and_all_that_the_bank_has(bank: tuple[Path, str]) -> None:
     folder, shown = bank
     said = words(shown)
-    assert "Models and corpora (95% intervals) model corpus n direct meta_question_simple one" in said
+    assert "Models and corpora (95% intervals) model corpus n Direct MetaQuestionSimple one" in said
     assert said.index("Models and corpora") < said.index("Direct log-probabilities favour the better side in")
     assert "items of starter, scored by one, two." in said
     assert f"pairbank report {folder} --analysis comparisons --out report" in said

@@ -68,7 +68,11 @@ def report(
         Path | None, typer.Option(help="Folder to write: report.html, report.md, tables and figures.")
     ] = None,
     title: Annotated[
-        str | None, typer.Option(help="Title of the report. [default: the study's]", show_default=False)
+        str | None,
+        typer.Option(
+            help="Title of the report. [default: the study's, or a question about its models and corpora]",
+            show_default=False,
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed for resampling. [default: the study's, or 0]", show_default=False)
@@ -128,7 +132,7 @@ def report(
             ratings = as_frames(held)
         written = pairbank.report(
             tables,
-            title=title or (plan.title if plan else "pairbank report"),
+            title=title or (plan.title if plan else ""),
             seed=seed if seed is not None else plan.seed if plan else SEED,
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),

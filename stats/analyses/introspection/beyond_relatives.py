@@ -239,9 +239,8 @@ def why_not_told(own: OwnAdvantage) -> str | None:
     r = _own_r(own)
     if own.over_relatives.low <= 0 <= own.over_relatives.high and own.smallest > r:
         return (
-            f"these models and items would show only an advantage of {number(own.smallest, digits=3)} or more, and r "
-            "with a "
-            f"model's own probabilities is {signed(r)} itself"
+            f"only an advantage of {number(own.smallest, digits=3)} or more is detectable (80% power), but r with own "
+            f"probabilities, of which it is a part, is {signed(r)} on average"
         )
     return None
 

@@ -99,6 +99,16 @@ SIMILARITY_CAPTION = (
 )
 
 
+FOOTNOTES = (
+    (
+        "Δr: r of a model's answers with its own log-probabilities minus r with those of another model. Relatives: the "
+        "closest declared ones (seed variants, else base/instruct, else same family)."
+    ),
+    "Disagreed: items on which at least 5% of the direct preferences, and of the prompted ones, differ from the rest.",
+    "The published test is a regression over pairs of models; it may differ from the answer, which rests on Δr.",
+)
+
+
 def similarity_table(done: Sequence[Introspection]) -> pd.DataFrame:
     """Return the paper's Table 7a: a line a corpus and set of items, a column a coefficient, with stars for p.
 
@@ -326,6 +336,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, least
             **introspection_tables(stacks, filters, done, declared),
         },
         main_table="answers",
+        footnotes=FOOTNOTES,
         second_table="similarity",
         second_caption=SIMILARITY_CAPTION,
         draws=f"{context.n_resamples:,} resamples of items",

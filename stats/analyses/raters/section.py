@@ -50,7 +50,11 @@ OF_BOTH = (
 OF_MEANS = (
     "Which side do people's mean ratings prefer, do models prefer the same, and do they correlate with the means?"
 )
-WINS = "Wins against: raters whose agreement with the others the model reaches within epsilon; half are needed to pass."
+WINS = (
+    "Wins against: raters whose agreement with the others the model reaches within epsilon; half are needed to pass. "
+    "Epsilon: how much less than a rater a model may agree and still win, as a share of items."
+)
+OF_SINGLE = "r with other raters is of single sentences, unlike r of differences within pairs."
 WITHOUT_ONE = "The majority without one rater is the fair comparison for a model."
 HALF = 0.5
 """Of the raters must be won against."""
@@ -419,6 +423,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
     distances = pd.DataFrame([row for one in result for row in distance_rows(one)], columns=DISTANCE)
     means = {corpus: how_many_rated(table) for corpus, table in first_means.items()}
     shown = wider(beside)
+    main = beside_table(shown, tests)
     return Section(
         id="raters",
         title="Is a model as good as one more person?",
@@ -428,9 +433,10 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
         footnotes=(
             *([WINS] if tests["winning_rate"].notna().any() else []),
             *([WITHOUT_ONE] if (shown["kind"] == "people").any() and len(tests) else []),
+            *([OF_SINGLE] if "r with other raters" in main and main["r with other raters"].ne("").any() else []),
         ),
         definitions=DEFINITIONS,
-        tables={"beside": beside_table(shown, tests), "each": beside, "test": tests, "reliability": reliability}
+        tables={"beside": main, "each": beside, "test": tests, "reliability": reliability}
         | ({"distances": distances} if len(distances) else {}),
         figures=tuple(_figures(shown)),
         references=(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
+import pandas as pd
 import pytest
 
-from pairbank.cli.display.console import _say_text, command_line, say_work
+from pairbank.cli.display.console import _labelled, _say_text, command_line, say_work
 from pairbank.scoring.api.model import ScoringStats
 
 
@@ -40,3 +41,10 @@ def test_the_work_of_many_models_is_one_line(capsys: pytest.CaptureFixture[str])
 def test_a_terminal_shows_a_page_without_its_marks(capsys: pytest.CaptureFixture[str]) -> None:
     _say_text("**Inconclusive**: `meta` p &lt; .05\n- in 0 of 3\n\nNext.", {"meta": "Meta"})
     assert capsys.readouterr().out == "Inconclusive: Meta p < .05\n- in 0 of 3\n\nNext.\n"
+
+
+def test_tables_in_a_terminal_have_the_labels_of_pages() -> None:
+    labels = {"meta": "Meta", "human": "people"}
+    long = _labelled(pd.DataFrame({"method": ["meta", "other"], "versus": ["human", "meta"], "n": [1, 2]}), labels)
+    assert long.to_numpy().tolist() == [["Meta", "people", 1], ["other", "Meta", 2]]
+    assert [*_labelled(pd.DataFrame({"model": ["meta"], "meta": [0.5]}), labels).columns] == ["model", "Meta"]

@@ -166,6 +166,9 @@ def test_the_section_has_the_means_and_ranges_of_its_tables() -> None:
     kappas = found.tables["kappa_range"].iloc[-1]
     assert (kappas["method"], kappas["kappas"]) == ("all methods", 4)
     assert f"meta: mean r = {means['all models']:.2f} (2 models, 2 corpora)" in found.text
+    (ranges,) = found.tables["ranges"].to_dict("records")
+    ends = f"{min(expected.values()):.2f} to {max(expected.values()):.2f}"
+    assert (ranges["Pearson's r"], ranges["n (r)"]) == (f"{means['all models']:.2f} ({ends})", "4 of 4")
     with pytest.raises(BankError, match="no table is scored both directly and with a prompt"):
         section([scored_frame("m", np.ones(3), {})])
     flat = section([scored_frame("m", np.ones(9), {"meta": np.ones(9)})])

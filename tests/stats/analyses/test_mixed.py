@@ -40,11 +40,9 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
     row = rows["delta", "method", "meta"]
     interval = f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}] standard deviations"
     differ = int(row["p_holm"] < 0.05)
-    said = (
-        f"of 1 other methods, {differ} differ from `direct` at 0.05 (Holm). `meta` is furthest from it, by {interval}"
-    )
+    said = f"of 1 other method, {differ} differ from `direct` at 0.05 (Holm). `meta` is furthest from it, by {interval}"
     assert f"delta of these 2 models: {said} (Holm's p " in found.text
-    assert "accuracy by these 2 methods: of 1 other models, " in found.text
+    assert "accuracy by these 2 methods: of 1 other model, " in found.text
 
 
 @pytest.mark.ci
@@ -52,11 +50,17 @@ def test_four_models_are_a_sample_and_a_model_with_all_methods_is_the_reference(
     tables = models(seeds=4)
     tables[0] = always_first(replace(tables[0], layouts=(DIRECT, POOLED)))
     found = section([tables[0], *(replace(x, layouts=(DIRECT, POOLED)) for x in tables[1:])])
-    assert "delta of models like these 4: of 1 other methods, " in found.text
+    assert "delta of models like these 4: of 1 other method, " in found.text
     parts = found.tables["variance"]
     assert parts.loc[parts["part"] == "method x model", "outcome"].tolist() == ["delta", "accuracy"]
     effects = found.tables["effects"]
     assert set(effects.loc[effects["term"] == "model", "versus"]) == {"m1"}  # m0 has position bias by `meta`
+    assert "in accuracy of models like these 4 (3 with more than one method): " in found.answer
+    assert "in delta of models like these 4: " in found.answer
+    assert len(found.answer.split()) <= 60
+    first = found.tables["comparisons"].query("outcome == 'accuracy'").iloc[0]
+    assert (first["compared"], first["furthest"], first["versus"]) == ("1 other method", "meta", "direct")
+    assert any(note.startswith("toy, accuracy: not compared because of position bias") for note in found.footnotes)
 
 
 @pytest.mark.ci

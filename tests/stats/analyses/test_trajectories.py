@@ -70,7 +70,7 @@ def test_onsets_are_where_the_phenomena_were_learnt() -> None:
             assert onset == 100 * place
     curves = found.tables["curves"]
     assert list(curves[curves["phenomenon"] == "all items"]["amount"]) == [100 * place for place in range(7)]
-    assert "Of 6 phenomena 5 are above chance for good" in found.text
+    assert "Of 6 phenomena, 5 are above chance for good" in found.text
     assert len(found.figures) == 1
 
 

@@ -15,7 +15,7 @@ from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.report.cautions import cautions, place_caution, unasked
-from pairbank.stats.report.overview import glosses_of, overview_section
+from pairbank.stats.report.overview import glosses_of, overview_section, question_of
 from pairbank.stats.report.wide_tables import agreement_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import META, rated_table
@@ -74,6 +74,17 @@ def test_averaging_the_orders_would_have_told_a_preference_of_an_answer_by_place
     assert all("gpt2 always picks the first option" in overview(one).answer for one in found[:3])
 
 
+def test_a_report_without_a_title_asks_about_its_models_and_corpora() -> None:
+    def asked(*frames: ScoredFrame, metric: str = "accuracy") -> str:
+        return question_of(pd.DataFrame({"metric": [metric], "value": [0.5]}), frames)
+
+    both = answering(lean=0)
+    direct = replace(both, layouts=both.layouts[:1])
+    assert asked(both) == "How accurate are the log-probabilities and prompted answers of gpt2 on toy?"
+    assert asked(direct, replace(direct, model="b")) == "How accurate are the log-probabilities of 2 models on toy?"
+    assert asked(direct, metric="mean_logprob") == "What are the log-probabilities of gpt2 on toy?"
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize("lean", [0.0, 1.0])
 def test_a_model_that_leans_and_still_judges_is_not_said_to_answer_by_place(lean: float) -> None:
@@ -96,7 +107,7 @@ def test_several_models_that_answer_by_place_are_counted_and_named() -> None:
     frames = [answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c")]
     answer = overview(*frames).answer
     assert "prompted answers in 1.00 [0.98, 1.00]" in answer
-    assert "Position bias: 2 of 3 combinations of model, corpus and prompt (†)." in answer
+    assert "Position bias: 2 of 3 combinations of model, corpus and prompt (†), left out of these numbers." in answer
 
 
 def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -> None:

@@ -21,6 +21,8 @@ from pairbank.errors import spelt_out
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairbank.scoring.api.model import Scorer, ScoringStats
     from pairbank.scoring.score import Progress
     from pairbank.stats.report.report import Report
@@ -88,10 +90,13 @@ def _say_groups(made: Report) -> None:
             continue
         if not output().as_json:
             say(f"\n{heading}")
-        shown = table.drop(columns=["model", "notes"]).replace({"method": {HUMAN: PEOPLE}})
-        if "versus" in shown:
-            shown["versus"] = shown["versus"].replace({HUMAN: PEOPLE})
-        show(shown, whole=["method"])
+        show(_labelled(table.drop(columns=["model", "notes"]), {HUMAN: PEOPLE, **made.labels}), whole=["method"])
+
+
+def _labelled(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+    """Return a table with methods by their labels, as pages have them, in cells and headings."""
+    cells = {name: table[name].replace(dict(labels)) for name in ("method", "versus") if name in table}
+    return table.assign(**cells).rename(columns=labels)
 
 
 def _say_answer(made: Report) -> None:
@@ -102,7 +107,7 @@ def _say_answer(made: Report) -> None:
     table = made.overview.tables[made.overview.main_table]
     if len(made.tables) > 1 and len(table):
         say("\nModels and corpora (95% intervals)")
-        show(table)
+        show(_labelled(table, made.labels))
     for text in (made.overview.answer, *made.cautions, *made.unasked):
         say("")
         _say_text(text, made.labels)

@@ -275,7 +275,7 @@ def estimated(value: float, low: float, high: float) -> Estimate:
         ((0.05, 0.02, 0.08), (0.01, -0.02, 0.04), 0.04, "beyond declared relatives only", "Mixed: own probabilities"),
         ((0.01, -0.02, 0.04), (0.04, 0.01, 0.07), 0.04, "not shown", "minimum detectable effect (80% power) is 0.040"),
         ((-0.05, -0.08, -0.02), (0.04, 0.01, 0.07), 0.04, "relatives' more", "the relatives' probabilities more"),
-        ((0.05, -0.3, 0.4), (0.04, 0.01, 0.07), 0.6, "inconclusive", "would show only an advantage of 0.600 or more"),
+        ((0.05, -0.3, 0.4), (0.04, 0.01, 0.07), 0.6, "inconclusive", "advantage of 0.600 or more is detectable"),
     ],
 )  # fmt: skip
 def test_the_answer_and_its_words_follow_from_the_intervals(
