@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -18,6 +19,7 @@ from rater_nulls import as_good
 from sentence_nulls import (
     Said,
     above_null,
+    all_lower,
     alone_missed,
     below,
     differ,
@@ -129,6 +131,10 @@ def above_nulls() -> Iterator[tuple[str, str, Said]]:
         yield said, f"{which}, the same true r, heavy tails, {where}", partial(draw, heavy=True)
         lead = 1.0 if people else 0.3
         yield said, f"power: {which}, r higher ({_rs(people, lead)}), {where}", partial(draw, lead=lead)
+    for n_models, (n_paradigms, n_each) in itertools.product((3, 5, 13), ((10, 20), (20, 50))):
+        said = "`grammaticality`: r is lower in the furthest tenth in all models (a count, no test)"
+        data = f"{n_models} models, {n_paradigms} paradigms of {n_each}, distance changes nothing"
+        yield said, data, partial(all_lower, n_paradigms=n_paradigms, n_each=n_each, n_models=n_models)
 
 
 def _rs(people: bool, lead: float) -> str:
@@ -164,11 +170,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--only", default="", help="sentences that hold this text")
+    parser.add_argument("--data", default="", help="regular expression of the data")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     print("| sentence | data | share of runs |\n| --- | --- | --- |")  # noqa: T201
     for sentence, data, said in rows():
-        if given.only not in sentence:
+        if given.only not in sentence or not re.search(given.data, data):
             continue
         print(f"| {sentence} | {data} | {rate(said, runs=given.runs, seed=given.seed):.3f} |", flush=True)  # noqa: T201
 

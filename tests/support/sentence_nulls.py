@@ -165,6 +165,26 @@ def above_null(
     return bool(exceeds(model.value, low, null.value, high))
 
 
+def all_lower(rng: np.random.Generator, *, n_paradigms: int, n_each: int, n_models: int) -> bool:
+    """Return whether r of both sides is lower in the furthest tenth of pairs in all models; distance does nothing.
+
+    Distances vary over paradigms and pairs. Models share the length of a pair and half of the variance of the rest.
+    """
+    paradigm = np.repeat(np.arange(n_paradigms), n_each)
+    n = paradigm.size
+    order = np.argsort(rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(n))
+    length = rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(n)
+    good, bad = length + 0.4 * rng.standard_normal((2, n))
+    for _ in range(n_models):
+        shift = 0.4 * rng.standard_normal(n_paradigms)[paradigm]
+        own = 0.4 * rng.standard_normal((2, n))
+        x, y = good + shift + own[0], bad - shift + own[1]
+        near, far = (pearson(x[used], y[used]).value for used in (order[: n // 10], order[-(n // 10) :]))
+        if far >= near:
+            return False
+    return True
+
+
 def uncorrected_below(rng: np.random.Generator, *, n_each: int) -> bool:
     """Return whether any would be without a correction: what the sentence is not."""
     return bool((extremes(*_right(rng, n_each, 1, 0.0, 67, 0.5), 67)["p_below"] < SIGNIFICANCE).any())

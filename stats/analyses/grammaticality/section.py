@@ -281,7 +281,8 @@ def _bins_text(binned: pd.DataFrame) -> str:
             continue
         lower = int((ends["last"] < ends["first"]).sum())
         near, far = (number(float(ends[end].median())) for end in ("first", "last"))
-        over = "" if len(ends) == 1 else f" (medians of {len(ends)}); it is lower in {lower} of {len(ends)}"
+        count = f"; it is lower in {lower} of {len(ends)} (chance gives half)"
+        over = "" if len(ends) == 1 else f" (medians of {len(ends)}){count}"
         by = distance.replace("_", " ")
         return f"from the closest to the furthest tenth of pairs by {by}, r goes from {near} to {far}{over}."
     return f"not tested, because no corpus has distances and {LEAST_IN_BIN} pairs in each tenth."
@@ -366,9 +367,8 @@ def _bins_of_corpus(binned: pd.DataFrame) -> list[str]:
         return [
             f"- From the closest to the furthest pairs by cosine distance, r goes from {number(near)} to {number(far)}."
         ]
-    return [
-        f"- In the furthest pairs by cosine distance, r is lower than in the closest for {lower} of {len(ends)} models."
-    ]
+    count = f"{lower} of {len(ends)} models (chance gives half)"
+    return [f"- In the furthest pairs by cosine distance, r is lower than in the closest for {count}."]
 
 
 def _null_bins(binned: pd.DataFrame) -> list[str]:
@@ -404,6 +404,8 @@ DEFINITIONS = """\
 - **pearson_human**: Pearson r of the difference of the two strings' scores with the difference of their mean ratings,
   over the pairs that people rated (prediction 2a); within bins in `by_bin_people` (2b).
 - **Intervals** in the text are the wider of those over items and, with ten paradigms or more, over paradigms.
+- **Counts of models in which r falls** are no test. Models of the same pairs go together: all of five fall in a fifth
+  of simulations in which distance changes nothing.
 - **Headlines** are medians over models, corpora and scores, of numbers that rest on 20 items or more; those of bins, of
   corpora with 10 pairs or more in every bin.
 - **auc**: area under the ROC curve of all strings of the corpus, grammatical = 1, ungrammatical = 0 (section 6.3). It
