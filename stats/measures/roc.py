@@ -17,6 +17,7 @@ from zlib import crc32
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import draws, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.estimates.shares import merged
 
@@ -165,7 +166,7 @@ def labelled_strings(scores: ArrayLike, labels: ArrayLike) -> Strings:
     return Strings(good=values[good], bad=values[bad], good_item=good, bad_item=bad, n_items=values.size)
 
 
-def auc(strings: Strings, *, level: float = 0.95) -> Estimate:
+def auc(strings: Strings, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the area under the ROC curve with Obuchowski's interval, on the logit scale.
 
     The area is the share of all (grammatical, ungrammatical) combinations in which the grammatical string scores
@@ -175,6 +176,7 @@ def auc(strings: Strings, *, level: float = 0.95) -> Estimate:
 
     Args:
         strings: The pooled strings.
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: Confidence level, a share.
 
     Returns:
@@ -185,28 +187,55 @@ def auc(strings: Strings, *, level: float = 0.95) -> Estimate:
     >>> round(found.value, 4), round(found.low, 4), round(found.high, 4)
     (0.75, 0.5436, 0.8831)
     """
+    from scipy import special
+
     check_level(level)
     report: dict[str, Any] = {"n": strings.n_items, "method": OBUCHOWSKI, "level": level}
     if strings.problem:
         return undefined(strings.problem, **report)
     good, bad = _without_noise(strings)
     below, above = _placements(good, bad), 1 - _placements(bad, good)
-    value, n_good, n_bad = float(below.mean()), strings.good.size, strings.bad.size
-    of_good = _item_sums(below - value, strings.good_item, strings.n_items)
-    of_bad = _item_sums(above - value, strings.bad_item, strings.n_items)
-    n_with = [np.unique(item).size for item in (strings.good_item, strings.bad_item)]
-    if min(n_with) < 2:
+    value = float(below.mean())
+    if min(np.unique(item).size for item in (strings.good_item, strings.bad_item)) < 2:
         return without_interval(value, "a class has strings of one item only", **report)
-    variance = n_with[0] / (n_with[0] - 1) * float(np.sum(of_good**2)) / n_good**2
-    variance += n_with[1] / (n_with[1] - 1) * float(np.sum(of_bad**2)) / n_bad**2
-    shared = strings.n_items / (strings.n_items - 1) * float(np.sum(of_good * of_bad))
-    variance += 2 * shared / (n_good * n_bad)
+    variance = _variance(strings, below - value, above - value, np.arange(strings.n_items))
     if not variance > 0 or not 0 < value < 1:
         return without_interval(value, "the standard error is 0", **report)
-    half = NormalDist().inv_cdf((1 + level) / 2) * variance**0.5 / (value * (1 - value))
+    low, high = _on_logit_scale(value, variance, NormalDist().inv_cdf((1 + level) / 2))
+    result = Estimate(value=value, low=low, high=high, **report)
+    if (codes := draws(clusters, strings.n_items)) is None:
+        return result
+    shared = _variance(strings, below - value, above - value, codes)
+    ends = _on_logit_scale(value, shared, float(special.stdtrit(codes.max(), (1 + level) / 2)))
+    return with_paradigms(result, *ends, codes)
+
+
+def _variance(strings: Strings, of_good: FloatArray, of_bad: FloatArray, codes: IntArray) -> float:
+    """Return Obuchowski's variance of the area, the draws being items or paradigms; NaN if a class has one of them.
+
+    Args:
+        strings: The strings.
+        of_good: How far the placement of each grammatical string is above the area.
+        of_bad: The same of each ungrammatical string.
+        codes: Number of the draw that each item belongs to.
+    """
+    n = int(codes.max()) + 1
+    good_in, bad_in = codes[strings.good_item], codes[strings.bad_item]
+    n_with = [np.unique(member).size for member in (good_in, bad_in)]
+    if min(n_with) < 2:
+        return math.nan
+    good, bad = _item_sums(of_good, good_in, n) / of_good.size, _item_sums(of_bad, bad_in, n) / of_bad.size
+    variance = n_with[0] / (n_with[0] - 1) * float(np.sum(good**2))
+    variance += n_with[1] / (n_with[1] - 1) * float(np.sum(bad**2))
+    return variance + 2 * n / (n - 1) * float(np.sum(good * bad))
+
+
+def _on_logit_scale(value: float, variance: float, quantile: float) -> tuple[float, float]:
+    if not variance > 0:
+        return math.nan, math.nan
+    half = quantile * variance**0.5 / (value * (1 - value))
     logit = math.log(value / (1 - value))
-    low, high = (1 / (1 + math.exp(-(logit + side * half))) for side in (-1, 1))
-    return Estimate(value=value, low=low, high=high, **report)
+    return 1 / (1 + math.exp(-(logit - half))), 1 / (1 + math.exp(-(logit + half)))
 
 
 def roc_curve(strings: Strings, *, n_points: int = 201) -> RocCurve:

@@ -40,13 +40,13 @@ CLEAN: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def curves(runs: int) -> Iterator[str]:
+def curves(runs: int, *, first_seed: int = 0, sizes: Sequence[int] = (60, 300)) -> Iterator[str]:
     """Yield how often each statistic of a curve is significant at .05, and the claim is said to be shown."""
     yield "| data | items | median | share | Stouffer's Z | shown | contrary shown | were items the draws |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for said, how in CURVES:
-        for n_items in (300,) if said.startswith("power") else (60, 300):
-            found = rates(n_items, runs=runs, **how)
+        for n_items in (300,) if said.startswith("power") else sizes:
+            found = rates(n_items, runs=runs, first_seed=first_seed, **how)
             numbers = " | ".join(f"{found[key]:.3f}" for key in found)
             yield f"| {said} | {n_items} | {numbers} |"
 
@@ -63,9 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--only", choices=("curves", "alarms"))
+    parser.add_argument("--first-seed", type=int, default=0, help="of the curves")
+    parser.add_argument("--sizes", type=int, nargs="+", default=(60, 300), help="items of the curves")
     given = parser.parse_args(arguments)
     if given.only != "alarms":
-        for line in curves(given.runs):
+        for line in curves(given.runs, first_seed=given.first_seed, sizes=given.sizes):
             print(line, flush=True)  # noqa: T201
     if given.only != "curves":
         for line in alarms(given.runs):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,13 +21,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=200)
-    parser.add_argument("--only", choices=("equivalence", "associations", "mixed", "logistic"))
+    parser.add_argument("--only", choices=("equivalence", "associations", "mixed", "designs", "logistic"))
+    parser.add_argument("--seed", type=int, default=0, help="of the tables `designs` and `logistic`")
+    parser.add_argument("--cells", default="", help="regular expression of rows of `designs`")
     given = parser.parse_args(arguments)
     tables = {
         "equivalence": equivalence(),
         "associations": associations(given.repetitions),
         "mixed": mixed(given.repetitions),
-        "logistic": logistic(given.repetitions),
+        "designs": designs(given.repetitions, seed=given.seed, cells=given.cells),
+        "logistic": logistic(given.repetitions, seed=given.seed),
     }
     for lines in [tables[given.only]] if given.only else tables.values():
         for line in lines:
@@ -62,43 +66,65 @@ def mixed(repetitions: int) -> Iterator[str]:
                 by_model=by_model, threshold=threshold,
             )  # fmt: skip
             yield _row("accuracy" if threshold else "delta", n_models, units, by_model, effect, found)
-    for name, n_models, more in (
-        ("delta, tails as t (3), single items", 5, {"heavy": True, "n_items": 1}),
-        ("accuracy, single items", 5, {"threshold": True, "n_items": 1}),
-        ("delta, four methods", 5, {"n_methods": 4}),
-        ("delta, four models", 4, {}),
-    ):
-        for units, by_model in itertools.product((20, 67), (0.0, 0.3)):
+
+
+HEAD = (
+    "| values | models | paradigms | sd by model | effect | covered | methods said | models said | phenomena said |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+)
+DESIGNS: tuple[tuple[str, int, dict[str, Any]], ...] = (
+    ("delta, tails as t (3)", 5, {"heavy": True}),
+    ("delta, tails as t (3), single items", 5, {"heavy": True, "n_items": 1}),
+    ("delta, tails as t (3), single items", 3, {"heavy": True, "n_items": 1}),
+    ("accuracy, single items", 5, {"threshold": True, "n_items": 1}),
+    ("delta, four methods", 5, {"n_methods": 4}),
+    ("delta, four models", 4, {}),
+    ("accuracy, four methods, four models", 4, {"threshold": True, "n_methods": 4}),
+)
+
+
+def designs(repetitions: int, *, seed: int, cells: str = "") -> Iterator[str]:
+    """Yield the same for heavy tails, single items, four methods, four models; and power, of a fourth of the runs."""
+    yield from HEAD
+    for effect in (0.0, 0.4):
+        for (name, n_models, more), units, by_model in itertools.product(DESIGNS, (20, 67), (0.0, 0.3)):
+            if not re.search(cells, f"{name}, {n_models} models, {units} paradigms, sd {by_model}, effect {effect}"):
+                continue
             given: dict[str, Any] = {"n_methods": 2, **more}
-            found = mixed_errors(units, n_models=n_models, n_runs=repetitions, seed=units, by_model=by_model, **given)
-            yield _row(name, n_models, units, by_model, 0.0, found)
+            found = mixed_errors(
+                units, n_models=n_models, n_runs=repetitions // (4 if effect else 1), seed=1000 * seed + units,
+                effect=effect, by_model=by_model, **given,
+            )  # fmt: skip
+            yield _row(name, n_models, units, by_model, effect, found)
 
 
-def logistic(repetitions: int) -> Iterator[str]:
-    """Yield how often the linear model of shares and the logistic one say that something differs; last, power."""
+def logistic(repetitions: int, *, seed: int) -> Iterator[str]:
+    """Yield how often the linear model of shares and the logistic one say that something differs; last, power.
+
+    From four models on, a report gives no verdict on methods by the logistic model.
+    """
     names = "methods: linear | methods: logistic | models: linear | models: logistic"
-    yield f"| models | paradigms | accuracy | sd by model | effect | covered | {names} |"
+    yield f"| models | accuracy | sd by model | effect | effect of a model | covered | {names} |"
     yield "| --- |" + " --- |" * 9
-    for n_models, mean, by_model, effect in (
-        (3, 1.3, 0.0, 0.0),
-        (3, 4.0, 0.0, 0.0),
-        (5, 1.3, 0.4, 0.0),
-        (5, 4.0, 0.4, 0.0),
-        (5, 1.3, 0.0, 0.6),
-        (5, 4.0, 0.0, 0.9),
+    for n_models, mean, by_model, effect, lead in (
+        (3, 1.3, 0.0, 0.0, 0.0),
+        (3, 4.0, 0.0, 0.0, 0.0),
+        (5, 1.3, 0.4, 0.0, 0.0),
+        (5, 4.0, 0.4, 0.0, 0.0),
+        (3, 1.3, 0.0, 0.6, 0.0),
+        (3, 4.0, 0.0, 0.9, 0.0),
+        (3, 1.3, 0.0, 0.0, 0.6),
+        (3, 4.0, 0.0, 0.0, 0.9),
+        (5, 1.3, 0.4, 0.0, 0.6),
+        (5, 4.0, 0.4, 0.0, 0.9),
     ):
         found = answer_errors(
-            20,
-            n_models,
-            n_runs=repetitions,
-            seed=int(10 * mean) + n_models,
-            mean=mean,
-            by_model=by_model,
-            effect=effect,
-        )
+            20, n_models, n_runs=repetitions, seed=1000 * seed + int(10 * mean) + n_models,
+            mean=mean, by_model=by_model, effect=effect, lead=lead,
+        )  # fmt: skip
         keys = ("covered", "linear, method", "logistic, method", "linear, model", "logistic, model")
         rates = " | ".join(f"{found[key]:.3f}" for key in keys)
-        yield f"| {n_models} | 20 | {found['accuracy']:.2f} | {by_model} | {effect} | {rates} |"
+        yield f"| {n_models} | {found['accuracy']:.2f} | {by_model} | {effect} | {lead} | {rates} |"
 
 
 def _row(name: str, n_models: int, units: int, by_model: float, effect: float, found: dict[str, float]) -> str:

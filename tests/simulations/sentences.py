@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -18,6 +19,7 @@ from rater_nulls import as_good
 from sentence_nulls import (
     Said,
     above_null,
+    all_lower,
     alone_missed,
     below,
     differ,
@@ -52,9 +54,7 @@ def rows() -> Iterator[tuple[str, str, Said]]:
         for n, n_predictors in ((30, 6), (30, 10), (200, 10)):
             data = f"{n_predictors} predictors of nothing, {kind}, {n} items"
             yield said, data, partial(predicted, n=n, n_predictors=n_predictors, kind=kind)
-    for n in (24, 200, 1000):
-        said = "`grammaticality`: log P is above word counts (one of k)"
-        yield said, f"the same true r, {n:,} pairs", partial(above_null, n=n)
+    yield from above_nulls()
     yield from raters()
 
 
@@ -117,6 +117,35 @@ def ranks() -> Iterator[tuple[str, str, Said]]:
         yield "ranks: the best model has rank 1 alone", data, draw
 
 
+def above_nulls() -> Iterator[tuple[str, str, Said]]:
+    """Yield the sentence on word counts and random weights: the same true r, and power."""
+    said = "`grammaticality`: log P is above word counts (one of k)"
+    sizes = ((24, 1), (200, 1), (1000, 1), (12, 2), (10, 10), (20, 50), (67, 15))
+    for people, (n_paradigms, n_each) in itertools.product((False, True), sizes):
+        which = "prediction 2a" if people else "prediction 1a"
+        where = f"{n_paradigms} paradigms of {n_each}" if n_each > 1 else f"{n_paradigms:,} independent pairs"
+        draw = partial(above_null, n_paradigms=n_paradigms, n_each=n_each, people=people)
+        if n_each > 1:
+            yield f"{said}, over items alone (before)", f"{which}, the same true r, {where}", partial(draw, over=False)
+        yield said, f"{which}, the same true r, {where}", draw
+        yield said, f"{which}, the same true r, heavy tails, {where}", partial(draw, heavy=True)
+        lead = 1.0 if people else 0.3
+        yield said, f"power: {which}, r higher ({_rs(people, lead)}), {where}", partial(draw, lead=lead)
+    for n_models, (n_paradigms, n_each) in itertools.product((3, 5, 13), ((10, 20), (20, 50))):
+        said = "`grammaticality`: r is lower in the furthest tenth in all models (a count, no test)"
+        data = f"{n_models} models, {n_paradigms} paradigms of {n_each}, distance changes nothing"
+        yield said, data, partial(all_lower, n_paradigms=n_paradigms, n_each=n_each, n_models=n_models)
+
+
+def _rs(people: bool, lead: float) -> str:
+    """Return the true r of the model and of word counts."""
+    if people:
+        each = [0.4 * k * 2**0.5 / (2 * (0.4 * k) ** 2 + 1.25) ** 0.5 for k in (1 + lead, 1.0)]
+    else:
+        each = [(2 * k**2 - 0.16) / (2 * k**2 + 0.16 + 0.36) for k in (1 + lead, 1.0)]
+    return f"{each[0]:.2f} for {each[1]:.2f}"
+
+
 def raters() -> Iterator[tuple[str, str, Said]]:
     """Yield the sentence on raters: at the edge, where it is wrong, and of a model as good as a rater."""
     said = "`raters`: as good as one more person within 0.1"
@@ -141,12 +170,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--only", default="", help="sentences that hold this text")
+    parser.add_argument("--data", default="", help="regular expression of the data")
+    parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     print("| sentence | data | share of runs |\n| --- | --- | --- |")  # noqa: T201
     for sentence, data, said in rows():
-        if given.only not in sentence:
+        if given.only not in sentence or not re.search(given.data, data):
             continue
-        print(f"| {sentence} | {data} | {rate(said, runs=given.runs):.3f} |", flush=True)  # noqa: T201
+        print(f"| {sentence} | {data} | {rate(said, runs=given.runs, seed=given.seed):.3f} |", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

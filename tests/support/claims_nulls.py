@@ -73,17 +73,21 @@ def crossed_cells(
     The second method is better by `effect`, the other methods and all models are equal on average. Each method changes
     each model by a draw of its own with the standard deviation `by_model`: no model is better over all methods for it,
     nor, below four models, is a method better over all models. With a threshold, values are 1 where the number is
-    positive; heavy tails are those of t with 3 degrees of freedom.
+    positive; heavy tails, of paradigms and of what is left, are those of t with 3 degrees of freedom.
     """
     shape = (n_units, n_items, n_methods, n_models)
+
+    def tailed(*size: int) -> NDArray[np.float64]:
+        return rng.standard_t(3, size) if heavy else rng.normal(size=size)
+
     drawn = (
-        rng.normal(size=(n_units, 1, 1, 1))
-        + 0.4 * rng.normal(size=(n_units, 1, n_methods, 1))
-        + 0.3 * rng.normal(size=(n_units, 1, 1, n_models))
+        tailed(n_units, 1, 1, 1)
+        + 0.4 * tailed(n_units, 1, n_methods, 1)
+        + 0.3 * tailed(n_units, 1, 1, n_models)
         + 0.8 * rng.normal(size=(n_units, n_items, 1, 1))
         + 0.4 * rng.normal(size=(n_units, n_items, n_methods, 1))
         + 0.4 * rng.normal(size=(n_units, n_items, 1, n_models))
-        + 0.7 * (rng.standard_t(3, size=shape) if heavy else rng.normal(size=shape))
+        + 0.7 * tailed(*shape)
         + 0.5
     )
     drawn[:, :, 1] += effect
@@ -150,11 +154,13 @@ def crossed_answers(
     mean: float,
     n_items: int = 10,
     effect: float = 0.0,
+    lead: float = 0.0,
     by_model: float = 0.0,
 ) -> pd.DataFrame:
     """Right and wrong answers of two methods, from log odds in which paradigms, items and their differences are drawn.
 
-    The second method is better by `effect`; `mean` is the mean of the log odds, `by_model` as for `crossed_cells`.
+    The second method is better by `effect`, the second model by `lead`; `mean` is the mean of the log odds, `by_model`
+    as for `crossed_cells`.
     """
     shape = (n_units, n_items, 2, n_models)
     odds = np.full(shape, mean)
@@ -169,6 +175,7 @@ def crossed_answers(
     own -= own.mean(axis=0)
     odds = odds + own - (own.mean(axis=1, keepdims=True) if n_models < LEAST_MODELS else 0.0)
     odds[:, :, 1] += effect
+    odds[..., 1] += lead
     unit, item, method, model = np.indices(shape).reshape(4, -1)
     return pd.DataFrame(
         {
@@ -183,13 +190,21 @@ def crossed_answers(
 
 
 def answer_errors(
-    n_units: int, n_models: int, *, n_runs: int, seed: int, mean: float, effect: float = 0.0, by_model: float = 0.0
+    n_units: int,
+    n_models: int,
+    *,
+    n_runs: int,
+    seed: int,
+    mean: float,
+    effect: float = 0.0,
+    lead: float = 0.0,
+    by_model: float = 0.0,
 ) -> dict[str, float]:
     """How often methods and models are said to differ, by the linear model of shares and by the logistic one."""
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(n_runs):
-        answers = crossed_answers(n_units, n_models, rng, mean=mean, effect=effect, by_model=by_model)
+        answers = crossed_answers(n_units, n_models, rng, mean=mean, effect=effect, lead=lead, by_model=by_model)
         odds = fit_logistic(answers)
         if odds.reason:
             continue

@@ -122,12 +122,13 @@ def rates(
     runs: int,
     claim: str = ASKING,
     n_draws: int = 199,
+    first_seed: int = 0,
     **how: Any,  # noqa: ANN401
 ) -> dict[str, float]:
     """How often each statistic is significant at .05, and how often the claim is said to be shown."""
     keys = ("median", "share", "mean z", "shown", "contrary", "over items")
     said = dict.fromkeys(keys, 0)
-    for seed in range(runs):
+    for seed in range(first_seed, first_seed + runs):
         found = curve(multiverse_tables(n_items, seed=seed, **how), claim, n_draws=n_draws, seed=seed)
         one = deciding(found)
         significant = one.p_mean_z < 0.05

@@ -17,6 +17,7 @@ from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement, spearman
 from pairbank.stats.measures.paired_tests import compare_credits
+from pairbank.stats.measures.roc import auc, pooled_pairs
 
 MEAN, SPREAD = 0.6, 0.5
 """Of differences in standard deviations of items: their mean, and the standard deviation between paradigms."""
@@ -102,6 +103,11 @@ def _suites(x: FloatArray, _: FloatArray, codes: IntArray) -> Estimate:
     return Estimate(method="suites", **{key: row[key] for key in ROW})
 
 
+def _area(x: FloatArray, y: FloatArray, codes: IntArray) -> Estimate:
+    """Return the AUC of the strings of pairs: y is what both share (their length), x how far the good one is above."""
+    return auc(pooled_pairs(y + x / 2, y - x / 2), clusters=codes)
+
+
 ROW = ("value", "low", "high", "n", "low_paradigms", "high_paradigms", "n_paradigms")
 STATISTICS: dict[str, Statistic] = {
     "accuracy": lambda x, _, codes: accuracy(x, clusters=codes),
@@ -112,6 +118,7 @@ STATISTICS: dict[str, Statistic] = {
     "accuracy pooled, position bias": _pooled,
     "difference (`comparisons`)": _difference,
     "mean over suites": _suites,
+    "AUC": _area,
 }
 
 

@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from pairbank.arrays import FloatArray, IntArray
+from pairbank.stats.analyses.grammaticality.section import exceeds
 from pairbank.stats.analyses.paradigms import extremes
 from pairbank.stats.measures.accuracy import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.agreement import pearson
@@ -118,12 +119,70 @@ def _right(
     return credit.mean(axis=0), paradigm
 
 
-def above_null(rng: np.random.Generator, *, n: int) -> bool:
-    """Return whether r of a model lies above that of word counts, by its interval, where both are the same in truth."""
-    shared = rng.integers(4, 13, n) * 2.0
-    good, bad, null_good, null_bad = (shared + 2 * rng.standard_normal(n) for _ in range(4))
-    model, null = pearson(good, bad), pearson(null_good, null_bad)
-    return bool(model.value - null.value > np.hypot(model.value - model.low, null.high - null.value))
+def above_null(
+    rng: np.random.Generator,
+    *,
+    n_paradigms: int,
+    n_each: int,
+    people: bool = False,
+    heavy: bool = False,
+    lead: float = 0.0,
+    over: bool = True,
+) -> bool:
+    """Return whether r of a model is said to be above that of word counts, where both are the same over all paradigms.
+
+    Of prediction 1a, both strings of a pair share their length, which varies over paradigms, and either system shifts
+    the two sides of a paradigm by a draw of its own. Of 2a (`people`), both systems follow people equally, with draws
+    of their own for each paradigm. One item per paradigm: independent items.
+
+    Args:
+        rng: Source of the draws.
+        n_paradigms: Paradigms, drawn anew.
+        n_each: Items of each.
+        people: Whether r is that of the differences with people's.
+        heavy: Whether all draws have tails as t with 3 degrees of freedom.
+        lead: How much stronger the model's part is that makes its r: power.
+        over: Whether paradigms count (false: the interval over items alone, as before).
+    """
+    paradigm = np.repeat(np.arange(n_paradigms), n_each)
+
+    def drawn(of_paradigms: float, of_items: float) -> FloatArray:
+        size = (n_paradigms, paradigm.size)
+        a, b = (rng.standard_t(3, x) / np.sqrt(3) if heavy else rng.standard_normal(x) for x in size)
+        return np.asarray(of_paradigms * a[paradigm] + of_items * b)
+
+    shared = drawn(1.0, 1.0)
+    found = []
+    for strength in (1 + lead, 1.0):
+        if people:
+            x, y = 0.4 * strength * shared + drawn(0.5, 1.0), shared
+        else:
+            shift = drawn(0.4, 0.0)
+            x, y = (strength * shared + side * shift + drawn(0.0, 0.6) for side in (1, -1))
+        found.append(pearson(x, y, clusters=paradigm if over and n_each > 1 else None))
+    model, null = found
+    low, high = np.fmin(model.low, model.low_paradigms), np.fmax(null.high, null.high_paradigms)
+    return bool(exceeds(model.value, low, null.value, high))
+
+
+def all_lower(rng: np.random.Generator, *, n_paradigms: int, n_each: int, n_models: int) -> bool:
+    """Return whether r of both sides is lower in the furthest tenth of pairs in all models; distance does nothing.
+
+    Distances vary over paradigms and pairs. Models share the length of a pair and half of the variance of the rest.
+    """
+    paradigm = np.repeat(np.arange(n_paradigms), n_each)
+    n = paradigm.size
+    order = np.argsort(rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(n))
+    length = rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(n)
+    good, bad = length + 0.4 * rng.standard_normal((2, n))
+    for _ in range(n_models):
+        shift = 0.4 * rng.standard_normal(n_paradigms)[paradigm]
+        own = 0.4 * rng.standard_normal((2, n))
+        x, y = good + shift + own[0], bad - shift + own[1]
+        near, far = (pearson(x[used], y[used]).value for used in (order[: n // 10], order[-(n // 10) :]))
+        if far >= near:
+            return False
+    return True
 
 
 def uncorrected_below(rng: np.random.Generator, *, n_each: int) -> bool:

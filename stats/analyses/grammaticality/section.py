@@ -21,7 +21,8 @@ from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, DISTANCES, close_pairs, rows_by_bin, wide
 from pairbank.stats.analyses.grammaticality.figures import AREAS, points_of, string_figures
-from pairbank.stats.estimates.estimate import undefined
+from pairbank.stats.estimates.bootstrap import wider
+from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_pairs, roc_curve
@@ -30,7 +31,9 @@ from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, is
 from pairbank.stats.wording import median_and_span, n_items, number, plural, span, value_range, with_interval
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import BoolArray, FloatArray
 
 STRING_TASKS = ("sentence_pair", "sentence")
 """Tasks whose scores are of whole strings; a continuation given its context is none."""
@@ -154,13 +157,14 @@ def null_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
     both = unigram_logprobs([*kept.frame["target_good"], *kept.frame["target_bad"]])
     good, bad, human = both[:n], both[n:], kept.human_delta
     place = SummaryRow(model=UNIGRAM, corpus=table.corpus, group_by="all", group="", method=DIRECT)
-    yield replace(place, metric="pearson_sides").row(pearson(good, bad), n_rows=n)
+    paradigms = kept.paradigms
+    yield replace(place, metric="pearson_sides").row(pearson(good, bad, clusters=paradigms), n_rows=n)
     rated = ~np.isnan(human)
     if rated.sum() >= _LEAST_RATED:
-        estimate = pearson(good[rated] - bad[rated], human[rated])
+        estimate = pearson(good[rated] - bad[rated], human[rated], clusters=paradigms[rated])
         yield replace(place, versus="human", metric="pearson_human").row(estimate, n_rows=int(rated.sum()))
-    yield replace(place, metric="auc").row(auc(pooled_pairs(good, bad)), n_rows=n)
-    yield replace(place, metric="accuracy").row(accuracy(good - bad), n_rows=n)
+    yield replace(place, metric="auc").row(auc(pooled_pairs(good, bad), clusters=paradigms), n_rows=n)
+    yield replace(place, metric="accuracy").row(accuracy(good - bad, clusters=paradigms), n_rows=n)
 
 
 def _beside_null(rows: pd.DataFrame, null: pd.DataFrame, metric: str) -> str:
@@ -181,12 +185,21 @@ def _beside(rows: pd.DataFrame, null: pd.DataFrame, metric: str, lead_in: str) -
     both = rows.merge(strongest[["corpus", "value", "high"]], on="corpus", suffixes=("", "_null"))
     if both.empty:
         return ""
-    lead = both["value"] - both["value_null"]
-    above = int((lead > np.hypot(both["value"] - both["low"], both["high_null"] - both["value_null"])).sum())
+    above = int(exceeds(both["value"], both["low"], both["value_null"], both["high_null"]).sum())
     return (
         f" {lead_in} {span(known['value'])}; log P is above that in {above} of {len(both)} "
         "(95% intervals of the difference)."
     )
+
+
+def exceeds(value: ArrayLike, low: ArrayLike, null: ArrayLike, null_high: ArrayLike) -> BoolArray:
+    """Return whether the interval of a difference to a null is above 0 (Zou & Donner 2008), from the intervals of both.
+
+    >>> exceeds(0.9, 0.8, 0.7, 0.75).tolist(), exceeds(0.9, 0.8, 0.7, 0.9).tolist()
+    (True, False)
+    """
+    first, lowest, second, highest = (np.asarray(x, dtype=np.float64) for x in (value, low, null, null_high))
+    return np.asarray(first - second > np.hypot(first - lowest, highest - second))
 
 
 NULL_MODELS = """\
@@ -268,7 +281,8 @@ def _bins_text(binned: pd.DataFrame) -> str:
             continue
         lower = int((ends["last"] < ends["first"]).sum())
         near, far = (number(float(ends[end].median())) for end in ("first", "last"))
-        over = "" if len(ends) == 1 else f" (medians of {len(ends)}); it is lower in {lower} of {len(ends)}"
+        count = f"; it is lower in {lower} of {len(ends)} (chance gives half)"
+        over = "" if len(ends) == 1 else f" (medians of {len(ends)}){count}"
         by = distance.replace("_", " ")
         return f"from the closest to the furthest tenth of pairs by {by}, r goes from {near} to {far}{over}."
     return f"not tested, because no corpus has distances and {LEAST_IN_BIN} pairs in each tenth."
@@ -353,9 +367,8 @@ def _bins_of_corpus(binned: pd.DataFrame) -> list[str]:
         return [
             f"- From the closest to the furthest pairs by cosine distance, r goes from {number(near)} to {number(far)}."
         ]
-    return [
-        f"- In the furthest pairs by cosine distance, r is lower than in the closest for {lower} of {len(ends)} models."
-    ]
+    count = f"{lower} of {len(ends)} models (chance gives half)"
+    return [f"- In the furthest pairs by cosine distance, r is lower than in the closest for {count}."]
 
 
 def _null_bins(binned: pd.DataFrame) -> list[str]:
@@ -390,6 +403,9 @@ DEFINITIONS = """\
   interval (prediction 1a). The table `by_bin` has it in ten equally sized bins by the distance of the strings (1b).
 - **pearson_human**: Pearson r of the difference of the two strings' scores with the difference of their mean ratings,
   over the pairs that people rated (prediction 2a); within bins in `by_bin_people` (2b).
+- **Intervals** in the text are the wider of those over items and, with ten paradigms or more, over paradigms.
+- **Counts of models in which r falls** are no test. Models of the same pairs go together: all of five fall in a fifth
+  of simulations in which distance changes nothing.
 - **Headlines** are medians over models, corpora and scores, of numbers that rest on 20 items or more; those of bins, of
   corpora with 10 pairs or more in every bin.
 - **auc**: area under the ROC curve of all strings of the corpus, grammatical = 1, ungrammatical = 0 (section 6.3). It
@@ -480,17 +496,18 @@ def _section(found: _Results, notes: Sequence[str]) -> Section:
     }
     if found.null_bins:
         created["null_by_bin"] = long_table(found.null_bins, BIN_COLUMNS)
-    areas = created["separability"].query("metric == 'auc' and group_by == 'all'")
+    shown = {name: wider(table) for name, table in created.items()}
+    areas = shown["separability"].query("metric == 'auc' and group_by == 'all'")
     return Section(
         id="grammaticality",
         title="Probability and grammaticality",
-        text=text(created, notes),
-        answer=answer(created, found.without),
+        text=text(shown, notes),
+        answer=answer(shown, found.without),
         main_table="areas",
         main_figure=AREAS,
         definitions=DEFINITIONS + (NULL_MODELS if found.null_bins else ""),
         tables={"areas": wide(areas)} | created,
-        figures=tuple(string_figures(created, found.points)),
+        figures=tuple(string_figures(shown, found.points)),
         references=(
             "Hu et al. 2026, TACL: sections 4 to 6",
             "Obuchowski 1997, Biometrics 53:567-578",
@@ -503,7 +520,7 @@ def _add(found: _Results, scored: ScoredStrings, place: SummaryRow) -> None:
     """Add what one method says of one corpus, or one of its subsets."""
     is_whole = not place.group
     if scored.good.size:
-        sides = replace(place, metric="pearson_sides").row(pearson(scored.good, scored.bad), n_rows=scored.n_rows)
+        sides = replace(place, metric="pearson_sides").row(_of_sides(scored), n_rows=scored.n_rows)
         found.correlations.append(sides)
         found.people += _with_people(scored, place)
         if is_string_logprob(place.method):
@@ -529,7 +546,7 @@ def _add_null_model(found: _Results, table: ScoredTable) -> None:
         if scored.method == table.reference and scored.good.size:
             place = SummaryRow(method=scored.method, **table.place)
             sides = replace(place, metric="pearson_sides")
-            rows = [sides.row(pearson(scored.good, scored.bad), n_rows=scored.n_rows), *_with_people(scored, place)]
+            rows = [sides.row(_of_sides(scored), n_rows=scored.n_rows), *_with_people(scored, place)]
             found.nulls[table.corpus] += [*rows, *_separation(scored, place)]
             found.null_bins += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
 
@@ -546,11 +563,15 @@ def _add_pools(found: _Results, anywhere: SummaryRow) -> None:
         found.histograms.append(_histogram(strings, place))
 
 
+def _of_sides(scored: ScoredStrings) -> Estimate:
+    return pearson(scored.good, scored.bad, clusters=scored.pairs.paradigms)
+
+
 def _with_people(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
     rated = ~np.isnan(scored.human_delta)
     if rated.sum() >= _LEAST_RATED:
         delta = scored.good[rated] - scored.bad[rated]
-        estimate = pearson(delta, scored.human_delta[rated])
+        estimate = pearson(delta, scored.human_delta[rated], clusters=scored.pairs.paradigms[rated])
         yield replace(place, versus="human", metric="pearson_human").row(estimate, n_rows=int(rated.sum()))
 
 
@@ -564,10 +585,10 @@ def _with_people_by_bin(scored: ScoredStrings, place: SummaryRow) -> Iterator[di
 
 def _separation(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
     current = replace(place, metric="auc")
-    yield current.row(auc(scored.strings), n_rows=scored.n_rows)
+    yield current.row(auc(scored.strings, clusters=scored.pairs.paradigms), n_rows=scored.n_rows)
     current = replace(place, metric="accuracy")
     if scored.good.size:
-        estimate = accuracy(scored.good - scored.bad)
+        estimate = accuracy(scored.good - scored.bad, clusters=scored.pairs.paradigms)
     else:
         estimate = undefined("single labelled sentences make no pairs", n=0, method="none")
     yield current.row(estimate, n_rows=scored.n_rows)

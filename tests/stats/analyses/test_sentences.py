@@ -12,6 +12,7 @@ from pairbank.stats.analyses import associations, comparisons, paradigms
 from rated_tables import rated_table
 from sentence_nulls import (
     Said,
+    above_null,
     alone_missed,
     below,
     differ,
@@ -32,6 +33,8 @@ CONDITIONS = {
     "three models are below chance": partial(below, n_each=30, n_models=3),
     "the lowest lie elsewhere": partial(lowest_missed, n_each=30),
     "the lowest of three models lie elsewhere": partial(lowest_missed, n_each=30, n_models=3),
+    "r is above word counts": partial(above_null, n_paradigms=12, n_each=20),
+    "r with people is above word counts": partial(above_null, n_paradigms=12, n_each=20, people=True),
     "nothing is predicted": partial(predicted, n=30, n_predictors=10),
     "nothing is predicted, heavy tails": partial(predicted, n=30, n_predictors=6, kind="heavy"),
 }
@@ -47,6 +50,7 @@ def test_without_a_correction_and_beyond_paradigms_the_same_would_be_said_often(
     assert rate(partial(uncorrected_below, n_each=30), runs=20) > 0.8
     assert rate(partial(alone_missed, n_each=30), runs=20) > 0.5
     assert rate(partial(differ_on_paradigms, n_paradigms=60, n_each=20), runs=30) > 0.2
+    assert rate(partial(above_null, n_paradigms=20, n_each=50, over=False), runs=100) > 0.1
 
 
 @pytest.mark.ci

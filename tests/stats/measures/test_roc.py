@@ -144,3 +144,18 @@ def test_items_may_have_any_number_of_strings() -> None:
         n_items=2,
     )
     assert auc(strings).value == 0.5
+
+
+@pytest.mark.ci
+def test_of_paradigms_the_standard_error_is_that_of_items_that_have_all_their_strings() -> None:
+    good, bad = pairs(240, ties=True)
+    codes = np.arange(240) % 12
+    found, plain = auc(pooled_pairs(good, bad), clusters=codes), auc(pooled_pairs(good, bad))
+    assert (found.value, found.low, found.high, found.n_paradigms) == (plain.value, plain.low, plain.high, 12)
+    whole = auc(Strings(good=good, bad=bad, good_item=codes, bad_item=codes, n_items=12))
+    normal, student = 1.959963984540054, 2.200985160082949  # Student's with 11 degrees of freedom
+    centre = math.log(plain.value / (1 - plain.value))
+    half = (math.log(whole.high / (1 - whole.high)) - centre) * student / normal
+    assert found.high_paradigms == pytest.approx(1 / (1 + math.exp(-(centre + half))), abs=1e-12)
+    assert found.low_paradigms == pytest.approx(1 / (1 + math.exp(-(centre - half))), abs=1e-12)
+    assert auc(pooled_pairs(good, bad), clusters=np.arange(240) % 9).n_paradigms == 0

@@ -215,7 +215,7 @@ def test_a_headline_counts_no_number_of_a_few_items_and_has_the_bins_of_both_pre
         bins = found.tables[table].query("method == 'direct' and group_by == 'cosine_distance' and corpus == 'toy'")
         near, far = (bins[bins["bin"] == nth].set_index("model")["value"] for nth in (1, bins["bin"].max()))
         shown = f"r goes from {near.median():.2f} to {far.median():.2f} (medians of 3)"
-        assert f"{shown}; it is lower in {(far < near).sum()} of 3." in line, line
+        assert f"{shown}; it is lower in {(far < near).sum()} of 3 (chance gives half)." in line, line
 
 
 def test_a_histogram_counts_every_string_once() -> None:
@@ -244,3 +244,31 @@ def test_word_counts_stand_beside_the_predictions() -> None:
     above = f"log P is above that in {int(model['value'] - r > reach)} of 1 (95% intervals of the difference)"
     assert f"Word counts alone (unigram null) give {r:.2f}; {above}" in found.answer
     assert section([table]).tables["null"].empty
+
+
+@pytest.mark.ci
+def test_with_paradigms_every_number_has_both_intervals_and_the_wider_one_decides() -> None:
+    table = rated_table()
+    rng = np.random.default_rng(3)
+    paradigm = np.arange(200) % 12
+    shared = 40 * rng.normal(size=12)[paradigm] + rng.normal(size=200)
+    texts = [" ".join(["a"] * (3 + k)) for k in paradigm]
+    frame = table.frame.assign(
+        paradigm=[f"p{k}" for k in paradigm],
+        direct_good=shared + rng.normal(size=200),
+        direct_bad=shared + rng.normal(size=200),
+        target_good=[f"{text} b" for text in texts],
+        target_bad=[f"{text} {rng.choice(['c', 'd'])} e" for text in texts],
+    )
+    frame["direct_delta"] = frame["direct_good"] - frame["direct_bad"]
+    found = section([replace(table, frame=frame)])
+    for name in ("correlation", "with_people", "separability", "null"):
+        rows = found.tables[name].query("group_by == 'all' and 0 < value < 1")
+        assert (rows["n_paradigms"] == 12).all(), name
+    (row,) = found.tables["correlation"].query("method == 'direct' and group_by == 'all'").to_dict("records")
+    low, high = min(row["low"], row["low_paradigms"]), max(row["high"], row["high_paradigms"])
+    assert f"correlate at r = {row['value']:.2f} [{low:.2f}, {high:.2f}] (n = 199)" in found.answer
+    (null,) = found.tables["null"].query("metric == 'pearson_sides'").to_dict("records")
+    reach = np.hypot(row["value"] - low, max(null["high"], null["high_paradigms"]) - null["value"])
+    above = int(row["value"] - null["value"] > reach)
+    assert f"log P is above that in {above} of 1 (95% intervals of the difference" in found.answer
