@@ -49,8 +49,11 @@ OVER_MODELS = (
     "mixed",
     "multiverse",
     "paradigms",
+    "raters_beside",
 )
-"""Sections whose rows are of several models at a time: means, ranges, ranks and regressions change with a model."""
+"""Tables whose rows are of several models at a time: means, ranges, ranks and regressions change with a model.
+
+`raters_beside` has ranges where many models would make it long; each one's rows stand in `raters_test`."""
 
 
 def hashes(bank: Path) -> dict[str, str]:
