@@ -256,8 +256,8 @@ def _answer(cells: pd.DataFrame) -> str:
     texts = []
     named = either(cells["versus"])
     for metric, name in (
-        ("pearson", f"Pearson's r of prompted scores with {named}"),
-        ("kappa", f"Cohen's kappa of prompted scores with {named}"),
+        ("pearson", f"Pearson's r of prompts with {named}"),
+        ("kappa", f"Cohen's kappa of prompts with {named}"),
     ):
         known = cells[(cells["metric"] == metric) & cells["value"].notna()]
         if known.empty:

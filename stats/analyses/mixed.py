@@ -298,12 +298,14 @@ def _answer(rows: pd.DataFrame, cells: _Cells) -> str:
     of_term = rows[(rows["term"] == term) & rows["p_holm"].notna()]
     results = {str(name): part for name, part in of_term.groupby("outcome", sort=False)}
     texts = [_result(name, results[name], cells) for name in ("accuracy", "delta") if name in results]
-    shown = " ".join(texts) or "no effect has an interval."
+    shown = (
+        " ".join([*texts[:1], *(f"{text[0].upper()}{text[1:]}" for text in texts[1:])]) or "no effect has an interval."
+    )
     return f"**{cells.corpus}** ({_size(rows, cells)}): {shown}"
 
 
 def _result(outcome: str, selected: pd.DataFrame, cells: _Cells) -> str:
-    """Return how the levels of one term differ from their reference, in one sentence."""
+    """Return how the levels of one term differ from their reference, beginning with a small letter."""
     (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
     level, versus, term = f"`{most['level']}`", _versus(str(most["versus"])), str(most["term"])
     by = with_interval(most, sign=True, interval=len(selected) == 1)
@@ -312,12 +314,12 @@ def _result(outcome: str, selected: pd.DataFrame, cells: _Cells) -> str:
     differ = int((selected["p_holm"] < SIGNIFICANCE).sum())
     if len(selected) > 1:
         return (
-            f"{differ} of {_others(term, len(selected))} differ significantly from {versus} in {outcome}{sample}; "
-            f"{level} is furthest, by {by}."
+            f"in {outcome}{sample}, {differ} of {_others(term, len(selected))} differ significantly from {versus}. "
+            f"Furthest: {level}, by {by}."
         )
     if differ:
         return f"{level} is {'higher' if most['value'] > 0 else 'lower'} than {versus} in {outcome}{sample}: {by}."
-    return f"Inconclusive whether {level} and {versus} differ in {outcome}{sample}: {by}."
+    return f"inconclusive whether {level} and {versus} differ in {outcome}{sample}: {by}."
 
 
 def _more(n_corpora: int) -> str:
@@ -401,7 +403,7 @@ def _sample(term: str, cells: pd.DataFrame) -> str:
     if term == METHOD:
         if models >= LEAST_MODELS:
             several = int((cells.groupby(MODEL)[METHOD].nunique() > 1).sum())
-            part = f" ({several} with more than one method)" if several < models else ""
+            part = f" ({several} with several methods)" if several < models else ""
             return f" of {LIKE_THESE} {models}{part}"
         return f" of these {models} models" if models > 1 else ""
     return f" by these {methods} methods" if term == MODEL and methods > 1 else ""

@@ -258,7 +258,8 @@ def _sentence_rows(
             says_yes = share_of_items(scores.says_yes[judged], clusters=table.paradigms[judged])
             yield replace(current, metric="acceptance").row(says_yes, n_rows=judged.size)
         if (labelled := rows[~np.isnan(labels[rows])]).size:
-            yield from _label_rows(scores, labels, margins[scores.layout.method], labelled, current)
+            margin = margins[scores.layout.method]
+            yield from _label_rows(scores, labels, margin, labelled, current, paradigms=table.paradigms[labelled])
         rated = rows[~np.isnan(human[rows])]
         if rated.size >= _LEAST_WITH_PEOPLE and group.group_by in _AGREEMENT_GROUPINGS:
             x, y, people = scores.sentence_score[rated], human[rated], replace(current, versus=HUMAN)
@@ -271,11 +272,17 @@ def _sentence_rows(
 
 
 def _label_rows(
-    scores: MethodScores, labels: FloatArray, margins: FloatArray, rows: IntArray, current: SummaryRow
+    scores: MethodScores,
+    labels: FloatArray,
+    margins: FloatArray,
+    rows: IntArray,
+    current: SummaryRow,
+    *,
+    paradigms: IntArray,
 ) -> Iterator[dict[str, Any]]:
     """Yield the AUC of a score and how right held-out thresholds are; of judgments also how right its answers are."""
     good = labels[rows] == 1
-    area = auc(labelled_strings(scores.sentence_score[rows], labels[rows]))
+    area = auc(labelled_strings(scores.sentence_score[rows], labels[rows]), clusters=paradigms)
     yield replace(current, metric="auc").row(area, n_rows=rows.size)
     if np.isnan(margins[rows]).any():
         reason = f"a threshold needs {LEAST_OF_A_CLASS} sentences of each label"
