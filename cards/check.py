@@ -131,15 +131,15 @@ def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) ->
         recorded = {path: digest for path, digest in recorded.items() if not _is_report(path)}
         present = {path for path in present if not _is_report(path)}
     prompts = {path for path in recorded if path.startswith(f"{PROMPTS}/")}
-    wanted = {*prompts, *data_files(manifest), *probe_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
-    yield from (f"{path}: missing" for path in sorted((wanted | recorded.keys()) - present))
+    requested = {*prompts, *data_files(manifest), *probe_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
+    yield from (f"{path}: missing" for path in sorted((requested | recorded.keys()) - present))
     yield from (f"{path}: not in the manifest" for path in sorted(present - recorded.keys()))
     known = sorted(path for path in present & recorded.keys() if not _is_report(path))
-    yield from (f"{path}: no table that the manifest says the bank has" for path in known if path not in wanted)
+    yield from (f"{path}: no table that the manifest says the bank has" for path in known if path not in requested)
     if (
         CARD in present
         and CARD in recorded
-        and not (wanted - present)
+        and not (requested - present)
         and sha256_of_file(root / CARD) != recorded[CARD]
     ):
         yield f"{CARD}: changed since the bank was written (its sha256 is not the manifest's)"

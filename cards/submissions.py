@@ -444,10 +444,10 @@ def record_problems(file: Path, table: Scored, facts: Mapping[str, Any] | None =
     if not SUBMITTER.fullmatch(record["submitter"]):
         yield f"{path.name}: submitter {record['submitter'][:80]!r} cannot name a file"
     elif inside:
-        wanted = submission_path(table.signature, record["submitter"], digest)
+        requested = submission_path(table.signature, record["submitter"], digest)
         result = "/".join(file.parts[-4:])
-        if result != wanted:
-            yield f"the path is {result}, expected {wanted}"
+        if result != requested:
+            yield f"the path is {result}, expected {requested}"
 
 
 def hub_store(repo_id: str, corpus: str) -> tuple[Path, dict[str, Any]]:

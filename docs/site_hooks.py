@@ -49,17 +49,17 @@ def _title(page: str) -> str:
 def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - mkdocs has no types for it
     """Add the reference and the files outside of `docs/` that a page links to, and those that these link to."""
     files.append(File.generated(config, "api.md", content=api_page()))
-    found = {"README.md": ROOT / "README.md", "CHANGELOG.md": ROOT / "CHANGELOG.md"}
-    waiting = [*DOCS.rglob("*.md"), *found.values()]
+    result = {"README.md": ROOT / "README.md", "CHANGELOG.md": ROOT / "CHANGELOG.md"}
+    waiting = [*DOCS.rglob("*.md"), *result.values()]
     while waiting:
         page = waiting.pop()
         for target in outside(page):
             name = target.relative_to(ROOT).as_posix()
-            if name not in found:
-                found[name] = target
+            if name not in result:
+                result[name] = target
                 waiting += [target] if target.suffix == ".md" else []
-    for name, path in sorted(found.items()):
-        files.append(File.generated(config, page_of(name), content=_content(name, path, found)))
+    for name, path in sorted(result.items()):
+        files.append(File.generated(config, page_of(name), content=_content(name, path, result)))
     return files
 
 
@@ -98,13 +98,13 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
     here = page.file.src_uri
     in_repository = here.removeprefix(f"{FOLDER}/") if here.startswith(f"{FOLDER}/") else f"docs/{here}"
 
-    def turned(found: re.Match[str]) -> str:
-        path, mark, anchor = found[2].partition("#")
+    def turned(result: re.Match[str]) -> str:
+        path, mark, anchor = result[2].partition("#")
         target = posixpath.normpath(posixpath.join(posixpath.dirname(in_repository), path))
         if not path or not (ROOT / target).exists() or target.startswith(".."):
-            return found[0]
+            return result[0]
         site = target.removeprefix("docs/") if target.startswith("docs/") else page_of(target)
-        return f"{found[1]}{posixpath.relpath(site, posixpath.dirname(here) or '.')}{mark}{anchor}{found[3]}"
+        return f"{result[1]}{posixpath.relpath(site, posixpath.dirname(here) or '.')}{mark}{anchor}{result[3]}"
 
     parts = _CODE.split(markdown)
     return "".join(part if k % 2 else _LINK.sub(turned, part) for k, part in enumerate(parts))

@@ -176,23 +176,23 @@ def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], pat
     ids, places = (_column(times, name, path).str.strip() for name in by)
     numbered = bool(places.str.fullmatch(r"\d+(\.0+)?").all())
     key = "word_number" if numbered else "word"
-    wanted = pd.DataFrame({"text_id": ids, key: places.astype(float).astype(int) if numbered else places})
+    requested = pd.DataFrame({"text_id": ids, key: places.astype(float).astype(int) if numbered else places})
     known = table[["text_id", key]].drop_duplicates()
-    missing = wanted[~pd.MultiIndex.from_frame(wanted).isin(pd.MultiIndex.from_frame(known))]
+    missing = requested[~pd.MultiIndex.from_frame(requested).isin(pd.MultiIndex.from_frame(known))]
     if len(missing):
         first = missing.iloc[0]
         raise ScoringError(
             f"{path}, row {missing.index[0] + 2}: no word {str(first[key])!r} in a text {first['text_id']!r} "
             f"({len(missing):,} rows have none); expected ids and words as in the texts"
         )
-    several = table[table.duplicated(["model", "text_id", key])].merge(wanted, on=["text_id", key])
+    several = table[table.duplicated(["model", "text_id", key])].merge(requested, on=["text_id", key])
     if len(several):
         first = several.iloc[0]
         raise ScoringError(
             f"{path}: the word {first['word']!r} stands twice in text {first['text_id']!r}; name words by their "
             "number: --by ID,NUMBER"
         )
-    result = times.assign(_text=wanted["text_id"], _place=wanted[key]).merge(
+    result = times.assign(_text=requested["text_id"], _place=requested[key]).merge(
         table.assign(_text=table["text_id"], _place=table[key]).drop(columns=[c for c in by if c in table]),
         on=["_text", "_place"],
         how="left",

@@ -62,8 +62,8 @@ def rows_of(study: str) -> list[list[str]]:
 
 def names_in(cell: str) -> set[str]:
     """Return what a cell names, one by one: `Tables 2, 3` are Table 2 and Table 3."""
-    found = re.match(r"(Table|Figure|Claim|Prediction|Abstract)s? ([\da-z]+(?:, [\da-z]+)*)", cell)
-    return {f"{found[1]} {number}" for number in found[2].split(", ")} if found else set()
+    result = re.match(r"(Table|Figure|Claim|Prediction|Abstract)s? ([\da-z]+(?:, [\da-z]+)*)", cell)
+    return {f"{result[1]} {number}" for number in result[2].split(", ")} if result else set()
 
 
 @pytest.mark.parametrize("study", NEEDED)

@@ -91,8 +91,8 @@ def paragraphs(text: str) -> Iterator[str]:
 
 def sentences(paragraph: str) -> list[str]:
     """Return the sentences of a paragraph, without pure enumerations (names or codes between commas)."""
-    found = re.split(r"(?<=[.!?])[)\"*”]*\s+(?=[A-Z(*_\[\"“]|pairbank|log P)", paragraph)
-    return [one for one in found if one.count(", ") < len(one.split()) / 2]
+    result = re.split(r"(?<=[.!?])[)\"*”]*\s+(?=[A-Z(*_\[\"“]|pairbank|log P)", paragraph)
+    return [one for one in result if one.count(", ") < len(one.split()) / 2]
 
 
 def headings(text: str) -> Iterator[str]:
@@ -112,15 +112,15 @@ def messages(source: str) -> Iterator[str]:
 
 def offences(text: str, *, words: int = WORDS_OF_A_SENTENCE) -> list[tuple[str, str]]:
     """Return rule and passage of every offence of a page."""
-    found = []
+    result = []
     for paragraph in paragraphs(text):
-        found += [("long sentence", one) for one in sentences(paragraph) if len(one.split()) > words]
+        result += [("long sentence", one) for one in sentences(paragraph) if len(one.split()) > words]
         if not P_VALUE.fullmatch(paragraph):
-            found += [("bare decimal", _around(paragraph, one)) for one in NUMBER.finditer(paragraph)]
-        found += [("space before %", _around(paragraph, one)) for one in PERCENT.finditer(paragraph)]
-        found += phrases(paragraph)
-    found += [("heading in code", one) for one in headings(text) if re.search(r"[a-z]_[a-z]", one) and " " in one]
-    return found
+            result += [("bare decimal", _around(paragraph, one)) for one in NUMBER.finditer(paragraph)]
+        result += [("space before %", _around(paragraph, one)) for one in PERCENT.finditer(paragraph)]
+        result += phrases(paragraph)
+    result += [("heading in code", one) for one in headings(text) if re.search(r"[a-z]_[a-z]", one) and " " in one]
+    return result
 
 
 def phrases(text: str) -> list[tuple[str, str]]:
@@ -161,19 +161,19 @@ def test_a_page_is_short_plain_and_in_the_terms_of_the_field(page: Path) -> None
 
 
 def test_messages_of_errors_are_short_and_in_the_terms_of_the_field() -> None:
-    found = []
+    result = []
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             for message in messages(path.read_text(encoding="utf-8")):
                 parts = re.split(r"(?<=[.;:?!])\s+|\n", message)
                 long = any(len(one.split()) > WORDS_OF_A_HELP_SENTENCE for one in parts)
-                found += [(path.name, message)] if long or phrases(message) else []
-    assert found == []
+                result += [(path.name, message)] if long or phrases(message) else []
+    assert result == []
 
 
 def test_golden_reports_break_the_rules_no_more_often_than_before() -> None:
     texts = [page.read_text(encoding="utf-8") for page in GOLDEN_PAGES]
-    found = Counter(rule for text in texts for rule, _ in offences(text))
+    result = Counter(rule for text in texts for rule, _ in offences(text))
     assert len(texts) > 50
-    more = {rule: n for rule, n in found.items() if n > GOLDEN.get(rule, 0)}
+    more = {rule: n for rule, n in result.items() if n > GOLDEN.get(rule, 0)}
     assert not more, f"more than the {sum(GOLDEN.values())} of GOLDEN allow: {more}"

@@ -407,15 +407,15 @@ def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell i
     return result
 
 
-def _filled(text: str, found: Mapping[str, Any], where: str) -> str:
+def _filled(text: str, result: Mapping[str, Any], where: str) -> str:
     """Return a text with cells filled in; an empty cell among others is nothing."""
-    for piece, cell in found.items():
+    for piece, cell in result.items():
         if isinstance(cell, list | Mapping):
             kind = type(cell).__name__
             raise CorpusError(
                 f"{where}: {piece!r} in {text!r} is a {kind}, expected one value; say which of its values"
             )
-    return FIELD.sub(lambda piece: "" if found[piece[1]] is None else str(found[piece[1]]), text)
+    return FIELD.sub(lambda piece: "" if result[piece[1]] is None else str(result[piece[1]]), text)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -70,7 +70,7 @@ class Tables:
     password: str = ""
     """Of the archive, where its authors publish it beside the archive to keep the texts out of training data."""
 
-    def found(self, files: Mapping[str, LocatedFile]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+    def result(self, files: Mapping[str, LocatedFile]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
         """Yield (path, where it stands, what reads it) of each file, in the order of the paths."""
         if self.archive:
             archive = files[self.archive].path
@@ -117,7 +117,7 @@ class CorpusMap:
         seen: set[str] = set()
         raters = Raters()
         for place, tables in enumerate(self.tables):
-            for path, where, read in tables.found(files):
+            for path, where, read in tables.result(files):
                 if any(
                     table.archive == tables.archive and table.fields(path) is not None for table in self.tables[:place]
                 ):
@@ -145,8 +145,8 @@ class CorpusMap:
                     if options.subset in (None, item.subset):
                         rules = self.facts.ratings
                         yield judged(item, () if rules is None else rules.ratings(item.item_id, shaped, at, raters))
-        wanted = {name for keep in self.keeps for name in (keep.columns or (keep.read_from,))}
-        if options.subset is None and seen and (missing := wanted - seen):
+        requested = {name for keep in self.keeps for name in (keep.columns or (keep.read_from,))}
+        if options.subset is None and seen and (missing := requested - seen):
             raise CorpusError(f"corpus {self.name!r}: no file has the column {sorted(missing)[0]!r} that its map keeps")
 
     def _item(self, shaped: ShapedRow, number: str, where: str) -> Item:
@@ -337,19 +337,19 @@ def map_of(table: MapTable, where: str) -> ColumnMap:
     return result
 
 
-def _check_whole(found: ColumnMap, where: str) -> None:
+def _check_whole(result: ColumnMap, where: str) -> None:
     """Refuse a map that names too little to make items."""
-    picked = found.label is not None and found.label.sides is not None
-    if found.layout == "pairs":
-        if not picked and not {"target_good", "target_bad"} <= found.columns.keys():
+    picked = result.label is not None and result.label.sides is not None
+    if result.layout == "pairs":
+        if not picked and not {"target_good", "target_bad"} <= result.columns.keys():
             raise CorpusError(
                 f"{where}: names no two sides; expected target_good and target_bad under [columns], or [label] with "
                 "column, sides, first and second"
             )
         return
-    if "sentence" not in found.columns:
-        raise CorpusError(f'{where}: layout {found.layout!r} needs sentence = "COLUMN" under [columns]')
-    if found.layout == "long" and (found.label is None) != found.good_first:
+    if "sentence" not in result.columns:
+        raise CorpusError(f'{where}: layout {result.layout!r} needs sentence = "COLUMN" under [columns]')
+    if result.layout == "long" and (result.label is None) != result.good_first:
         raise CorpusError(
             f"{where}: layout 'long' needs [label] with column, good and bad (or contrasts); or order = \"good-first\" "
             "where each two rows that follow one another are a pair, the better one first"

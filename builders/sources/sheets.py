@@ -90,12 +90,12 @@ def _members(data: bytes, where: str) -> dict[str, bytes]:
     """Return the parts of a workbook by name."""
     with reading(where, CorpusError, saying="not a readable .xlsx workbook", remedy=_REMEDY):
         archive = zipfile.ZipFile(io.BytesIO(data))
-        wanted = [info for info in archive.infolist() if info.filename.endswith((".xml", ".rels"))]
-        if sum(info.file_size for info in wanted) > MAX_UNPACKED_BYTES:
+        requested = [info for info in archive.infolist() if info.filename.endswith((".xml", ".rels"))]
+        if sum(info.file_size for info in requested) > MAX_UNPACKED_BYTES:
             raise CorpusError(f"{where}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; {_REMEDY}")
         if any(info.flag_bits & 1 for info in archive.infolist()):
             raise CorpusError(f"{where}: is protected by a password; save it without one")
-        return {info.filename: archive.read(info) for info in wanted}
+        return {info.filename: archive.read(info) for info in requested}
 
 
 def _xml(members: dict[str, bytes], name: str, where: str) -> ET.Element:

@@ -232,11 +232,11 @@ def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
     path = items_path(corpus)
     kinds = {column.name: column.type for column in COLUMNS}
-    wanted = [name for name in (*kinds, "flags") if name in LABELS or not is_left_out(facts)]
-    if missing := [name for name in wanted if name not in items.column_names]:
+    requested = [name for name in (*kinds, "flags") if name in LABELS or not is_left_out(facts)]
+    if missing := [name for name in requested if name not in items.column_names]:
         yield f"{path}: lacks the column(s) {', '.join(missing)} of the shared schema"
         return
-    wrong = [n for n in wanted if n in kinds and getattr(items.features[n], "dtype", "") != kinds[n]]
+    wrong = [n for n in requested if n in kinds and getattr(items.features[n], "dtype", "") != kinds[n]]
     yield from (f"{path}: column {n} is {items.features[n]}, expected {kinds[n]}" for n in wrong)
     if wrong:
         return
@@ -291,13 +291,13 @@ def _scored_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any], fi
 
 def _text_problems(scored: Scored, ids: pa.Array, items: _Whole, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the texts are not those of the items, or not those that the signature says were scored."""
-    wanted = ["item_id", *(c for c in (*TEXTS, *LABELS) if c in items.table.column_names and c != "item_id")]
-    if missing := [name for name in wanted if name not in scored.column_names]:
+    requested = ["item_id", *(c for c in (*TEXTS, *LABELS) if c in items.table.column_names and c != "item_id")]
+    if missing := [name for name in requested if name not in scored.column_names]:
         yield f"lacks the column(s) {', '.join(missing)} of its items"
         return
     is_whole = ids.equals(items.ids)
     places = None if is_whole else pc.index_in(ids, items.ids)
-    for names in [wanted] if len(scored) <= _MOST_AT_ONCE else [[name] for name in wanted]:
+    for names in [requested] if len(scored) <= _MOST_AT_ONCE else [[name] for name in requested]:
         own = scored.arrow(names)
         for name in names:
             theirs = items.table[name] if is_whole else items.table[name].take(places)

@@ -99,8 +99,8 @@ def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
     text, number = pa.string(), pa.float64()
     schema = pa.schema([(name, text if at < 3 else number) for at, name in enumerate(LONG_COLUMNS)])
     columns = {m: [ScoreColumns(m).good, ScoreColumns(m).bad, ScoreColumns(m).delta] for m in signature["methods"]}
-    wanted = ["item_id", *(n for n in (MODEL, *(n for names in columns.values() for n in names)) if n in present)]
-    whole = read_parquet(path, wanted) if path.stat().st_size <= SMALL_BYTES else None
+    requested = ["item_id", *(n for n in (MODEL, *(n for names in columns.values() for n in names)) if n in present)]
+    whole = read_parquet(path, requested) if path.stat().st_size <= SMALL_BYTES else None
     parts = []
     for method, names in sorted(columns.items()):
         held = ["item_id", *(name for name in (MODEL, *names) if name in present)]
@@ -125,18 +125,18 @@ def write_long(root: Path, manifest: dict[str, Any], hashes: Mapping[str, str]) 
     """
     import pyarrow.parquet as pq
 
-    wanted = {root / long_path(corpus, slug): (corpus, slug) for corpus, slug in tables(manifest)}
+    requested = {root / long_path(corpus, slug): (corpus, slug) for corpus, slug in tables(manifest)}
     for path in (root / LONG).rglob("*.parquet"):
-        if path not in wanted:
+        if path not in requested:
             path.unlink()
-    for path, (corpus, slug) in wanted.items():
+    for path, (corpus, slug) in requested.items():
         source = scores_path(corpus, slug)
         digest = hashes[source].encode()
         if not path.is_file() or (pq.read_schema(path).metadata or {}).get(_MADE_FROM) != digest:
             long = long_table(root / source, manifest["scores"][corpus][slug])
             write_parquet(path, long.replace_schema_metadata({_MADE_FROM: digest}))
     manifest.pop(LONG, None)
-    if wanted:
+    if requested:
         manifest[LONG] = True
 
 
@@ -293,9 +293,9 @@ def value_problems(scored: Scored) -> Iterator[str]:
     """
     for method, definition in scored.signature["methods"].items():
         layout, c = MethodLayout.from_dict(definition["layout"]), ScoreColumns(method)
-        wanted = [name for name in (c.good, c.bad, c.delta, c.logprobs) if name in scored.column_names]
-        table, values = scored.arrow(wanted), dict[str, FloatArray]()
-        for name in wanted:
+        requested = [name for name in (c.good, c.bad, c.delta, c.logprobs) if name in scored.column_names]
+        table, values = scored.arrow(requested), dict[str, FloatArray]()
+        for name in requested:
             cells = _numbers(table[name])
             if cells is None:
                 yield f"a score of {method} is no number"

@@ -108,8 +108,8 @@ def _contents(root: Path, corpus: str, manifest: Mapping[str, Any]) -> Contents:
     facts, scores = manifest["corpora"][corpus], manifest["scores"].get(corpus, {})
     path = root / items_path(corpus)
     columns = columns_in(path)
-    wanted = [name for name in (*TEXTS, "language", *_JUDGED) if name in columns]
-    table = pq.read_table(path, columns=wanted, partitioning=None)
+    requested = [name for name in (*TEXTS, "language", *_JUDGED) if name in columns]
+    table = pq.read_table(path, columns=requested, partitioning=None)
     model = min(scores, default="")
     is_shown = may_publish(corpus, facts) and not is_left_out(facts)
     sides = _sides(table)

@@ -202,11 +202,11 @@ def write_results(
     results: dict[str, Any] = {"groupings": groupings, "methods": methods, "nested": nested}
     layouts = {name: layout for corpus in corpora.values() for name, layout in corpus.layouts.items()}
     for part, metrics in PARTS.items():
-        wanted = summary[summary["metric"].isin(metrics)]
+        requested = summary[summary["metric"].isin(metrics)]
         if part == "board":
-            wanted = _by_paper(wanted, layouts)
+            requested = _by_paper(requested, layouts)
         results[part] = {}
-        for (by, method), rows in wanted.groupby(["group_by", "method"], sort=True):
+        for (by, method), rows in requested.groupby(["group_by", "method"], sort=True):
             path = f"results/{part}/{groupings.index(str(by))}-{methods.index(str(method))}{SUFFIX}"
             frame = _of_people(rows) if method == HUMAN else rows
             more = _ranks(frame, str(by), str(method), corpora, slugs) if part == "board" else {}
@@ -288,8 +288,8 @@ def _ranks(
     return {"ranks": ranks, "overall": overall}
 
 
-def _cell(found: RankIntervals, k: int) -> dict[str, int]:
-    return {"best": int(found.best[k]), "worst": int(found.worst[k])}
+def _cell(result: RankIntervals, k: int) -> dict[str, int]:
+    return {"best": int(result.best[k]), "worst": int(result.worst[k])}
 
 
 def _models_everywhere(rows: pd.DataFrame) -> list[str]:

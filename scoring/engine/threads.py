@@ -79,14 +79,14 @@ class Once(Generic[R]):
 
     def __init__(self, compute: Callable[[], R]) -> None:
         self._compute, self._lock = compute, threading.Lock()
-        self._found: list[R] = []
+        self._result: list[R] = []
 
     def __call__(self) -> R:
         """Return the value."""
         with self._lock:
-            if not self._found:
-                self._found.append(self._compute())
-        return self._found[0]
+            if not self._result:
+                self._result.append(self._compute())
+        return self._result[0]
 
 
 class UnderWay(Generic[J, R]):

@@ -332,8 +332,8 @@ class Pmi(OfSides):
             texts = dict.fromkeys([request.target, request.target.lstrip(" ")])
             alone = [Request(context="", target=text, where=f"{request.where}, target alone") for text in texts]
             encoded = scorer.encode([request, *alone])
-            wanted = encoded[0].ids[encoded[0].start :]
-            same = [a for a, e in zip(alone, encoded[1:], strict=True) if e.ids[e.start :] == wanted]
+            requested = encoded[0].ids[encoded[0].start :]
+            same = [a for a, e in zip(alone, encoded[1:], strict=True) if e.ids[e.start :] == requested]
             results += [request, (same or alone)[0]]
         return results
 

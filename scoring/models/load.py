@@ -419,14 +419,14 @@ def _say_template_is_unused(loaded: _Loaded) -> None:
         logger.warning("%s: its chat template is not used; prompts are sent as plain text", loaded.info.name)
 
 
-def _kind(wanted: Literal["auto"] | Kind, checkpoint: Checkpoint, loader: dict[str, Any]) -> Kind:
+def _kind(requested: Literal["auto"] | Kind, checkpoint: Checkpoint, loader: dict[str, Any]) -> Kind:
     """Return the kind asked for, or the one that the configuration tells of."""
     from transformers import AutoConfig
 
-    if wanted not in ("auto", *AUTO_CLASSES):
-        raise ModelLoadError(f"kind {wanted!r} is unknown; expected 'auto' or one of {', '.join(AUTO_CLASSES)}")
-    if wanted != "auto":
-        return wanted
+    if requested not in ("auto", *AUTO_CLASSES):
+        raise ModelLoadError(f"kind {requested!r} is unknown; expected 'auto' or one of {', '.join(AUTO_CLASSES)}")
+    if requested != "auto":
+        return requested
     with loading(checkpoint.path, local=bool(checkpoint.revision)):
         config = AutoConfig.from_pretrained(checkpoint.path, **loader)
         result = kind_of(config)
@@ -518,14 +518,14 @@ def _random(
     return cast("PreTrainedModel", network.to(placement["dtype"]))
 
 
-def _max_length(config: PretrainedConfig, wanted: int | None, name: str) -> int | None:
+def _max_length(config: PretrainedConfig, requested: int | None, name: str) -> int | None:
     text = config.get_text_config()
     stated = getattr(text, "max_position_embeddings", None) or getattr(text, "max_seq_len", None)
     longest = int(stated) if stated is not None and stated > 0 else None
-    if wanted is None:
+    if requested is None:
         return longest
-    if wanted < 1 or (longest is not None and wanted > longest):
+    if requested < 1 or (longest is not None and requested > longest):
         raise ModelLoadError(
-            f"{name}: max_length {wanted} is out of range; expected 1 to {longest or 'any number of tokens'}"
+            f"{name}: max_length {requested} is out of range; expected 1 to {longest or 'any number of tokens'}"
         )
-    return wanted
+    return requested

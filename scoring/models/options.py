@@ -338,15 +338,15 @@ QUANTISATIONS: dict[str | None, str] = {
 def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
     """Return what `from_pretrained` needs to put the weights where they go, in the type and code asked for."""
     quantisation = chosen["quantisation"]
-    wanted: dict[str, Any] = {"dtype": dtype_for(chosen["dtype"], device)}
+    requested: dict[str, Any] = {"dtype": dtype_for(chosen["dtype"], device)}
     if chosen["tensor_parallel"]:
-        wanted["distributed_config"] = _tensor_parallel(chosen)
+        requested["distributed_config"] = _tensor_parallel(chosen)
     if chosen["device_map"] is not None:
-        wanted["device_map"] = chosen["device_map"]
+        requested["device_map"] = chosen["device_map"]
     if chosen["attention"] is not None:
-        wanted["attn_implementation"] = chosen["attention"]
+        requested["attn_implementation"] = chosen["attention"]
     if quantisation is None:
-        return wanted
+        return requested
     from importlib.util import find_spec
 
     if quantisation not in QUANTISATIONS:
@@ -358,7 +358,7 @@ def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
         )
     return (
         {"device_map": {"": device}}
-        | wanted
+        | requested
         | {"quantization_config": quantisation_config(cast("Quantisation", quantisation))}
     )
 

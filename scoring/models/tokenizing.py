@@ -159,7 +159,7 @@ def bos_id_for(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) ->
 
 
 def thinking_for(
-    wanted: Thinking, tokenizer: PreTrainedTokenizerBase, name: str, *, prompt_format: Literal["base", "chat"]
+    requested: Thinking, tokenizer: PreTrainedTokenizerBase, name: str, *, prompt_format: Literal["base", "chat"]
 ) -> Literal["", "off", "on"]:
     """Return whether a chat model thinks before it answers; empty where it has no such mode.
 
@@ -172,14 +172,14 @@ def thinking_for(
     texts = [*template.values()] if isinstance(template, dict) else [template or ""]
     can_think = any(SWITCH in text or any(start in text for start, _ in BLOCKS) for text in texts)
     if can_think:
-        return "on" if wanted == "on" else "off"
-    if wanted == "on":
+        return "on" if requested == "on" else "off"
+    if requested == "on":
         raise ModelLoadError(f"{name}: its chat template has no thinking mode; leave thinking at 'auto'")
     return ""
 
 
 def prompt_format_for(
-    wanted: Literal["auto", "base", "chat"], tokenizer: PreTrainedTokenizerBase, name: str
+    requested: Literal["auto", "base", "chat"], tokenizer: PreTrainedTokenizerBase, name: str
 ) -> Literal["base", "chat"]:
     """Return how prompts are sent: through the chat template where there is one, unless plain text is asked for.
 
@@ -187,8 +187,8 @@ def prompt_format_for(
         ModelLoadError: a template is asked for and there is none.
     """
     has_template = bool(getattr(tokenizer, "chat_template", None))
-    if wanted == "chat" and not has_template:
+    if requested == "chat" and not has_template:
         raise ModelLoadError(f"{name}: the tokenizer has no chat template; load it with prompt_format='base'")
-    if wanted == "auto":
+    if requested == "auto":
         return "chat" if has_template else "base"
-    return wanted
+    return requested

@@ -210,8 +210,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     try:
         if columns is not None and not columns:
             return pq.read_schema(path).empty_table()
-        wanted = None if columns is None else list(columns)
-        return pq.read_table(path, columns=wanted, page_checksum_verification=True, partitioning=None)
+        requested = None if columns is None else list(columns)
+        return pq.read_table(path, columns=requested, page_checksum_verification=True, partitioning=None)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error) from error
 

@@ -125,7 +125,7 @@ def references(pairs: ScoredTable) -> Iterator[Reference]:
         return
 
 
-def of_the_paper(found: Sequence[Measure]) -> dict[str, Measure]:
+def of_the_paper(result: Sequence[Measure]) -> dict[str, Measure]:
     """Return one measure of each kind, the first one of the table; a rating as it would be written (`argmax`).
 
     >>> a = Measure(method="r", measure=LIKERT, reading=EXPECTED, good_minus_bad=np.zeros(1))
@@ -135,7 +135,7 @@ def of_the_paper(found: Sequence[Measure]) -> dict[str, Measure]:
     """
     chosen: dict[str, Measure] = {}
     for kind in MEASURES:
-        own_values = [member for member in found if member.measure == kind]
+        own_values = [member for member in result if member.measure == kind]
         first = [value for value in own_values if value.method == own_values[0].method]
         if own_values:
             chosen[kind] = next((entry for entry in first if entry.reading == ARGMAX), first[0])
@@ -474,28 +474,28 @@ def _section(accuracies: pd.DataFrame, consistency: pd.DataFrame, differences: p
     )
 
 
-def _all_against(found: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
+def _all_against(result: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
     """Yield the choices of each measure beside those of people and of the design; none beside itself."""
-    shown = of_the_paper(found).values()
-    for item in found:
+    shown = of_the_paper(result).values()
+    for item in result:
         more = {"in_paper": item in shown}
         for row in _against(item, pairs, place):
             if not (item.method == HUMAN and row["told_by"] == item.measure):
                 yield row | more
 
 
-def _all_between(found: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    shown = of_the_paper(found).values()
-    for a, b in itertools.combinations(found, 2):
+def _all_between(result: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    shown = of_the_paper(result).values()
+    for a, b in itertools.combinations(result, 2):
         if a.method != b.method or a.method == HUMAN:
             for row in _between(a, b, pairs, place):
                 yield row | {"in_paper": a in shown and b in shown}
 
 
-def _all_apart(found: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
+def _all_apart(result: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
     """Yield how much more often log-probabilities choose as each reference does than each prompt does."""
-    shown = of_the_paper(found).values()
-    for a, b in itertools.product(found, found):
+    shown = of_the_paper(result).values()
+    for a, b in itertools.product(result, result):
         if a.measure == LOGPROBS and b.measure != LOGPROBS:
             for row in _apart(a, b, pairs, place):
                 yield row | {"in_paper": a in shown and b in shown}

@@ -127,18 +127,18 @@ def _why_not(part: pd.DataFrame) -> Iterator[str]:
         yield str(row["reason"]) if not pd.isna(row["reason"]) else "no item is right for one of both only"
 
 
-def first_table(found: pd.DataFrame) -> pd.DataFrame:
+def first_table(result: pd.DataFrame) -> pd.DataFrame:
     """Return what a page has of the comparisons: the first columns of the table, those that differ first.
 
     Args:
-        found: The table of `comparisons`.
+        result: The table of `comparisons`.
     """
-    order = found.assign(
-        n_th=found.groupby(["corpus", "compared"], sort=False).ngroup(),
-        p=found["p_mid_holm"].fillna(2.0),
-        size=-found["difference"].abs().fillna(0.0),
+    order = result.assign(
+        n_th=result.groupby(["corpus", "compared"], sort=False).ngroup(),
+        p=result["p_mid_holm"].fillna(2.0),
+        size=-result["difference"].abs().fillna(0.0),
     ).sort_values(["n_th", "p", "size"], kind="stable")
-    rows = wider(found.loc[order.index])
+    rows = wider(result.loc[order.index])
     kept = rows[["corpus", "within", "a", "b"]].copy()
     kept["difference"] = [with_interval(row, "difference", sign=True) for row in rows.to_dict("records")]
     kept["n"] = rows["n"]
@@ -355,21 +355,21 @@ def _beyond(gain: FloatArray, paradigm: IntArray) -> dict[str, Any]:
     return {"n_paradigms": n, "p_paradigms": beyond_clusters_p(gain, paradigm) if n else np.nan}
 
 
-def _cells(found: Comparison) -> dict[str, Any]:
+def _cells(result: Comparison) -> dict[str, Any]:
     return {
-        "difference": found.difference.value,
-        "low": found.difference.low,
-        "high": found.difference.high,
-        "low_paradigms": found.difference.low_paradigms,
-        "high_paradigms": found.difference.high_paradigms,
-        "n": found.n,
-        "n_only_a": found.n_only_a,
-        "n_only_b": found.n_only_b,
-        "n_ties": found.n_ties,
-        "p_exact": found.p_exact,
-        "p_mid": found.p_mid,
-        "detectable": found.detectable,
-        "reason": found.reason or found.difference.reason,
+        "difference": result.difference.value,
+        "low": result.difference.low,
+        "high": result.difference.high,
+        "low_paradigms": result.difference.low_paradigms,
+        "high_paradigms": result.difference.high_paradigms,
+        "n": result.n,
+        "n_only_a": result.n_only_a,
+        "n_only_b": result.n_only_b,
+        "n_ties": result.n_ties,
+        "p_exact": result.p_exact,
+        "p_mid": result.p_mid,
+        "detectable": result.detectable,
+        "reason": result.reason or result.difference.reason,
     }
 
 
@@ -396,13 +396,13 @@ DEFINITIONS = f"""\
 """
 
 
-def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
+def comparison_figures(result: pd.DataFrame) -> Iterator[Figure]:
     """Yield differences in accuracy: intervals where they fit a page, else every two models by `direct`.
 
     Args:
-        found: The table of `comparisons`.
+        result: The table of `comparisons`.
     """
-    for (corpus, compared), part in found[found["difference"].notna()].groupby(["corpus", "compared"], sort=False):
+    for (corpus, compared), part in result[result["difference"].notna()].groupby(["corpus", "compared"], sort=False):
         note = f"Differences in accuracy between {compared} on {corpus} ({n_text(part['n'])})"
         if len(part) <= MOST_LINES:
             shown = wider(part).assign(pair=part["a"] + " - " + part["b"], value=part["difference"])

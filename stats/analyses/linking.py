@@ -52,7 +52,7 @@ ROWS = {
 class Fit:
     """What was fitted to one model on one corpus."""
 
-    found: FittedLinking
+    result: FittedLinking
     n_groups: int
     """Paradigms or items."""
 
@@ -112,13 +112,13 @@ def _fitted(table: ScoredTable) -> Fit | str:
     result = fitted_linking(
         RatedSentences(ratings=ratings, logprob_nats=logprob, unigram_nats=unigram, n_tokens=tokens, groups=groups)
     )
-    return result if isinstance(result, str) else Fit(found=result, n_groups=int(np.unique(groups).size))
+    return result if isinstance(result, str) else Fit(result=result, n_groups=int(np.unique(groups).size))
 
 
 def _rows(table: ScoredTable, fit: Fit) -> Iterator[dict[str, Any]]:
     """Yield the numbers of a fit."""
     for name, metric in ROWS.items():
-        entry: Estimate = getattr(fit.found, name)
+        entry: Estimate = getattr(fit.result, name)
         yield {
             "model": table.model, "corpus": table.corpus, "metric": metric, "value": entry.value, "low": entry.low,
             "high": entry.high, "n": entry.n, "n_groups": fit.n_groups, "reason": entry.reason,
@@ -131,9 +131,9 @@ def _groups(table: ScoredTable) -> IntArray:
     return codes if (codes >= 0).all() and np.unique(codes).size >= LEAST_GROUPS else np.arange(len(codes))
 
 
-def _answer(found: pd.DataFrame) -> str:
+def _answer(result: pd.DataFrame) -> str:
     """Return r by both links, and in how many cases the learned one is above SLOR."""
-    by = {name: found[found["metric"] == ROWS[name]] for name in ROWS}
+    by = {name: result[result["metric"] == ROWS[name]] for name in ROWS}
     gain = by["over_slor"]
     above, below = int((gain["low"] > 0).sum()), int((gain["high"] < 0).sum())
     over = ("model", "corpus")
@@ -186,10 +186,10 @@ def _votes_text(ensembles: pd.DataFrame) -> str:
     )
 
 
-def _wide(found: pd.DataFrame) -> pd.DataFrame:
+def _wide(result: pd.DataFrame) -> pd.DataFrame:
     """Return a line per model and corpus, a column per number with its interval."""
     rows = []
-    for (model, corpus), part in found.groupby(["model", "corpus"], sort=False):
+    for (model, corpus), part in result.groupby(["model", "corpus"], sort=False):
         row: dict[str, Any] = {"model": model, "corpus": corpus}
         for entry in part.to_dict("records"):
             row[entry["metric"]] = "" if pd.isna(entry["value"]) else with_interval(entry)

@@ -111,7 +111,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
 
 
 def _rows(
-    table: ScoredTable, scores: MethodScores, found: Credits, column: str, earned: list[_Earned]
+    table: ScoredTable, scores: MethodScores, result: Credits, column: str, earned: list[_Earned]
 ) -> Iterator[dict[str, Any]]:
     """Yield the accuracies of one method by one column, in both definitions; credits to compare go to `earned`."""
     if column not in table.frame.columns:
@@ -125,19 +125,19 @@ def _rows(
     no_choice = table.frame[column][~table.is_choice].value_counts()
     excluded = {str(name): int(n) for name, n in no_choice.items()}
     place = replace(SummaryRow(**table.place), group_by=column, method=method)
-    by_metric = {"accuracy": found.averaged} | ({} if found.pooled is None else {"accuracy_pooled": found.pooled})
+    by_metric = {"accuracy": result.averaged} | ({} if result.pooled is None else {"accuracy_pooled": result.pooled})
     for metric, credit in by_metric.items():
-        by_paper = credit is found.credit
+        by_paper = credit is result.credit
         how = CLUSTERED if metric == "accuracy_pooled" else WILSON
         estimates = wilson_by_group(credit[applies], codes[applies], len(names), method=how)
-        more = {"by_paper": by_paper, "first_option": found.first_option if by_paper else np.nan}
+        more = {"by_paper": by_paper, "first_option": result.first_option if by_paper else np.nan}
         for name, estimate in zip(names, estimates, strict=True):
             if estimate.n:
                 current = replace(place, group=name, metric=metric)
                 yield current.row(estimate, n_rows=estimate.n + excluded.get(name, 0)) | more
-    if not found.is_biased:
+    if not result.is_biased:
         ids = np.array(pairs.item_ids, dtype=object)[applies]
-        items = pd.DataFrame({"item_id": ids, "group": labels[codes[applies]], "credit": found.credit[applies]})
+        items = pd.DataFrame({"item_id": ids, "group": labels[codes[applies]], "credit": result.credit[applies]})
         earned.append(_Earned(corpus=table.corpus, model=table.model, method=method, column=column, items=items))
 
 
@@ -242,15 +242,15 @@ DEFINITIONS = f"""\
 """
 
 
-def paradigm_figures(found: pd.DataFrame) -> Iterator[Figure]:
+def paradigm_figures(result: pd.DataFrame) -> Iterator[Figure]:
     """Yield accuracies by phenomenon (or paradigm where there is none), for each corpus.
 
     One model has a column per method; several have a figure per method and a column per model.
 
     Args:
-        found: Table `accuracy` of `paradigms`.
+        result: Table `accuracy` of `paradigms`.
     """
-    right = found[found["by_paper"]]
+    right = result[result["by_paper"]]
     marks = np.where(right["first_option"].notna(), f" {MARK}", "")
     for corpus, part in right.assign(model=right["model"] + marks).groupby("corpus", sort=False):
         column = "phenomenon" if "phenomenon" in set(part["group_by"]) else "paradigm"

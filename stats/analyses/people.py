@@ -208,16 +208,16 @@ def _scatters(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[F
         )  # fmt: skip
 
 
-def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_label: str) -> Iterator[Figure]:
+def correlation_figures(result: pd.DataFrame, *, section: str, metric: str, x_label: str) -> Iterator[Figure]:
     """Yield one figure of the whole corpora: intervals for one model, else models x methods for each corpus.
 
     Args:
-        found: Long table with the columns of the summary.
+        result: Long table with the columns of the summary.
         section: Prefix of the file names.
         metric: Which numbers to draw.
         x_label: What they are.
     """
-    shown = found[(found["metric"] == metric) & (found["group_by"] == "all") & found["value"].notna()]
+    shown = result[(result["metric"] == metric) & (result["group_by"] == "all") & result["value"].notna()]
     if shown.empty:
         return
     if shown["model"].nunique() == 1 and shown["method"].nunique() <= MOST_SERIES:

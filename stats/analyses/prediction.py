@@ -69,9 +69,9 @@ def _rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
             yield current.row(pearson(direct[both], logprob[both]), n_rows=int(applies.sum()))
 
 
-def _text(found: pd.DataFrame) -> str:
+def _text(result: pd.DataFrame) -> str:
     parts = []
-    for corpus, part in found.groupby("corpus", sort=False):
+    for corpus, part in result.groupby("corpus", sort=False):
         n_models = part["model"].nunique()
         over = "" if n_models == 1 else f", {n_models} models from lowest to highest"
         texts = []
@@ -88,10 +88,10 @@ def _text(found: pd.DataFrame) -> str:
     return "\n\n".join(parts)
 
 
-def _by_method(found: pd.DataFrame) -> pd.DataFrame:
+def _by_method(result: pd.DataFrame) -> pd.DataFrame:
     """Return a line per model and corpus and a column per method: mean log P, and r with `direct`."""
     rows = []
-    for (model, corpus), part in found.groupby(["model", "corpus"], sort=False):
+    for (model, corpus), part in result.groupby(["model", "corpus"], sort=False):
         row: dict[str, Any] = {"model": model, "corpus": corpus, "n": int(part["n"].max())}
         for method, selected in part.groupby("method", sort=False):
             by_metric = {entry["metric"]: entry for entry in selected.to_dict("records")}

@@ -495,8 +495,8 @@ def _paradigms_text(when: pd.DataFrame) -> Iterator[str]:
         yield f"Fewer than {LEAST_PARADIGMS} paradigms: the claims are about these very ones."
 
 
-def _figures(found: pd.DataFrame) -> Iterator[Figure]:
-    for (run, corpus, method), part in found.groupby(_PLACE, sort=False):
+def _figures(result: pd.DataFrame) -> Iterator[Figure]:
+    for (run, corpus, method), part in result.groupby(_PLACE, sort=False):
         sizes = part.drop_duplicates("phenomenon").set_index("phenomenon")["n"]
         kept = [ALL, *sizes.drop(ALL).sort_values(ascending=False, kind="stable").index[: MOST_CURVES - 1]]
         shown = part[part["phenomenon"].isin(kept)]

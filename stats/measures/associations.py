@@ -109,13 +109,13 @@ def partial_correlation(
 
 
 def _over_paradigms(
-    found: Estimate, u: FloatArray, v: FloatArray, weight: FloatArray, codes: IntArray | None
+    result: Estimate, u: FloatArray, v: FloatArray, weight: FloatArray, codes: IntArray | None
 ) -> Estimate:
     """Return r of residuals with an interval for which paradigms are left out whole."""
     if codes is None:
-        return found
-    over = jackknifed_r(found.value, u, v, weight, codes, level=found.level, lost=1)
-    return with_paradigms(found, over.low, over.high, codes)
+        return result
+    over = jackknifed_r(result.value, u, v, weight, codes, level=result.level, lost=1)
+    return with_paradigms(result, over.low, over.high, codes)
 
 
 def _r(u: FloatArray, v: FloatArray) -> float:

@@ -121,8 +121,8 @@ def scored_frame(
     layouts = tuple(MethodLayout.from_dict(layout) for layout in table.layouts)
     columns = table.column_names
     if not for_analyses:
-        wanted = {*SUMMARY_COLUMNS, *(name for layout in layouts for name in _of_method(layout))}
-        columns = [name for name in columns if name in wanted]
+        requested = {*SUMMARY_COLUMNS, *(name for layout in layouts for name in _of_method(layout))}
+        columns = [name for name in columns if name in requested]
     return ScoredFrame(
         corpus=table.corpus,
         model=table.model,

@@ -505,11 +505,11 @@ def phenomena_section(own: pd.DataFrame, labels: Mapping[str, str]) -> Section |
     )
 
 
-def _table(found: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+def _table(result: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     """Return a line a corpus, phenomenon and model, a column a method; pooled orders are marked as in the overview."""
-    cells = found.assign(
-        shown=[cell(row, n=row["n"]) for _, row in found.iterrows()],
-        method=[labels.get(name, name) for name in found["method"]],
+    cells = result.assign(
+        shown=[cell(row, n=row["n"]) for _, row in result.iterrows()],
+        method=[labels.get(name, name) for name in result["method"]],
     )
     keys = ["corpus", "group", "model"]
     n = cells.groupby(keys, sort=False)["n"].max()
@@ -518,9 +518,9 @@ def _table(found: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     return wide.reset_index().rename(columns={"group": "phenomenon"}).rename_axis(columns=None)
 
 
-def _figures(found: pd.DataFrame) -> Iterator[Figure]:
+def _figures(result: pd.DataFrame) -> Iterator[Figure]:
     """Yield dots with intervals: of one model its methods; of several, a figure a method."""
-    for corpus, part in found.groupby("corpus", sort=False):
+    for corpus, part in result.groupby("corpus", sort=False):
         sizes = part.groupby("group", sort=False)["n"].max()
         named = part.assign(where=[f"{group} (n = {sizes[group]:,})" for group in part["group"]])
         several = named["model"].nunique() > 1

@@ -179,8 +179,8 @@ class ScoredTable:
             BankError: If a column of the shared schema or of a method is missing, or a score that should be there is
                 null or not finite.
         """
-        wanted = [*_REQUIRED, *(name for layout in self.layouts for name in needed_columns(layout))]
-        if missing := [name for name in wanted if name not in self.frame.columns]:
+        requested = [*_REQUIRED, *(name for layout in self.layouts for name in needed_columns(layout))]
+        if missing := [name for name in requested if name not in self.frame.columns]:
             raise BankError(f"the scored table has no columns {missing}; it has {list(self.frame.columns)}")
         result = (method_scores(self.frame, layout) for layout in self.layouts)
         return tuple(scores for scores in result if scores.was_asked)

@@ -68,8 +68,8 @@ def test_one_table_holds_the_verified_counts_of_every_corpus(shared: Path) -> No
     # the 18 languages of the starter, and those of the other corpora that are there (fr-CA is one of its own)
     assert total(rows).startswith("39 of 51 corpora, 30 languages, ")
     assert table.keys() == COUNTS.keys() | NOT_OBTAINABLE
-    found = {name: (row["rows"], row["usable"]) for name, row in table.items() if name in COUNTS}
-    assert found == {name: (f"{rows:,}", f"{usable:,}") for name, (rows, usable) in COUNTS.items()}
+    result = {name: (row["rows"], row["usable"]) for name, row in table.items() if name in COUNTS}
+    assert result == {name: (f"{rows:,}", f"{usable:,}") for name, (rows, usable) in COUNTS.items()}
     for name, row in table.items():
         if name in COUNTS:
             assert row["expected"] == row["rows"], name

@@ -67,8 +67,8 @@ def test_the_commands_of_the_card_and_the_site_end_in_a_bank_with_one_model_more
     assert [line.replace("THIS_BANK", "bank") for line in lines] == [*shown.score, *shown.bank, *shown.merge]
     for line in lines:
         words = shlex.split(line.replace("THIS_BANK", "bank").replace("ORG/MODEL", "c"))
-        found = CliRunner().invoke(app, words[1:])
-        assert found.exit_code == 0, (line, found.output)
+        result = CliRunner().invoke(app, words[1:])
+        assert result.exit_code == 0, (line, result.output)
     merged = read_manifest(here / "merged")
     assert {corpus: sorted(models) for corpus, models in merged["scores"].items()} == {
         str(items["corpus"][0]): ["a", "b", "c"] for items in held()
@@ -105,9 +105,9 @@ def with_ones_own_prompt(here: Path) -> Path:
 def test_score_names_the_methods_that_gave_no_score(here: Path) -> None:
     [items] = own_file()
     pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=PROMPTS)])
-    found = CliRunner().invoke(app, ["score", "bank/data/paare/items.parquet", "--model", "b", "--out", "b.parquet"])
-    assert found.exit_code == 0, found.output
-    last = found.output.strip().splitlines()[-1]
+    result = CliRunner().invoke(app, ["score", "bank/data/paare/items.parquet", "--model", "b", "--out", "b.parquet"])
+    assert result.exit_code == 0, result.output
+    last = result.output.strip().splitlines()[-1]
     assert last == "b.parquet: 2 items with direct; no scores of meta_question_simple"
 
 
@@ -163,9 +163,9 @@ def test_items_of_ones_own_without_texts_say_that_they_cannot_be_had(here: Path)
 @pytest.mark.usefixtures("here")
 def test_methods_that_fit_no_item_stay_empty_and_are_named() -> None:
     [items] = own_file()
-    found = methods_as_before(items, PROMPTS)
-    assert found.methods == PROMPTS
-    assert "no score by meta_question_simple" in found.notes[0]
+    result = methods_as_before(items, PROMPTS)
+    assert result.methods == PROMPTS
+    assert "no score by meta_question_simple" in result.notes[0]
     assert methods_as_before(items, ()).methods[0] == "direct"
 
 

@@ -28,8 +28,8 @@ def test_every_table_of_a_bank_becomes_a_file_that_reads_back_exactly(three_mode
     done = CliRunner().invoke(app, ["export", str(three_models), "--to", "csv", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     tables = [path for path in data_files(read_manifest(three_models)) if not path.startswith("long/")]
-    found = list(tmp_path.rglob("*.csv"))
-    assert sorted(found) == sorted((tmp_path / path).with_suffix(".csv") for path in tables)
+    result = list(tmp_path.rglob("*.csv"))
+    assert sorted(result) == sorted((tmp_path / path).with_suffix(".csv") for path in tables)
     with (tmp_path / f"{SCORES}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     table = pq.read_table(three_models / f"{SCORES}.parquet").to_pylist()
@@ -75,9 +75,9 @@ def test_the_line_of_base_r_on_the_card_reads_what_is_exported(three_models: Pat
     if rscript is None:
         pytest.skip("R is not installed")
     lines = f"{line}\ncat(nrow(frame), sprintf('%.12f', sum(frame$direct_delta)), sum(is.na(frame$human_good)))"
-    found = subprocess.run([rscript, "-e", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
+    result = subprocess.run([rscript, "-e", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
     table = pq.read_table(three_models / f"{SCORES}.parquet")
-    n, total, n_missing = found.stdout.split()
+    n, total, n_missing = result.stdout.split()
     assert int(n) == len(table)
     assert float(total) == pytest.approx(sum(table["direct_delta"].to_pylist()), abs=1e-9)
     assert int(n_missing) == table["human_good"].null_count

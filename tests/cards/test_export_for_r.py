@@ -100,8 +100,8 @@ def test_the_script_fits_and_its_estimates_are_those_of_the_tables(folder: Path,
     # ratings vary over items alone, and the design is balanced: the slope is the mean of the models' r
     of_direct = rows[(rows["corpus"] == "rated") & (rows["method"] == "direct")]
     r = [np.corrcoef(part["delta"], part["human_delta"])[0, 1] for _, part in of_direct.groupby("model")]
-    found = estimate(parts["Deltas and people's ratings, rated"], "people_z")
-    assert found == pytest.approx(np.mean(r), abs=0.002)
+    result = estimate(parts["Deltas and people's ratings, rated"], "people_z")
+    assert result == pytest.approx(np.mean(r), abs=0.002)
 
 
 def estimate(text: str, term: str) -> float:

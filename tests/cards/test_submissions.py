@@ -179,8 +179,8 @@ def test_what_is_wrong_is_refused_with_its_reason(bank: Path, scored_by: Score, 
     }
     assert check_submission(file, bank).accepted
     for path, reason in wrong.items():
-        found = check_submission(path, bank).problems
-        assert any(reason in one for one in found), (path, found)
+        result = check_submission(path, bank).problems
+        assert any(reason in one for one in result), (path, result)
     done = CliRunner().invoke(app, ["check", "--submission", str(forged), "--against", str(bank)])
     assert isinstance(done.exception, BankError)
     assert CliRunner().invoke(app, ["check", str(bank), "--submission", str(file)]).exit_code == 2
@@ -217,9 +217,9 @@ def test_what_the_audit_finds_is_a_note_and_no_refusal(scored_by: Score, tmp_pat
         same = pa.array([0.0 if name.endswith("delta") else -7.0] * len(table))
         table = table.set_column(at, table.schema.field(at), same)
     pq.write_table(table, tmp_path / "constant.parquet")
-    found = check_submission(tmp_path / "constant.parquet", bank)
-    assert found.accepted
-    assert any("audit" in note and "direct" in note for note in found.notes), found
+    result = check_submission(tmp_path / "constant.parquet", bank)
+    assert result.accepted
+    assert any("audit" in note and "direct" in note for note in result.notes), result
 
 
 @pytest.mark.parametrize(
@@ -273,9 +273,9 @@ def test_texts_that_may_not_be_passed_on_are_not_handed_in_and_the_model_is_show
     assert next(iter(manifest["scores"].values())).keys() == {"fake_1", "fake_2"}
     results = pq.read_table(clone / "results/summary.parquet").to_pandas()
     whole = results[(results["group_by"] == "all") & (results["metric"] == "accuracy")]
-    wanted = pairbank.report([pairbank.read_scored(file)]).summary
-    wanted = wanted[(wanted["group_by"] == "all") & (wanted["metric"] == "accuracy")]
-    assert list(whole[whole["model"] == "fake-2"]["value"]) == pytest.approx(list(wanted["value"]))
+    requested = pairbank.report([pairbank.read_scored(file)]).summary
+    requested = requested[(requested["group_by"] == "all") & (requested["metric"] == "accuracy")]
+    assert list(whole[whole["model"] == "fake-2"]["value"]) == pytest.approx(list(requested["value"]))
 
 
 def mine(scored: Scored) -> Scored:
@@ -329,10 +329,10 @@ def honest_and_wrong_groups(scored_by: Score, tmp_path: Path) -> list[Path]:
 
 def reviewed_and_merged(hub: FakeHub, reasons: list[str]) -> None:
     """Review twice: what is honest is merged, what is not has its reason in one comment."""
-    found = pairbank.review(REPO, rescore=20, comment=True, merge=True)
-    assert [one.number for one in found] == list(range(1, 41))
-    assert [one.merged for one in found] == [True] * 30 + [False] * 10
-    for one, reason in zip(found[30:], reasons, strict=True):
+    result = pairbank.review(REPO, rescore=20, comment=True, merge=True)
+    assert [one.number for one in result] == list(range(1, 41))
+    assert [one.merged for one in result] == [True] * 30 + [False] * 10
+    for one, reason in zip(result[30:], reasons, strict=True):
         said = hub.repo(REPO).pull_requests[one.number].comments
         assert len(said) == 1
         if reason == "a withdrawal":

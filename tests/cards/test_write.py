@@ -139,9 +139,9 @@ def test_the_manifest_holds_the_hash_of_every_file(tmp_path: Path) -> None:
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1")], reports={"demo": report})
     datasets.load_dataset(str(bank), "starter", split="items")
     manifest = json.loads((bank / "manifest.json").read_text())
-    found = {p.relative_to(bank).as_posix() for p in bank.rglob("*") if p.is_file()} - {"manifest.json"}
-    assert set(manifest["files"]) == found
-    assert "reports/demo/report.md" in found
+    result = {p.relative_to(bank).as_posix() for p in bank.rglob("*") if p.is_file()} - {"manifest.json"}
+    assert set(manifest["files"]) == result
+    assert "reports/demo/report.md" in result
     assert all(sha256_of_file(bank / path) == digest for path, digest in manifest["files"].items())
 
 

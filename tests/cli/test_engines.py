@@ -54,8 +54,8 @@ def test_planted_differences_are_named() -> None:
     table = one.dataset.remove_columns(["direct_delta", "direct_flags"])
     table = table.add_column("direct_delta", moved).add_column("direct_flags", flags)
     other = Scored(dataset=table, signature=one.signature)
-    found = {row["method"]: row for row in engine_differences(one, other).to_dict("records")}
-    direct, prompted = found["direct"], found["meta_question_simple"]
+    result = {row["method"]: row for row in engine_differences(one, other).to_dict("records")}
+    direct, prompted = result["direct"], result["meta_question_simple"]
     assert direct["max"] == pytest.approx(max(0.25, 2 * abs(deltas[5])))
     assert direct["worst_item"] == one.dataset["item_id"][5 if 2 * abs(deltas[5]) > 0.25 else 3]
     assert (direct["median"], direct["max_token"], direct["n"], direct["other"]) == (0, 0, len(items), 1)

@@ -77,8 +77,8 @@ def parsed(words: Sequence[str]) -> dict[str, Any]:
     group: Any = typer.main.get_command(app)
     assert words[0] == "pairbank"
     command = group.commands[words[1]]
-    found: dict[str, Any] = command.make_context(words[1], list(words[2:])).params
-    return found
+    result: dict[str, Any] = command.make_context(words[1], list(words[2:])).params
+    return result
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
@@ -123,9 +123,9 @@ def test_the_ray_job_starts_a_head_waits_for_it_and_drives_all_gpus(scheduler: d
     assert sorted(words[2] for words in starts) == ["--address=10.0.0.1:6379", "--head"]
     assert all({"--num-gpus=8", "--block"} <= set(words) for words in starts)
     assert [words[1] for words in lines].count("status") == 2  # the first time nobody answers
-    found = parsed(next(words for words in lines if words[0] == "pairbank"))
-    assert (found["ray"], found["workers"], found["gpus_per_worker"]) == ("10.0.0.1:6379", 24, 1.0)
-    assert found["batch_tokens"]
+    result = parsed(next(words for words in lines if words[0] == "pairbank"))
+    assert (result["ray"], result["workers"], result["gpus_per_worker"]) == ("10.0.0.1:6379", 24, 1.0)
+    assert result["batch_tokens"]
     if find_spec("ray") is not None:
         for words in starts:
             _ray_takes(words)
@@ -156,8 +156,8 @@ def test_the_job_of_the_hub_is_what_its_own_client_reads(tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stderr
     told = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.startswith("  "))
-    found = parsed([told["script"], *shlex.split(told["args"])])
-    assert (found["part"], str(found["out"])) == ("2/4", "/bucket/bank")
+    result = parsed([told["script"], *shlex.split(told["args"])])
+    assert (result["part"], str(result["out"])) == ("2/4", "/bucket/bank")
     assert (told["with"], told["volumes"], told["env"]) == (
         "pairbank",
         "hf://buckets/me/b:/bucket",
@@ -178,16 +178,16 @@ def test_the_ray_job_of_kubernetes_has_fields_that_kuberay_documents() -> None:
     spec = job["spec"]
     cluster = spec["rayClusterSpec"]
     head, [group] = cluster["headGroupSpec"], cluster["workerGroupSpecs"]
-    for found, known in ((spec, RAY_JOB), (cluster, RAY_CLUSTER), (head, HEAD), (group, WORKERS)):
-        assert set(found) <= known
+    for result, known in ((spec, RAY_JOB), (cluster, RAY_CLUSTER), (head, HEAD), (group, WORKERS)):
+        assert set(result) <= known
     assert all(isinstance(value, str) for value in head["rayStartParams"].values())
     assert cluster["authOptions"] == {"mode": "token"}
     assert tuple(map(int, cluster["rayVersion"].split("."))) >= (2, 52, 0)  # from where on there are tokens
     assert group["minReplicas"] <= group["replicas"] <= group["maxReplicas"]
-    found = parsed(shlex.split(spec["entrypoint"]))
+    result = parsed(shlex.split(spec["entrypoint"]))
     containers = [one["template"]["spec"]["containers"][0] for one in (head, group)]
     assert containers[0]["image"] == containers[1]["image"]
-    assert found["workers"] == group["replicas"] * int(containers[1]["resources"]["limits"]["nvidia.com/gpu"])
+    assert result["workers"] == group["replicas"] * int(containers[1]["resources"]["limits"]["nvidia.com/gpu"])
     mounted = {mount["mountPath"] for mount in containers[0]["volumeMounts"]}
     cache = next(one["value"] for one in containers[0]["env"] if one["name"] == "PAIRBANK_CACHE")
-    assert {str(found["out"]).rsplit("/", 1)[0], cache.rsplit("/", 1)[0]} == mounted
+    assert {str(result["out"]).rsplit("/", 1)[0], cache.rsplit("/", 1)[0]} == mounted

@@ -304,18 +304,18 @@ class Reference:
 
 def undisturbed(verb: Verb, ground: Path) -> Reference:
     """Run a verb twice, with an empty cache and with a filled one; both must give the same bytes."""
-    seconds, found = {}, []
+    seconds, result = {}, []
     for is_warm in (False, True):
         folder = fresh(ground, is_warm=is_warm)
         start = time.monotonic()
         if problem := complete(verb.argv, folder):
             raise SystemExit(f"{verb.name}: {problem}")
         seconds[is_warm] = time.monotonic() - start
-        found.append(contents(folder))
+        result.append(contents(folder))
         shutil.rmtree(folder.parent)
-    if found[0] != found[1]:
-        raise SystemExit(f"{verb.name}: two undisturbed runs differ in {differing(*found)}")
-    return Reference(seconds=seconds, before=contents(ground), after=found[0])
+    if result[0] != result[1]:
+        raise SystemExit(f"{verb.name}: two undisturbed runs differ in {differing(*result)}")
+    return Reference(seconds=seconds, before=contents(ground), after=result[0])
 
 
 def differing(a: dict[str, str], b: dict[str, str]) -> str:
@@ -354,12 +354,12 @@ def at_places(verb: Verb, known: Reference, ground: Path, rng: random.Random, n_
     for step, place in sorted(rng.sample(steps, min(n_places, len(steps)))):
         folder, how = fresh(ground, is_warm=True), rng.choice((*POLITE,))
         code = ended(begin(verb.argv, folder, traced=Traced(places=folder.parent / "places", at=step, how=how)))
-        found = _left(folder, known, how, code)
+        result = _left(folder, known, how, code)
         if problem := complete(verb.argv, folder):
-            found.append(f"rerun refused: {problem}")
+            result.append(f"rerun refused: {problem}")
         elif unlike := differing(contents(folder), known.after):
-            found.append(f"the rerun differs in {unlike}")
-        problems += [f"{verb.name}: {how.name} at step {step}, {place}: {problem}" for problem in found]
+            result.append(f"the rerun differs in {unlike}")
+        problems += [f"{verb.name}: {how.name} at step {step}, {place}: {problem}" for problem in result]
         shutil.rmtree(folder.parent)
     return problems
 
@@ -485,17 +485,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{name} ({known[name].seconds[True]:.1f} s): {said}", flush=True)  # noqa: T201
             problems += one.problems
         for verb in verbs if given.places else ():
-            found = at_places(verb, known[verb.name], ground, rng, given.places)
-            print(f"{verb.name}, at most {given.places} places: {len(found)} problems", flush=True)  # noqa: T201
-            problems += found
+            result = at_places(verb, known[verb.name], ground, rng, given.places)
+            print(f"{verb.name}, at most {given.places} places: {len(result)} problems", flush=True)  # noqa: T201
+            problems += result
         if given.writers:
-            found = many_writers(given.writers, ground)
-            print(f"{given.writers} writers of one bank: {len(found)} problems", flush=True)  # noqa: T201
-            problems += found
+            result = many_writers(given.writers, ground)
+            print(f"{given.writers} writers of one bank: {len(result)} problems", flush=True)  # noqa: T201
+            problems += result
         if given.rounds:
-            found = [problem for _ in range(given.rounds) for problem in cold_round(10, ground)]
-            print(f"{given.rounds} rounds of 10 processes on an empty cache: {len(found)} problems")  # noqa: T201
-            problems += found
+            result = [problem for _ in range(given.rounds) for problem in cold_round(10, ground)]
+            print(f"{given.rounds} rounds of 10 processes on an empty cache: {len(result)} problems")  # noqa: T201
+            problems += result
     print("\n".join(problems) or "nothing lost, every rerun accepted, every byte as undisturbed")  # noqa: T201
     return int(bool(problems))
 

@@ -257,15 +257,15 @@ def _outcome(cluster: Cluster, fault: str, folder: Path, out: Path) -> Outcome:
     return disturbed(cluster, folder, out, FAULTS[fault], is_late=fault.endswith(LATE))
 
 
-def _line(model: str, fault: str, found: Outcome, expected: bytes, began: float) -> bool:
-    is_same = found.table == expected
+def _line(model: str, fault: str, result: Outcome, expected: bytes, began: float) -> bool:
+    is_same = result.table == expected
     sys.stdout.write(
-        f"{model}: {fault}: {hashlib.sha256(found.table).hexdigest()[:12]}, "
-        f"{'the bytes of one process' if is_same else 'OTHER BYTES'}; {found.n_units} units, "
-        f"{found.n_scored_twice} scored twice, by {found.n_processes} processes; {time.monotonic() - began:.0f} s\n"
+        f"{model}: {fault}: {hashlib.sha256(result.table).hexdigest()[:12]}, "
+        f"{'the bytes of one process' if is_same else 'OTHER BYTES'}; {result.n_units} units, "
+        f"{result.n_scored_twice} scored twice, by {result.n_processes} processes; {time.monotonic() - began:.0f} s\n"
     )
     sys.stdout.flush()
-    return is_same and not found.n_scored_twice
+    return is_same and not result.n_scored_twice
 
 
 if __name__ == "__main__":

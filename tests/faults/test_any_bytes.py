@@ -115,8 +115,8 @@ def spoiled(draw: st.DrawFn, whole: bytes) -> bytes:
         values = [*_VALUE.finditer(whole)]
         kind = draw(st.sampled_from(("value", "value", "line", "bytes")))
         if kind == "value" and values:
-            found = draw(st.sampled_from(values))
-            whole = whole[: found.start()] + draw(st.sampled_from(ODD)) + whole[found.end() :]
+            result = draw(st.sampled_from(values))
+            whole = whole[: result.start()] + draw(st.sampled_from(ODD)) + whole[result.end() :]
         elif kind == "line":
             lines = whole.splitlines(keepends=True)
             at = draw(st.integers(0, len(lines)))
@@ -140,9 +140,9 @@ def spoiled_workbook(draw: st.DrawFn, whole: bytes) -> bytes:
 
 
 def read_items(path: Path) -> None:
-    found = read(path)
-    assert f"; {len(found.rows)} rows" in found.said
-    assert all(good.strip() and bad.strip() for good, bad in found.pairs)
+    result = read(path)
+    assert f"; {len(result.rows)} rows" in result.said
+    assert all(good.strip() and bad.strip() for good, bad in result.pairs)
 
 
 def read_mapped(path: Path) -> None:

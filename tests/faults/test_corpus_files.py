@@ -678,12 +678,12 @@ def test_a_file_is_read_as_meant_and_said_or_refused_with_the_remedy(case: Case,
         with pytest.raises(PairbankError, match=case.refused):
             read(path, **case.options)
         return
-    found = read(path, **case.options)
-    assert re.search(case.said, found.said), found.said
-    assert re.match(r"better = column .* worse = column .*; \d+ rows; ", found.said)
+    result = read(path, **case.options)
+    assert re.search(case.said, result.said), result.said
+    assert re.match(r"better = column .* worse = column .*; \d+ rows; ", result.said)
     if case.pairs is not None:
-        assert found.pairs == case.pairs
-    assert {column: found.rows[0][column] for column in case.holds} == case.holds
+        assert result.pairs == case.pairs
+    assert {column: result.rows[0][column] for column in case.holds} == case.holds
 
 
 def test_there_are_300_files() -> None:

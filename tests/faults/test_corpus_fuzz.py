@@ -34,11 +34,11 @@ def test_a_damaged_file_is_refused_or_read_and_stated(
     path = tmp_path_factory.mktemp("fuzz") / f"mine{suffix}"
     path.write_bytes(data.draw(damaged(WHOLE[suffix])))
     try:
-        found = read(path)
+        result = read(path)
     except PairbankError:
         return
-    assert f"; {len(found.rows)} rows" in found.said
-    assert all(good.strip() and bad.strip() for good, bad in found.pairs)
+    assert f"; {len(result.rows)} rows" in result.said
+    assert all(good.strip() and bad.strip() for good, bad in result.pairs)
 
 
 @pytest.mark.ci
@@ -60,10 +60,10 @@ def test_text_comes_out_of_a_delimited_file_byte_for_byte_or_the_file_is_refused
     path = tmp_path_factory.mktemp("fuzz") / f"mine{suffix}"
     path.write_text(out.getvalue(), encoding="utf-8", newline="")
     try:
-        found = read(path, marks="keep")
+        result = read(path, marks="keep")
     except PairbankError:
         return
-    assert found.pairs == [pair for pair in pairs if any(text.strip() for text in pair)]
+    assert result.pairs == [pair for pair in pairs if any(text.strip() for text in pair)]
 
 
 @pytest.mark.ci
@@ -87,7 +87,7 @@ def test_json_of_any_types_is_refused_or_read_and_stated(
     path = tmp_path_factory.mktemp("fuzz") / "mine.jsonl"
     path.write_bytes(json_lines(*rows))
     try:
-        found = read(path, marks="keep")
+        result = read(path, marks="keep")
     except PairbankError:
         return
     texts = [
@@ -95,7 +95,7 @@ def test_json_of_any_types_is_refused_or_read_and_stated(
         for row in rows
         if any(cell not in (None, "") and str(cell).strip() for cell in row.values())
     ]
-    assert found.pairs == texts
+    assert result.pairs == texts
 
 
 def test_a_file_that_cannot_be_opened_is_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

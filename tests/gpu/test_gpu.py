@@ -38,14 +38,14 @@ Lines = list[str]
 @pytest.fixture(scope="module")
 def lines() -> Iterator[Lines]:
     """Yield the page's lines, and write it in the end."""
-    found: Lines = []
-    yield found
+    result: Lines = []
+    yield result
     page = os.environ.get("PAIRBANK_GPU_PAGE")
-    if page and found:
-        Path(page).write_text(page_of(found, torch.cuda.get_device_name()), encoding="utf-8")
+    if page and result:
+        Path(page).write_text(page_of(result, torch.cuda.get_device_name()), encoding="utf-8")
 
 
-def page_of(found: Lines, card: str) -> str:
+def page_of(result: Lines, card: str) -> str:
     """Return the page."""
     head = [
         "# On a GPU",
@@ -55,7 +55,7 @@ def page_of(found: Lines, card: str) -> str:
         "| what | found |",
         "| --- | --- |",
     ]
-    return "\n".join([*head, *found, ""])
+    return "\n".join([*head, *result, ""])
 
 
 def on_card(folder: Path | str, dtype: str) -> CausalScorer:
@@ -112,9 +112,9 @@ def test_a_run_goes_on_with_half_when_memory_runs_out(
 
     monkeypatch.setattr(CausalScorer, "_pass", limited)
     scorer.batch_tokens = first = min(first, 2_048)
-    found = nats(scorer, requests)
+    result = nats(scorer, requests)
     assert scorer.batch_tokens < first
-    np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected), atol=2e-3)
+    np.testing.assert_allclose(np.concatenate(result), np.concatenate(expected), atol=2e-3)
     lines.append(f"| memory runs out | the run goes on with {scorer.batch_tokens:,} of {first:,} tokens a pass |")
     monkeypatch.setattr(CausalScorer, "_pass", fill_card)
     with pytest.raises(MemoryRanOutError):

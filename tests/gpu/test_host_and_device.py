@@ -69,7 +69,7 @@ def test_passes_begin_before_others_are_waited_for_and_numbers_are_those_of_a_na
     scorer: CausalScorer, events: list[str]
 ) -> None:
     requests = scorer.encode([Request(context="", target=text) for text in TEXTS])
-    found = scorer.token_logprobs(requests, progress=lambda _n: None)
+    result = scorer.token_logprobs(requests, progress=lambda _n: None)
     n = events.count("begin")
     assert n > 4 * PASSES_AHEAD
     # one wait a pass, and never one while the device would have had less than two passes to do
@@ -77,7 +77,7 @@ def test_passes_begin_before_others_are_waited_for_and_numbers_are_those_of_a_na
         1 + PASSES_AHEAD
     )
     expected = [token_logprobs(scorer.model, list(one.ids), one.n_scored) for one in requests]
-    np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected), atol=1e-3)
+    np.testing.assert_allclose(np.concatenate(result), np.concatenate(expected), atol=1e-3)
 
 
 @pytest.mark.parametrize("has_head", [True, False])
@@ -134,7 +134,7 @@ def test_the_next_unit_is_encoded_and_begun_while_the_last_passes_of_one_run(
     )
     events.clear()
     told: list[float] = []
-    found = pairbank.score(items, scorer, progress=lambda n_done, _n_items: told.append(n_done))
+    result = pairbank.score(items, scorer, progress=lambda n_done, _n_items: told.append(n_done))
     assert events.count("encode") == -(-len(items) // 7) > 2
     for place in [k for k, event in enumerate(events) if event == "encode"][1:]:
         begun, waited = (events[:place].count(event) for event in ("begin", "wait"))
@@ -143,7 +143,7 @@ def test_the_next_unit_is_encoded_and_begun_while_the_last_passes_of_one_run(
     assert told == sorted(told)
     assert told[-1] == len(items)
     for name in ("direct_good", "direct_bad", "direct_delta"):
-        np.testing.assert_allclose(found.dataset[name][:], whole.dataset[name][:], atol=1e-3)
+        np.testing.assert_allclose(result.dataset[name][:], whole.dataset[name][:], atol=1e-3)
 
 
 def test_a_model_in_training_is_scored_in_one_step_and_stays_in_training(scorer: CausalScorer) -> None:
@@ -197,14 +197,14 @@ def test_a_pass_that_runs_out_of_memory_is_told_after_those_before_it_and_is_fre
     monkeypatch.setattr(causal, "tree_rows", rows)
     gc.disable()  # nothing may be left for the collector
     try:
-        found = scorer.token_logprobs(requests, progress=lambda _n: None)
+        result = scorer.token_logprobs(requests, progress=lambda _n: None)
     finally:
         gc.enable()
     assert held
     assert all(free[3:])
     assert len(free) > 3
     assert scorer.batch_tokens == 8
-    np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected), atol=1e-3)
+    np.testing.assert_allclose(np.concatenate(result), np.concatenate(expected), atol=1e-3)
 
 
 def test_what_was_begun_before_a_failure_has_its_turn_first() -> None:
@@ -213,10 +213,10 @@ def test_what_was_begun_before_a_failure_has_its_turn_first() -> None:
             raise RuntimeError("job 3")
         return job
 
-    under_way, found = UnderWay(run, iter(range(9)), n=1, ahead=4), list[int]()
+    under_way, result = UnderWay(run, iter(range(9)), n=1, ahead=4), list[int]()
     with pytest.raises(RuntimeError, match="job 3"):
-        found.extend(under_way)
-    assert found == [0, 1, 2]
+        result.extend(under_way)
+    assert result == [0, 1, 2]
     assert under_way.n_under_way == 0
 
 

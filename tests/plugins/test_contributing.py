@@ -30,12 +30,12 @@ limit = 1
 
 def blocks() -> dict[str, str]:
     """Return the page's files: what stands in the block behind each link to one of the package's."""
-    found = re.findall(
+    result = re.findall(
         r"\]\(\.\./tests/plugins/example_package/([^)]+)\):\n\n```\w+\n(.*?)^```",
         PAGE.read_text(encoding="utf-8"),
         flags=re.MULTILINE | re.DOTALL,
     )
-    return dict(found)
+    return dict(result)
 
 
 def test_every_file_of_the_page_is_the_packages() -> None:

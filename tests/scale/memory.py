@@ -137,15 +137,15 @@ def run_steps(folder: Path, paths: Sequence[Path], steps: Sequence[str], analyse
         "site": ["site", str(work / "bank"), "--out", str(work / "site")],
         "merge": ["merge", str(work / "bank"), str(work / "other"), "--out", str(work / "merged")],
     }
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
     if "merge" in steps:  # one model in another bank, which has the same items
         own = [path for path in files if path.endswith("-000.parquet")]
         measured(["bank", *own, "--out", str(work / "other"), "--licence", "corpus-00=cc-by-4.0"])
     for step in STEPS:
         if step in steps or (step == "bank" and steps != ["report"]):
-            found[step] = measured(commands[step])
-            print(json.dumps({step: found[step]}), flush=True)  # noqa: T201
-    return found
+            result[step] = measured(commands[step])
+            print(json.dumps({step: result[step]}), flush=True)  # noqa: T201
+    return result
 
 
 def main() -> None:
@@ -167,9 +167,9 @@ def main() -> None:
         paths = write_tables(
             folder, n_models=asked.models, n_items=asked.items, methods=methods, n_corpora=asked.corpora
         )
-        found = run_steps(folder, paths, asked.steps, asked.analysis)
+        result = run_steps(folder, paths, asked.steps, asked.analysis)
         size = {name: getattr(asked, name) for name in ("models", "items", "methods", "corpora")}
-        print(json.dumps(size | {"steps": found}))  # noqa: T201
+        print(json.dumps(size | {"steps": result}))  # noqa: T201
 
 
 if __name__ == "__main__":

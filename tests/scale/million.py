@@ -90,8 +90,8 @@ def measured(step: str, source: Path, out: Path) -> dict[str, float]:
     """Run a step in a process of its own; return its seconds (on the clock, of CPU) and its most memory in GiB."""
     command = [sys.executable, str(Path(__file__).resolve()), "--step", step, str(source), str(out)]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
-    return found
+    result: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
+    return result
 
 
 def run_step(step: str, source: Path, out: Path) -> dict[str, float]:
@@ -119,8 +119,8 @@ def main() -> None:
             write_file(source, options.rows)
             steps = [("import", source, table), *([("report", table, folder / "report")] if suffix == ".csv" else [])]
             for step, given, out in steps:
-                found = measured(step, given, out)
-                said = ", ".join(f"{value:.2f} {unit.replace('_', ' ')}" for unit, value in found.items())
+                result = measured(step, given, out)
+                said = ", ".join(f"{value:.2f} {unit.replace('_', ' ')}" for unit, value in result.items())
                 print(f"{options.rows:,} rows, {step} {given.suffix}: {said}")  # noqa: T201
 
 

@@ -204,14 +204,14 @@ def main() -> None:
     sys.exit(table["table"].nunique() != 1)
 
 
-def _row(repeat: int, how: str, found: Measured) -> dict[str, object]:
+def _row(repeat: int, how: str, result: Measured) -> dict[str, object]:
     return {
         "repeat": repeat,
         "how": how,
-        "s": round(found.seconds, 2),
-        "CPU s of this process": round(found.cpu_seconds, 2),
-        "s that workers scored": round(found.workers_seconds, 2),
-        "table": found.sha256,
+        "s": round(result.seconds, 2),
+        "CPU s of this process": round(result.cpu_seconds, 2),
+        "s that workers scored": round(result.workers_seconds, 2),
+        "table": result.sha256,
     }
 
 

@@ -133,29 +133,29 @@ def _items(corpus: str, n: int, rng: np.random.Generator) -> pa.Table:
 
 def _scores(difficulty: np.ndarray, skill: float, size: Size, rng: np.random.Generator) -> dict[str, pa.Array]:
     n = len(difficulty)
-    found: dict[str, pa.Array] = {}
+    result: dict[str, pa.Array] = {}
     for method in METHODS:
         good = np.float32(rng.normal(-60, 9, size=n)).astype(np.float64)
         delta = difficulty + skill + rng.normal(size=n)
-        found |= {
+        result |= {
             f"{method}_good": pa.array(good),
             f"{method}_bad": pa.array(good - delta),
             f"{method}_delta": pa.array(delta),
         }
         if method == "direct":
-            found |= {f"{method}_{side}_n": pa.array(np.full(n, 12, dtype=np.int32)) for side in ("good", "bad")}
+            result |= {f"{method}_{side}_n": pa.array(np.full(n, 12, dtype=np.int32)) for side in ("good", "bad")}
             if size.tokens:
                 ends = pa.array(np.arange(0, size.tokens * (n + 1), size.tokens, dtype=np.int32))
                 for side in ("good", "bad"):
                     tokens = np.float32(-rng.exponential(5, size=n * size.tokens)).astype(np.float64)
-                    found[f"{method}_{side}_tokens"] = pa.ListArray.from_arrays(ends, pa.array(tokens))
+                    result[f"{method}_{side}_tokens"] = pa.ListArray.from_arrays(ends, pa.array(tokens))
         else:
             ends = pa.array(np.arange(0, 4 * (n + 1), 4, dtype=np.int32))
             logprobs = np.float32(-rng.exponential(3, size=4 * n)).astype(np.float64)
-            found[f"{method}_logprobs"] = pa.ListArray.from_arrays(ends, pa.array(logprobs))
-            found[f"{method}_first_choice"] = pa.array(rng.integers(3, size=n) / 2)
-        found[f"{method}_flags"] = pa.array([[]] * n, pa.list_(pa.string()))
-    return found
+            result[f"{method}_logprobs"] = pa.ListArray.from_arrays(ends, pa.array(logprobs))
+            result[f"{method}_first_choice"] = pa.array(rng.integers(3, size=n) / 2)
+        result[f"{method}_flags"] = pa.array([[]] * n, pa.list_(pa.string()))
+    return result
 
 
 def _signature(base: Any, model: str, corpus: str, n: int) -> dict[str, Any]:  # noqa: ANN401 - JSON is any
@@ -168,7 +168,7 @@ def _signature(base: Any, model: str, corpus: str, n: int) -> dict[str, Any]:  #
 def _estimates(
     model: str, corpus: str, method: str, delta: np.ndarray, groups: dict[str, np.ndarray]
 ) -> list[dict[str, Any]]:
-    found = []
+    result = []
     for by, values in groups.items():
         names, places = np.unique(values, return_inverse=True)
         counts = np.bincount(places)
@@ -186,8 +186,8 @@ def _estimates(
             }
             numbers = {"value": value, "low": value - half, "high": value + half, "n": int(n), "n_excluded": 0}
             metrics = ["accuracy"] if method == "direct" else ["accuracy", "accuracy_pooled", "position_bias"]
-            found += [row | numbers | {"metric": metric, "ci_method": "wilson"} for metric in metrics]
-    return found
+            result += [row | numbers | {"metric": metric, "ci_method": "wilson"} for metric in metrics]
+    return result
 
 
 # --- in the browser ---
@@ -282,15 +282,15 @@ def measured(site: Path, steps: dict[str, tuple[str, str | None]]) -> dict[str, 
         opened = [first_view(browser, address) for _ in range(VIEWS)]
         page, session, sizes, _ = opened[-1]
         views = [one.milliseconds for one in opened]
-        found: dict[str, Any] = {"first view, ms": statistics.median(views), "first bytes, kB": sum(sizes) / 1000}
+        result: dict[str, Any] = {"first view, ms": statistics.median(views), "first bytes, kB": sum(sizes) / 1000}
         for name in ("first", "again"):
-            found[name] = {step: act(page, *how) for step, how in steps.items()}
+            result[name] = {step: act(page, *how) for step, how in steps.items()}
         session.send("Performance.enable")
         metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
-        found["memory of the page, MB"] = metrics["JSHeapUsedSize"] / 1e6
-        found["all bytes, MB"] = sum(sizes) / 1e6
+        result["memory of the page, MB"] = metrics["JSHeapUsedSize"] / 1e6
+        result["all bytes, MB"] = sum(sizes) / 1e6
         browser.close()
-    return found
+    return result
 
 
 def bytes_of(folder: Path, pattern: str) -> int:
@@ -314,25 +314,25 @@ def main() -> None:
                 start = time.perf_counter()
                 pairbank.write_site(bank, site, texts="all")
                 seconds = time.perf_counter() - start
-                found = measured(site, LARGE if name == "large" else WIDE)
-                found |= {"parquet, MB": bytes_of(bank, "*.parquet") / 1e6, "site, MB": bytes_of(site, "*") / 1e6}
-                found |= {"written in, s": seconds, "files": sum(path.is_file() for path in site.rglob("*"))}
-                print_table(size, found)
+                result = measured(site, LARGE if name == "large" else WIDE)
+                result |= {"parquet, MB": bytes_of(bank, "*.parquet") / 1e6, "site, MB": bytes_of(site, "*") / 1e6}
+                result |= {"written in, s": seconds, "files": sum(path.is_file() for path in site.rglob("*"))}
+                print_table(size, result)
 
 
 COLUMNS = ("parquet, MB", "site, MB", "files", "written in, s", "first view, ms", "first bytes, kB")
 MEMORY = "memory of the page, MB"
 
 
-def print_table(size: Size, found: dict[str, Any]) -> None:
+def print_table(size: Size, result: dict[str, Any]) -> None:
     """Print a bank's figures as the rows of docs/site.md."""
     tokens = ", with tokens" if size.tokens else ""
     corpora = f" x {size.corpora} corpora" if size.corpora > 1 else ""
     bank = f"{size.models} models{corpora} x {size.items:,} items x {len(METHODS)} methods{tokens}"
     lines = [f"\n| bank | {' | '.join((*COLUMNS, MEMORY))} |", f"| {' | '.join(['---'] * (len(COLUMNS) + 2))} |"]
-    lines.append(f"| {bank} | {' | '.join(f'{found[name]:,.0f}' for name in (*COLUMNS, MEMORY))} |")
+    lines.append(f"| {bank} | {' | '.join(f'{result[name]:,.0f}' for name in (*COLUMNS, MEMORY))} |")
     lines += [f"\n| interaction, {bank} | while its data come, ms | when they are there, ms |", "| --- | --- | --- |"]
-    lines += [f"| {step} | {found['first'][step]:.0f} | {found['again'][step]:.0f} |" for step in found["first"]]
+    lines += [f"| {step} | {result['first'][step]:.0f} | {result['again'][step]:.0f} |" for step in result["first"]]
     print("\n".join(lines), flush=True)  # noqa: T201 - a script
 
 

@@ -49,10 +49,10 @@ def main() -> None:
     asked = parser.parse_args()
     folder = located(asked.model, gguf_file=None).path  # the demo model is unpacked here, once
     cache = Path(os.environ.get("PAIRBANK_CACHE", Path.home() / ".cache" / "pairbank"))
-    found: dict[str, list[float]] = {name: [] for name in ("bare", "first", "again", "stored")}
+    result: dict[str, list[float]] = {name: [] for name in ("bare", "first", "again", "stored")}
     with tempfile.TemporaryDirectory() as scratch:
         for repeat in range(asked.repeats):
-            found["bare"].append(spent([sys.executable, "-c", BARE, folder]))
+            result["bare"].append(spent([sys.executable, "-c", BARE, folder]))
             shutil.rmtree(cache / "checks", ignore_errors=True)
             shutil.rmtree(cache / "known_models", ignore_errors=True)
             for step, pairs in (("first", 0), ("again", 1), ("stored", 1)):
@@ -62,9 +62,9 @@ def main() -> None:
                 ]
                 file.write_text("\n".join(["good,bad", *lines]), encoding="utf-8")
                 words = ["score", str(file), "--model", asked.model, "-m", "direct", "--out", f"{scratch}/out.parquet"]
-                found[step].append(spent([sys.executable, "-m", "pairbank", *words]))
-            print(json.dumps({name: round(values[-1], 1) for name, values in found.items()}), flush=True)  # noqa: T201
-    print(json.dumps({name: round(statistics.median(values), 1) for name, values in found.items()}))  # noqa: T201
+                result[step].append(spent([sys.executable, "-m", "pairbank", *words]))
+            print(json.dumps({name: round(values[-1], 1) for name, values in result.items()}), flush=True)  # noqa: T201
+    print(json.dumps({name: round(statistics.median(values), 1) for name, values in result.items()}))  # noqa: T201
 
 
 if __name__ == "__main__":

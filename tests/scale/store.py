@@ -132,8 +132,8 @@ def main() -> None:
             for part in (*folders, store / "manifest.json", store / "README.md"):
                 n_bytes = sum(p.stat().st_size for p in (part, *part.rglob("*")) if p.is_file())
                 say(f"{n_tables:5} tables  {n_bytes:14,} bytes of {part.name}")
-    for name, found in rows.items():
-        n, seconds, megabytes = np.array(found).T
+    for name, result in rows.items():
+        n, seconds, megabytes = np.array(result).T
         if len(n) > 1:
             slope, start = np.polyfit(n, seconds, 1)
             fit = 1 - np.var(seconds - start - slope * n) / max(np.var(seconds), 1e-9)

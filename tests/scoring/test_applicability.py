@@ -29,9 +29,9 @@ def test_a_method_that_applies_to_no_item_is_an_error_that_names_those_that_do(t
 
 def test_a_method_for_a_part_of_the_items_is_stated() -> None:
     mixed = pairbank.load_corpus("starter", limit=1)
-    found = chosen_methods(mixed, ["direct", "meta_question_simple"])
-    assert found.methods == ("direct", "meta_question_simple")
-    [said] = found.notes
+    result = chosen_methods(mixed, ["direct", "meta_question_simple"])
+    assert result.methods == ("direct", "meta_question_simple")
+    [said] = result.notes
     assert "meta_question_simple applies to 36 of 114 items" in said
 
 
@@ -49,6 +49,6 @@ def test_the_usual_methods_are_those_of_the_items_language(
     tmp_path: Path, language: str, methods: tuple[str, ...], said: str
 ) -> None:
     (tmp_path / "mine.csv").write_text("good,bad\nA b.,A c.\n")
-    found = chosen_methods(pairbank.load_corpus(tmp_path / "mine.csv", language=language), None)
-    assert found.methods == methods
-    assert said in " ".join(found.notes)
+    result = chosen_methods(pairbank.load_corpus(tmp_path / "mine.csv", language=language), None)
+    assert result.methods == methods
+    assert said in " ".join(result.notes)

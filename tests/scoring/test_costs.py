@@ -97,20 +97,20 @@ def test_models_that_are_not_here_are_planned_for_by_one_that_is(tmp_path: Path)
     folder = str(saved_model(ARCHITECTURES["llama"], tmp_path / "llama"))
     here = str(saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2"))
     words = ["plan", "demo", "--like", folder, "--flops-per-second", "1e12", "--total"]
-    found: dict[str, dict[str, str]] = {}
+    result: dict[str, dict[str, str]] = {}
     for names in (["--models", "song-2025", "--model", here], ["--models", "hu-levy-2023", "--kind", "seq2seq"]):
         done = CliRunner().invoke(app, [*words, *names], catch_exceptions=False)
         assert done.exit_code == 0, done.output
-        found |= _lines(done.output)
-    assert {"Llama3.1 405B", "gpt2", "22 models", "3 models"} <= found.keys()
-    hours = {name: float(line["hours_1"]) for name, line in found.items()}
+        result |= _lines(done.output)
+    assert {"Llama3.1 405B", "gpt2", "22 models", "3 models"} <= result.keys()
+    hours = {name: float(line["hours_1"]) for name, line in result.items()}
     # the same tokens: a model of 405 billion parameters costs as many times one of 8 as it is larger, about
     assert hours["Llama3.1 405B"] / hours["Llama3.1 8B"] == pytest.approx(405 / 8, rel=0.2)
-    assert hours["22 models"] == pytest.approx(sum(hours[name] for name in found if name in _song()), rel=0.02)
-    assert float(found["Llama3.1 405B"]["weights_GB"]) == pytest.approx(405 / 2, rel=0.01)  # in four bits
+    assert hours["22 models"] == pytest.approx(sum(hours[name] for name in result if name in _song()), rel=0.02)
+    assert float(result["Llama3.1 405B"]["weights_GB"]) == pytest.approx(405 / 2, rel=0.01)  # in four bits
     # an encoder-decoder shares no beginnings
-    assert found["3 models"]["shared"] == "0%"
-    assert found["Llama3.1 8B"]["shared"] != "0%"
+    assert result["3 models"]["shared"] == "0%"
+    assert result["Llama3.1 8B"]["shared"] != "0%"
     refused = CliRunner().invoke(app, ["plan", "demo", "--kind", "seq2seq"])
     assert refused.exit_code == 2
 
@@ -137,8 +137,8 @@ def _lines(output: str) -> dict[str, dict[str, str]]:
     """Return the table by model: cells by heading."""
     heading, *lines = [line for line in output.splitlines() if re.search(r"\S  +\S", line)]
     names = heading.split()
-    found = {}
+    result = {}
     for line in lines:
         cells = re.split(r"  +", line.strip())
-        found[cells[0]] = dict(zip(names, cells, strict=True))
-    return found
+        result[cells[0]] = dict(zip(names, cells, strict=True))
+    return result

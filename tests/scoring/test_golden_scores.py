@@ -32,8 +32,8 @@ def moved_by(file: dict[str, Any], column: str, nats: float) -> dict[str, Any]:
 def test_no_number_moves_while_the_versions_stay(file: dict[str, Any], tmp_path: Path) -> None:
     now = golden.golden_scores(tmp_path)
     assert not (refused := golden.refusals(file, now, NOW)), "\n".join(refused)
-    columns = {model: [*found] for model, found in file["numbers"].items()}
-    assert {model: [*found] for model, found in now.items()} == columns, (
+    columns = {model: [*result] for model, result in file["numbers"].items()}
+    assert {model: [*result] for model, result in now.items()} == columns, (
         "columns differ from the file's: where a method's own changed, raise METHODS_VERSION in scoring/versions.py; "
         f"then run `{golden.WRITE}`"
     )
@@ -44,7 +44,7 @@ def test_the_file_has_the_numbers_of_these_versions(file: dict[str, Any]) -> Non
 
 
 def test_no_golden_text_hangs_on_rounding(file: dict[str, Any]) -> None:
-    flags = [value for found in file["numbers"].values() for column in found for value in found[column]]
+    flags = [value for result in file["numbers"].values() for column in result for value in result[column]]
     assert not any("near_tie" in value for value in flags if isinstance(value, list))
 
 

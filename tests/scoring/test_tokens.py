@@ -97,10 +97,10 @@ def test_ranks_are_those_of_one_forward_pass_per_prefix(
     requests = model.encode([*texts, Request(context="The keys", target=" are")])
     if how == "in shares":
         shares = [model.share_of_logprobs(requests, share) for share in (Share(stop=16), Share(first=16))]
-        found = [np.where(np.isnan(a), b, a) for a, b in zip(*shares, strict=True)]
+        result = [np.where(np.isnan(a), b, a) for a, b in zip(*shares, strict=True)]
     else:
-        found = model.token_logprobs(requests, progress=lambda _n: None)
-    for request, values in zip(requests, found, strict=True):
+        result = model.token_logprobs(requests, progress=lambda _n: None)
+    for request, values in zip(requests, result, strict=True):
         answer = answered(request, values)
         assert answer.logprobs_nats is not None
         assert len(answer.logprobs_nats) == request.n_scored

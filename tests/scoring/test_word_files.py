@@ -36,8 +36,8 @@ def table_of(*models: str) -> pd.DataFrame:
 
 def test_texts_are_read_from_lines_rows_and_words(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\ufeffThe {old} dog.\n\nShe slept.\n", encoding="utf-8")
-    found = read_texts(tmp_path / "a.txt")
-    assert [(one.id, one.text) for one in found] == [("1", "The old dog."), ("3", "She slept.")]
+    result = read_texts(tmp_path / "a.txt")
+    assert [(one.id, one.text) for one in result] == [("1", "The old dog."), ("3", "She slept.")]
     (tmp_path / "a.tsv").write_text("name\tsentence\nx\tThe dog.\ny\tShe slept.\n")
     assert [one.id for one in read_texts(tmp_path / "a.tsv", text_id="name")] == ["x", "y"]
     (tmp_path / "a.csv").write_text(ROWS)
@@ -71,16 +71,16 @@ def test_rows_out_of_reading_order_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ScoringError, match="word_number falls within text '2'; rows are read as they are"):
         read_texts(tmp_path / "a.csv", word="word", text_id="item")
     (tmp_path / "b.csv").write_text("\n".join([*rows[:3], rows[4], rows[3]]) + "\n")
-    found = read_texts(tmp_path / "b.csv", word="word", text_id="item")
-    assert [text.text for text in found] == ["The dog", "She slept"]
+    result = read_texts(tmp_path / "b.csv", word="word", text_id="item")
+    assert [text.text for text in result] == ["The dog", "She slept"]
 
 
 def test_reading_times_get_the_columns_of_their_words() -> None:
     times = pd.DataFrame(
         {"subject": ["s2", "s1", "s1"], "item": ["2", "1", "1"], "word": ["She", "old", "saw"], "rt": ["1", "2", "3"]}
     )
-    found = joined(table_of("a", "b"), times, by=("item", "word"), path=Path("rt.csv"))
-    assert found[["subject", "item", "word", "rt", "model", "bits"]].to_numpy().tolist() == [
+    result = joined(table_of("a", "b"), times, by=("item", "word"), path=Path("rt.csv"))
+    assert result[["subject", "item", "word", "rt", "model", "bits"]].to_numpy().tolist() == [
         ["s2", "2", "She", "1", "a", 6],
         ["s2", "2", "She", "1", "b", 14],
         ["s1", "1", "old", "2", "a", 1],
@@ -195,8 +195,8 @@ def test_a_table_of_observations_gives_each_word_once_in_its_order(tmp_path: Pat
         ScoringError, match=r"word 2 of text '1' is 'cat' and 'dog'; name all columns .* --id item,cond"
     ):
         read_texts(path, word="word", text_id="item")
-    found = read_texts(path, word="word", text_id="item,condition")
-    assert [(text.id, text.text) for text in found] == [("2/a", "She"), ("1/b", "The cat"), ("1/a", "The dog")]
+    result = read_texts(path, word="word", text_id="item,condition")
+    assert [(text.id, text.text) for text in result] == [("2/a", "She"), ("1/b", "The cat"), ("1/a", "The dog")]
     table = pd.DataFrame(
         {"model": "m", "text_id": ["1/a", "1/a"], "word_number": [1, 2], "word": ["The", "dog"], "bits": [3, 4]}
     )

@@ -36,9 +36,9 @@ MODELS = ("gpt2", "llama", "mistral")  # byte-level BPE without a leading space,
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CausalScorer]:
     folder = tmp_path_factory.mktemp("models")
-    found = {name: load_model(saved_model(ARCHITECTURES[name], folder / name)) for name in MODELS}
-    assert all(isinstance(one, CausalScorer) for one in found.values())
-    return {name: one for name, one in found.items() if isinstance(one, CausalScorer)}
+    result = {name: load_model(saved_model(ARCHITECTURES[name], folder / name)) for name in MODELS}
+    assert all(isinstance(one, CausalScorer) for one in result.values())
+    return {name: one for name, one in result.items() if isinstance(one, CausalScorer)}
 
 
 def corrected_score(scorer: CausalScorer, text: str) -> float:
@@ -230,13 +230,13 @@ def test_tokens_and_words_have_the_values_of_minicons(
         np.testing.assert_allclose([value for _, value in values][1:], own, atol=1e-4)
         if name != "llama":  # minicons 0.3.39 miscounts the tokens of words there
             table = words([text], ours, correct=False)
-            [found] = theirs.word_score_tokenized([text], tokenize_function=str.split, bos_token=name == "gpt2")
-            np.testing.assert_allclose([value for _, value in found], table["logprob_nats"], atol=1e-4)
+            [result] = theirs.word_score_tokenized([text], tokenize_function=str.split, bos_token=name == "gpt2")
+            np.testing.assert_allclose([value for _, value in result], table["logprob_nats"], atol=1e-4)
             # corrected, a word's edge is a token that begins a word; ours is also the end of the text, as in the papers
             monkeypatch.setattr(words_module, "word_marks", lambda *a, **k: replace(word_marks(*a, **k), end_text=none))
             table = words([text], ours)
             monkeypatch.undo()
-            [found] = theirs.word_score_tokenized(
+            [result] = theirs.word_score_tokenized(
                 [text], tokenize_function=str.split, bos_token=name == "gpt2", bow_correction=True
             )
-            np.testing.assert_allclose([value for _, value in found][1:], table["logprob_nats"][1:], atol=1e-4)
+            np.testing.assert_allclose([value for _, value in result][1:], table["logprob_nats"][1:], atol=1e-4)

@@ -116,24 +116,24 @@ def differences(
     here: Sequence[Mapping[str, Any]], there: Sequence[Mapping[str, Any]], columns: list[str]
 ) -> Differences:
     """Return how rows of the two differ in these columns."""
-    found = Differences(n_items=len(here))
+    result = Differences(n_items=len(here))
     for one, other in zip(here, there, strict=True):
         ties = any(NEAR_TIE in (one[name] or ()) for name in columns if name.endswith("_flags"))
         for name in columns:
             ours, theirs = one[name], other[name]
             if _is_number(ours) and _is_number(theirs):
                 off = float(np.max(np.abs(np.subtract(theirs, ours)), initial=0.0))
-                found.n_numbers += np.size(ours)
+                result.n_numbers += np.size(ours)
                 if name.endswith("_delta"):
-                    found.delta = max(found.delta, off)
-                    found.n_signs += int(np.sign(ours) != np.sign(theirs) and abs(ours) > DELTA_NATS)
+                    result.delta = max(result.delta, off)
+                    result.n_signs += int(np.sign(ours) != np.sign(theirs) and abs(ours) > DELTA_NATS)
                 else:
-                    found.token = max(found.token, off)
+                    result.token = max(result.token, off)
             elif ours != theirs:
-                found.n_other += 1
-                found.n_near_ties += int(ties)
+                result.n_other += 1
+                result.n_near_ties += int(ties)
                 sys.stderr.write(f"{one['item_id']} {name}: here {ours!r}, there {theirs!r}\n")
-    return found
+    return result
 
 
 def _is_number(value: object) -> bool:
@@ -236,16 +236,16 @@ def compare(
             theirs = pairbank.score(items, there, **how).dataset
             ended, n_after, cpu_there = time.perf_counter(), n_answered(url), cpu_seconds(server) - cpu_before
         columns = [name for name in ours.column_names if name not in items.column_names]
-        found = differences(ours.to_list(), theirs.to_list(), columns)
-        is_right &= found.n_other == found.n_near_ties and not found.n_signs
-        is_right &= found.delta <= DELTA_NATS and found.token <= TOKEN_NATS
+        result = differences(ours.to_list(), theirs.to_list(), columns)
+        is_right &= result.n_other == result.n_near_ties and not result.n_signs
+        is_right &= result.delta <= DELTA_NATS and result.token <= TOKEN_NATS
         rows.append(
             {
                 "what": part.name,
-                "items": found.n_items,
-                "other flags, counts, texts": found.n_other,
-                "largest difference of a score": f"{found.delta:.1e}",
-                "of a token or option": f"{found.token:.1e}",
+                "items": result.n_items,
+                "other flags, counts, texts": result.n_other,
+                "largest difference of a score": f"{result.delta:.1e}",
+                "of a token or option": f"{result.token:.1e}",
                 "questions": n_after - n_before,
                 "s here (CPU)": f"{between - began:.1f} ({cpu_here:.1f})",
                 "s there (CPU)": f"{ended - between:.1f} ({cpu_there:.1f})",

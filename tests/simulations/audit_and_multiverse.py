@@ -46,8 +46,8 @@ def curves(runs: int, *, first_seed: int = 0, sizes: Sequence[int] = (60, 300)) 
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for said, how in CURVES:
         for n_items in (300,) if said.startswith("power") else sizes:
-            found = rates(n_items, runs=runs, first_seed=first_seed, **how)
-            numbers = " | ".join(f"{found[key]:.3f}" for key in found)
+            result = rates(n_items, runs=runs, first_seed=first_seed, **how)
+            numbers = " | ".join(f"{result[key]:.3f}" for key in result)
             yield f"| {said} | {n_items} | {numbers} |"
 
 

@@ -61,11 +61,11 @@ def mixed(repetitions: int) -> Iterator[str]:
     grid = (False, True), (3, 5, 20), (20, 67), (0.0, 0.3)
     for effect in (0.0, 0.4):
         for threshold, n_models, units, by_model in itertools.product(*grid):
-            found = mixed_errors(
+            result = mixed_errors(
                 units, 2, n_models, n_runs=repetitions // (4 if effect else 1), seed=n_models + units, effect=effect,
                 by_model=by_model, threshold=threshold,
             )  # fmt: skip
-            yield _row("accuracy" if threshold else "delta", n_models, units, by_model, effect, found)
+            yield _row("accuracy" if threshold else "delta", n_models, units, by_model, effect, result)
 
 
 HEAD = (
@@ -91,11 +91,11 @@ def designs(repetitions: int, *, seed: int, cells: str = "") -> Iterator[str]:
             if not re.search(cells, f"{name}, {n_models} models, {units} paradigms, sd {by_model}, effect {effect}"):
                 continue
             given: dict[str, Any] = {"n_methods": 2, **more}
-            found = mixed_errors(
+            result = mixed_errors(
                 units, n_models=n_models, n_runs=repetitions // (4 if effect else 1), seed=1000 * seed + units,
                 effect=effect, by_model=by_model, **given,
             )  # fmt: skip
-            yield _row(name, n_models, units, by_model, effect, found)
+            yield _row(name, n_models, units, by_model, effect, result)
 
 
 def logistic(repetitions: int, *, seed: int) -> Iterator[str]:
@@ -118,18 +118,18 @@ def logistic(repetitions: int, *, seed: int) -> Iterator[str]:
         (5, 1.3, 0.4, 0.0, 0.6),
         (5, 4.0, 0.4, 0.0, 0.9),
     ):
-        found = answer_errors(
+        result = answer_errors(
             20, n_models, n_runs=repetitions, seed=1000 * seed + int(10 * mean) + n_models,
             mean=mean, by_model=by_model, effect=effect, lead=lead,
         )  # fmt: skip
         keys = ("covered", "linear, method", "logistic, method", "linear, model", "logistic, model")
-        rates = " | ".join(f"{found[key]:.3f}" for key in keys)
-        yield f"| {n_models} | {found['accuracy']:.2f} | {by_model} | {effect} | {lead} | {rates} |"
+        rates = " | ".join(f"{result[key]:.3f}" for key in keys)
+        yield f"| {n_models} | {result['accuracy']:.2f} | {by_model} | {effect} | {lead} | {rates} |"
 
 
-def _row(name: str, n_models: int, units: int, by_model: float, effect: float, found: dict[str, float]) -> str:
-    covered = "" if math.isnan(found["coverage"]) else f"{found['coverage']:.3f}"
-    said = " | ".join(f"{found[term]:.3f}" for term in ("method", "model", "phenomenon"))
+def _row(name: str, n_models: int, units: int, by_model: float, effect: float, result: dict[str, float]) -> str:
+    covered = "" if math.isnan(result["coverage"]) else f"{result['coverage']:.3f}"
+    said = " | ".join(f"{result[term]:.3f}" for term in ("method", "model", "phenomenon"))
     return f"| {name} | {n_models} | {units} | {by_model} | {effect} | {covered} | {said} |"
 
 

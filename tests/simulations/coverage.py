@@ -17,12 +17,12 @@ from agreement_cases import more_cases
 from interval_cases import FEWEST_WITH_INTERVAL, SIZES, Coverage, at_size, cases
 
 
-def cell(found: Coverage) -> str:
+def cell(result: Coverage) -> str:
     """Return a cell: coverage in per cent, and how many runs have an interval where not all do."""
-    if found.given < FEWEST_WITH_INTERVAL:
+    if result.given < FEWEST_WITH_INTERVAL:
         return "none"
-    of = "" if found.given > 0.999 else f" ({100 * found.given:.0f}% have one)"
-    return f"{100 * found.held:.1f}{of}"
+    of = "" if result.given > 0.999 else f" ({100 * result.given:.0f}% have one)"
+    return f"{100 * result.held:.1f}{of}"
 
 
 def main() -> None:
@@ -32,14 +32,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--only", default="")
     given = parser.parse_args()
-    wanted = given.only.split(",")
-    chosen = [case for case in (*cases(), *more_cases()) if any(name in case.estimate for name in wanted)]
+    requested = given.only.split(",")
+    chosen = [case for case in (*cases(), *more_cases()) if any(name in case.estimate for name in requested)]
     tasks = (joblib.delayed(at_size)(case, n, runs=given.runs) for case in chosen for n in SIZES)
-    found = joblib.Parallel(n_jobs=given.jobs, return_as="generator")(tasks)
+    result = joblib.Parallel(n_jobs=given.jobs, return_as="generator")(tasks)
     print("| estimate | data | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |")  # noqa: T201
     print("| --- | --- |" + " --- |" * len(SIZES))  # noqa: T201
     for case in chosen:
-        cells = " | ".join(cell(next(found)) for _ in SIZES)
+        cells = " | ".join(cell(next(result)) for _ in SIZES)
         print(f"| {case.estimate} | {case.data} | {cells} |", flush=True)  # noqa: T201
 
 

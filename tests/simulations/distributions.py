@@ -48,11 +48,11 @@ def main() -> None:
             runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(n_runs)]
             truth = np.mean([values for _, values in runs], axis=0)
             covered = [
-                np.mean([low <= true <= high for low, high in (ends(found, name) for found, _ in runs)])
+                np.mean([low <= true <= high for low, high in (ends(result, name) for result, _ in runs)])
                 for name, true in (("model", truth[0]), ("nearer", truth[2]))
             ]
-            nearer = np.mean([is_nearer(found) for found, _ in runs])
-            floor = np.mean([found.floor for found, _ in runs])
+            nearer = np.mean([is_nearer(result) for result, _ in runs])
+            floor = np.mean([result.floor for result, _ in runs])
             cells = [f"{truth[0]:.3f}", f"{floor:.3f}", *(f"{x:.3f}" for x in covered), f"{nearer:.3f}"]
             print("|", " | ".join([data, who, *cells]), "|", flush=True)  # noqa: T201
 

@@ -34,12 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("| case | items | paradigms | models | own better | text better |")  # noqa: T201
     print("| --- | --- | --- | --- | --- | --- |")  # noqa: T201
     for design in (*NULLS, *POWER):
-        found = shares(design, n_runs=given.runs)
+        result = shares(design, n_runs=given.runs)
         text = f"text {design.by_text:.1f}, paradigms {design.by_paradigm:.1f}"
         case = f"both alike: {text}" if design.own is None else f"own r about {design.own:.1f}: {text}"
         print(  # noqa: T201
             f"| {case} | {design.n_paradigms * design.n_each} | {design.n_paradigms} | {design.n_models} | "
-            f"{found['own']:.3f} | {found['text']:.3f} |",
+            f"{result['own']:.3f} | {result['text']:.3f} |",
             flush=True,
         )
 

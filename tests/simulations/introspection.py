@@ -83,8 +83,8 @@ def once(
 
 def rates(repetitions: int, workers: int, *arguments: object, **more: object) -> tuple[float, ...]:
     """Return the means of `once` over seeds 0, 1, 2 …"""
-    found = Parallel(workers)(delayed(once)(seed, *arguments, **more) for seed in range(repetitions))
-    return tuple(np.mean(found, axis=0))
+    result = Parallel(workers)(delayed(once)(seed, *arguments, **more) for seed in range(repetitions))
+    return tuple(np.mean(result, axis=0))
 
 
 def grid(repetitions: int, workers: int) -> Iterator[str]:
@@ -107,9 +107,9 @@ def designs(repetitions: int, workers: int) -> Iterator[str]:
     """Yield a row a design: what is said without privileged access on 700 items."""
     yield "| design | " + " | ".join(f"{m} models, {f} of a family" for m, f in FEW_CELLS) + " |"
     yield "| --- |" + " --- |" * len(FEW_CELLS)
-    wanted: list[tuple[str, Design, bool]] = [(MEANINGS[design], design, False) for design in DESIGNS[2:]]
-    wanted += [(f"{design}; disagreed items only", design, True) for design in ("alike", "unequal noise")]
-    for meaning, design, filtered in wanted:
+    requested: list[tuple[str, Design, bool]] = [(MEANINGS[design], design, False) for design in DESIGNS[2:]]
+    requested += [(f"{design}; disagreed items only", design, True) for design in ("alike", "unequal noise")]
+    for meaning, design, filtered in requested:
         cells = [rates(repetitions, workers, (m, f, 700), design, filtered=filtered) for m, f in FEW_CELLS]
         yield f"| {meaning} | " + " | ".join(f"{shown(r[0])} ({shown(r[1])})" for r in cells) + " |"
 
@@ -159,7 +159,7 @@ def sentences(repetitions: int, workers: int) -> Iterator[str]:
         "partial r above 0",
     ]
     columns = list(product(settings, cells))
-    found = [
+    result = [
         np.mean(Parallel(workers)(delayed(spoken)(seed, cell, design, r) for seed in range(repetitions)), axis=0)
         for (design, r), cell in columns
     ]
@@ -167,7 +167,7 @@ def sentences(repetitions: int, workers: int) -> Iterator[str]:
     yield "| sentence | " + " | ".join(heads) + " |"
     yield "| --- |" + " --- |" * len(columns)
     for nth, name in enumerate(names):
-        yield f"| {name} | " + " | ".join(shown(column[nth]) for column in found) + " |"
+        yield f"| {name} | " + " | ".join(shown(column[nth]) for column in result) + " |"
 
 
 TABLES = {"grid": grid, "designs": designs, "power": power, "sentences": sentences}

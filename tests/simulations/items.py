@@ -61,10 +61,10 @@ def nulls(n_runs: int) -> Iterator[str]:
     yield "| models | items | kind | difficulty covered | discrimination covered | runs with a false suspect |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for kind, design in DESIGNS:
-        found = means(design, n_runs=n_runs)
+        result = means(design, n_runs=n_runs)
         yield (
-            f"| {design.n_models} | {design.n_paradigms * design.n_each} | {kind} | {found['difficulty']:.3f} | "
-            f"{found['discrimination']:.3f} | {found['any_false']:.3f} |"
+            f"| {design.n_models} | {design.n_paradigms * design.n_each} | {kind} | {result['difficulty']:.3f} | "
+            f"{result['discrimination']:.3f} | {result['any_false']:.3f} |"
         )
 
 
@@ -73,10 +73,10 @@ def power(n_runs: int) -> Iterator[str]:
     yield "| models | items | kind | planted items found | false among suspects | r of discriminations |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for kind, design in POWER:
-        found = means(design, n_runs=n_runs)
+        result = means(design, n_runs=n_runs)
         yield (
-            f"| {design.n_models} | {design.n_paradigms * design.n_each} | {kind} | {found['found']:.3f} | "
-            f"{found['false']:.3f} | {found['r_discrimination']:.3f} |"
+            f"| {design.n_models} | {design.n_paradigms * design.n_each} | {kind} | {result['found']:.3f} | "
+            f"{result['false']:.3f} | {result['r_discrimination']:.3f} |"
         )
 
 

@@ -34,9 +34,9 @@ def main() -> None:
             runs = []
             for seed in range(n_runs):
                 rng = np.random.default_rng(seed)
-                found = fitted_linking(sentences(rng, beta=beta, gamma=gamma, n=n, n_groups=n_groups))
-                assert not isinstance(found, str)
-                runs.append(found)
+                result = fitted_linking(sentences(rng, beta=beta, gamma=gamma, n=n, n_groups=n_groups))
+                assert not isinstance(result, str)
+                runs.append(result)
             r, slor, over = (np.mean([getattr(x, k).value for x in runs]) for k in ("r", "r_slor", "over_slor"))
             truth = {"beta": beta, "gamma": gamma, "r": r, "over_slor": over}
             held = [np.mean([getattr(x, k).low <= v <= getattr(x, k).high for x in runs]) for k, v in truth.items()]

@@ -24,9 +24,9 @@ Claims = Callable[[np.ndarray], bool]
 
 def onsets(signs: np.ndarray, *, over_first: bool, paradigms: np.ndarray | None = None) -> int | None:
     """Return the place of the onset of one phenomenon, as the analysis has it."""
-    found = signs[1:] - signs[0] if over_first else signs
-    codes = np.full(found.shape[1], -1) if paradigms is None else paradigms
-    place, _ = onset_of(above_chance(found, codes), alpha=ALPHA / N_PHENOMENA)
+    result = signs[1:] - signs[0] if over_first else signs
+    codes = np.full(result.shape[1], -1) if paradigms is None else paradigms
+    place, _ = onset_of(above_chance(result, codes), alpha=ALPHA / N_PHENOMENA)
     return place
 
 
@@ -44,7 +44,7 @@ def in_paradigms(
 def nested_rates(n_runs: int, *, seed: int = 0) -> dict[str, float]:
     """Return the share of runs with an onset of any of two phenomena: over items alone and over paradigms too."""
     rng = np.random.default_rng(seed)
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for n_paradigms, n_each in ((10, 10), (20, 50), (75, 10)):
         for alike in (0.1, 0.2):
             for late in (0.0, 0.5):
@@ -54,8 +54,8 @@ def nested_rates(n_runs: int, *, seed: int = 0) -> dict[str, float]:
                 for over in (False, True):
                     kind = "paradigms" if over else "items"
                     name = f"{what}, {n_paradigms} paradigms of {n_each}, alike {alike}, {kind}"
-                    found[name] = float(np.mean([_any_onset(pair, over=over) for pair in made]))
-    return found
+                    result[name] = float(np.mean([_any_onset(pair, over=over) for pair in made]))
+    return result
 
 
 def _any_onset(pair: list[tuple[np.ndarray, np.ndarray]], *, over: bool) -> bool:
@@ -71,8 +71,8 @@ def drawn(
     own = rng.standard_normal((N_CHECKPOINTS, n_items))
     alike = rng.standard_normal((N_CHECKPOINTS, 1))
     noise = np.sqrt(kept) * stable + np.sqrt(1 - kept - shared) * own + np.sqrt(shared) * alike
-    found: np.ndarray = np.sign(noise + bias + learnt[:, np.newaxis])
-    return found
+    result: np.ndarray = np.sign(noise + bias + learnt[:, np.newaxis])
+    return result
 
 
 def rates(n_runs: int, *, seed: int = 0) -> dict[str, float]:

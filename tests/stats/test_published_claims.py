@@ -47,26 +47,26 @@ def tables(shared: Path) -> list[ScoredFrame]:
 def test_the_sides_correlate_and_no_threshold_separates_them(tables: list[ScoredFrame]) -> None:
     # Hu et al. 2026: a strong positive correlation within pairs (Figure 2a), areas that do not exceed .75 (Figure 4b),
     # and about 80% of pairs right (Figure 8)
-    found = grammaticality(tables).tables
-    assert len(found["correlation"]) == 13
-    assert found["correlation"]["value"].min() > 0.9
-    areas = found["separability"].query("metric == 'auc'")
+    result = grammaticality(tables).tables
+    assert len(result["correlation"]) == 13
+    assert result["correlation"]["value"].min() > 0.9
+    areas = result["separability"].query("metric == 'auc'")
     assert set(areas["n"]) == {725}
     assert areas["low"].min() > 0.5
     assert areas["high"].max() < 0.75
-    right = found["separability"].query("metric == 'accuracy'")["value"]
+    right = result["separability"].query("metric == 'accuracy'")["value"]
     assert 0.8 < right.min() < right.max() < 0.9
 
 
 def test_models_differ_as_statsmodels_finds(tables: list[ScoredFrame]) -> None:
-    found = comparisons(tables).tables["comparisons"]
-    assert len(found) == 13 * 12 / 2
+    result = comparisons(tables).tables["comparisons"]
+    assert len(result) == 13 * 12 / 2
     by_model = {table.model: np.sign(table.frame.sort_values("item_id")["direct_delta"].to_numpy()) for table in tables}
-    for row in found.to_dict("records"):
+    for row in result.to_dict("records"):
         a, b = by_model[row["a"]], by_model[row["b"]]
         decided = (a != 0) & (b != 0)
         cells = [[np.sum(decided & (a == x) & (b == y)) for y in (1, -1)] for x in (1, -1)]
         assert row["p_exact"] == pytest.approx(mcnemar(cells, exact=True).pvalue, rel=1e-9)
     # 725 items: 12 of 78 differences are significant one by one, and none after the correction
-    assert (found["p_mid"] < 0.05).sum() == 12
-    assert (found["p_mid_holm"] < 0.05).sum() == 0
+    assert (result["p_mid"] < 0.05).sum() == 12
+    assert (result["p_mid_holm"] < 0.05).sum() == 0

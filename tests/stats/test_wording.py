@@ -21,21 +21,21 @@ OWN = {"stats/wording.py"}
 
 
 def test_the_pattern_finds_what_it_should() -> None:
-    found = ['f"{x:.2f}"', "f\"{row['value']:.3g}\"", 'format(x, ".2f")', 'f"{x:z.2f}"', 'f"{share:.0%}"']
-    assert all(FORMATS.search(text) for text in found)
+    result = ['f"{x:.2f}"', "f\"{row['value']:.3g}\"", 'format(x, ".2f")', 'f"{x:z.2f}"', 'f"{share:.0%}"']
+    assert all(FORMATS.search(text) for text in result)
     assert not any(FORMATS.search(text) for text in ('f"{n:,}"', 'f"{path.name}.png"', 'f"{number(x)}"'))
 
 
 @pytest.mark.parametrize("stage", ["stats", "cards", "cli"])
 def test_no_other_module_formats_a_number(stage: str) -> None:
-    found = [
+    result = [
         f"{name}:{n}: {line.strip()}"
         for path in sorted((ROOT / stage).rglob("*.py"))
         if (name := str(path.relative_to(ROOT))) not in OWN
         for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
         if FORMATS.search(line) and not line.lstrip().startswith((">>>", "..."))
     ]
-    assert not found, "use pairbank.stats.wording"
+    assert not result, "use pairbank.stats.wording"
 
 
 def test_the_edges_of_the_formats() -> None:

@@ -237,8 +237,8 @@ def test_models_with_three_tokenizers_score_english_and_chinese_into_one_bank(
 ) -> None:
     bank = tmp_path / "bank"
     asked = [part for folder in folders.values() for part in ("--model", folder)]
-    wanted = ("--corpus", "scamp", "--corpus", "sling", "--limit", "1", "--data-dir", shared / "corpora")
-    done = _run("grammaticality", *asked, *wanted, "--out", bank)
+    requested = ("--corpus", "scamp", "--corpus", "sling", "--limit", "1", "--data-dir", shared / "corpora")
+    done = _run("grammaticality", *asked, *requested, "--out", bank)
     assert done.exit_code == 0, done.output
     pairbank.check_bank(bank)
     slugs = [f"tiny_{name}" for name in FAMILIES]

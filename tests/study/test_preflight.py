@@ -98,9 +98,9 @@ def test_two_models_of_one_name_are_refused_before_either_is_loaded(tmp_path: Pa
 def test_distances_without_the_package_for_them_are_refused_before_a_model_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = importlib.util.find_spec
+    result = importlib.util.find_spec
     monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name, *more: None if "sentence" in name else found(name, *more)
+        "importlib.util.find_spec", lambda name, *more: None if "sentence" in name else result(name, *more)
     )
     with pytest.raises(ModelLoadError, match=r"mine asks for distances .* minimalness = \"edits\""):
         run_study(_study(minimalness="default"), [_never_loaded()], tmp_path / "bank")

@@ -125,8 +125,8 @@ def test_models_and_limits_mean_nothing_to_published_results(tmp_path: Path) -> 
 
 
 def test_one_name_for_two_wordings_or_other_texts_is_refused(copies: Path) -> None:
-    found = pairbank.import_logs(copies / "kauf-2023", "kauf-2023").tables
-    one, other = sorted(found, key=len, reverse=True)
+    result = pairbank.import_logs(copies / "kauf-2023", "kauf-2023").tables
+    one, other = sorted(result, key=len, reverse=True)
     methods = {"sentence_ll": {**one.signature["methods"]["sentence_ll"], "sha256": "0" * 64}}
     renamed = other.dataset.rename_columns(
         {name: name.replace("_pll_", "_ll_") for name in other.column_names if "_pll_" in name}
@@ -182,9 +182,9 @@ def _training_time_of_hu_and_frank(real: Published) -> None:
     step, meta, value = np.array(rows).T
     assert value.size == 103_060
     design = np.column_stack([np.ones_like(step), step, meta, step * meta])
-    found, *_ = np.linalg.lstsq(design, value, rcond=None)
-    assert found == pytest.approx([-7.02057, 0.99472, -7.63640, 0.68270], abs=5e-6)
-    residual = value - design @ found
+    result, *_ = np.linalg.lstsq(design, value, rcond=None)
+    assert result == pytest.approx([-7.02057, 0.99472, -7.63640, 0.68270], abs=5e-6)
+    residual = value - design @ result
     assert np.sqrt(residual @ residual / (value.size - 4)) == pytest.approx(2.474, abs=5e-4)
     assert 1 - residual.var() / value.var() == pytest.approx(0.436, abs=5e-4)
 

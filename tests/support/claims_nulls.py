@@ -39,7 +39,7 @@ def association_misses(kind: str, *, n_items: int, n_runs: int, seed: int) -> tu
         shared, other = np.tile(own, 4), np.tile(noise(kind, own, rng), 4)
         x, y = levels + shared + rng.normal(size=4 * n_items), levels + other + rng.normal(size=4 * n_items)
         second = within_correlation(x, y, levels, np.tile(np.arange(n_items), 4))
-        misses[run] = [not found.low <= 0 <= found.high for found in (first, second)]
+        misses[run] = [not result.low <= 0 <= result.high for result in (first, second)]
     partial, within = misses.mean(axis=0)
     return float(partial), float(within)
 
@@ -138,10 +138,10 @@ def mixed_errors(
             continue
         own = next(x.estimate for x in fitted.effects if x.level == "k1")
         covered.append(own.low <= effect <= own.high)
-        for term, found in said.items():
+        for term, result in said.items():
             p_values = [x.p for x in fitted.effects if x.term == term]
-            found.append(bool((corrected(p_values).holm < 0.05).any()))
-    rates = {term: float(np.mean(found)) for term, found in said.items()}
+            result.append(bool((corrected(p_values).holm < 0.05).any()))
+    rates = {term: float(np.mean(result)) for term, result in said.items()}
     known = not (threshold and effect)
     return {"coverage": float(np.mean(covered)) if known else np.nan, "fitted": len(covered) / n_runs} | rates
 
@@ -209,12 +209,12 @@ def answer_errors(
         if odds.reason:
             continue
         cells = answers.groupby(["unit", "method", "model"])["value"].mean().reset_index()
-        found: dict[str, float] = {"accuracy": answers["value"].mean()}
+        result: dict[str, float] = {"accuracy": answers["value"].mean()}
         for name, fitted in (("linear", fit_mixed(cells)), ("logistic", odds)):
             for term in ("method", "model"):
                 p_values = [x.p for x in fitted.effects if x.term == term]
-                found[f"{name}, {term}"] = bool((corrected(p_values).holm < 0.05).any())
+                result[f"{name}, {term}"] = bool((corrected(p_values).holm < 0.05).any())
         own = next(x.estimate for x in odds.effects if x.level == "k1")
-        rows.append(found | {"covered": own.low <= effect <= own.high})
+        rows.append(result | {"covered": own.low <= effect <= own.high})
     means = pd.DataFrame(rows).astype(float).mean()
     return {str(name): float(value) for name, value in means.items()} | {"fitted": len(rows) / n_runs}

@@ -128,8 +128,8 @@ class CompletionsServer:
                 }
                 for k, token in enumerate(ids[1:])
             ]
-        wanted = body.get("logprob_token_ids") if self.dialect in ("vllm", "processed") else None
-        choice |= self._written(ids, n_new, n_top, wanted, body)
+        requested = body.get("logprob_token_ids") if self.dialect in ("vllm", "processed") else None
+        choice |= self._written(ids, n_new, n_top, requested, body)
         if body.get("echo") and self.dialect in ("echo", "llama.cpp"):
             own = [None, *(float(logprobs[k, token]) for k, token in enumerate(ids[1:]))]
             told = [0.0] * len(ids) if self.dialect == "llama.cpp" else own
@@ -144,14 +144,14 @@ class CompletionsServer:
         return {"constant": -3.5, "processed": 2 * value - 4}.get(self.dialect, value)
 
     def _written(
-        self, ids: list[int], n_new: int, n_top: int | None, wanted: list[int] | None, body: dict[str, Any]
+        self, ids: list[int], n_new: int, n_top: int | None, requested: list[int] | None, body: dict[str, Any]
     ) -> dict[str, Any]:
         ids, made, values, tops, reason = list(ids), [], [], [], "length"
         for _ in range(n_new):
             last = self.logprobs(ids)[-1]
             token = int(last.argmax())
-            n_shown = len(wanted) if wanted else n_top or 0
-            shown = [token, *(wanted or last.topk(n_shown).indices.tolist() if n_shown else [])]
+            n_shown = len(requested) if requested else n_top or 0
+            shown = [token, *(requested or last.topk(n_shown).indices.tolist() if n_shown else [])]
             sent = {one: self._sent(float(last[one]), one, len(ids), ids, in_prompt=False) for one in shown}
             tops.append({self._token(one, body): nats for one, nats in sent.items()})
             values.append(sent[token])

@@ -75,21 +75,21 @@ def made(
         values, weights = np.repeat(points, yes.size), np.concatenate([1 - yes, yes])
     else:
         values = 1.0 + np.searchsorted(CUTS, opinions + rng.standard_normal(things.size))
-    found = distribution_distance(
+    result = distribution_distance(
         things, raters, values, shares, points, weights=weights, n_draws=n_draws, paradigms=paradigms
     )
-    return found, np.array([found.model.value, found.constant.value, found.nearer.value])
+    return result, np.array([result.model.value, result.constant.value, result.nearer.value])
 
 
-def ends(found: DistributionDistance, name: str) -> tuple[float, float]:
+def ends(result: DistributionDistance, name: str) -> tuple[float, float]:
     """Return the wider of both intervals of a distance, as reports do."""
-    one = getattr(found, name)
+    one = getattr(result, name)
     lows, highs = [one.low], [one.high]
     if one.n_paradigms:
         lows, highs = [*lows, one.low_paradigms], [*highs, one.high_paradigms]
     return min(lows), max(highs)
 
 
-def is_nearer(found: DistributionDistance) -> bool:
+def is_nearer(result: DistributionDistance) -> bool:
     """Return whether a report says that the model is nearer to people than any one distribution."""
-    return ends(found, "nearer")[1] < 0
+    return ends(result, "nearer")[1] < 0

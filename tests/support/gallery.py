@@ -83,7 +83,7 @@ def scored_starter(model: str, seed: int) -> ScoredFrame:
 def sections() -> dict[str, list[Figure]]:
     """The figures that the page shows, by analysis."""
     tables = {model: scored_starter(model, nth) for nth, model in enumerate(THREE, 1)}
-    found: dict[str, list[Figure]] = {}
+    result: dict[str, list[Figure]] = {}
     for analysis, (models, names) in SHOWN.items():
         chosen = [tables[model] for model in models]
         if analysis == "overview":
@@ -91,8 +91,8 @@ def sections() -> dict[str, list[Figure]]:
             made = overview_section(pd.concat(parts, ignore_index=True), chosen)
         else:
             made = analysis_named(analysis)(chosen, Context(n_resamples=20))
-        found[analysis] = [one for one in made.figures if one.name in names] if names else [made.figures[0]]
-    return found
+        result[analysis] = [one for one in made.figures if one.name in names] if names else [made.figures[0]]
+    return result
 
 
 def labels() -> dict[str, str]:

@@ -72,10 +72,10 @@ def fill_by_name(model: torch.nn.Module) -> None:
 
 
 def _causal(name: str) -> tuple[Any, Any]:
-    found = ARCHITECTURES[name]
-    longer = {key: N_POSITIONS for key in ("max_position_embeddings", "n_positions") if key in found.config}
-    tokenizer = TOKENIZERS[found.tokenizer]()
-    return tiny_model(replace(found, config={**found.config, **longer}), vocab_size=len(tokenizer)), tokenizer
+    result = ARCHITECTURES[name]
+    longer = {key: N_POSITIONS for key in ("max_position_embeddings", "n_positions") if key in result.config}
+    tokenizer = TOKENIZERS[result.tokenizer]()
+    return tiny_model(replace(result, config={**result.config, **longer}), vocab_size=len(tokenizer)), tokenizer
 
 
 def _bert() -> tuple[Any, Any]:

@@ -96,14 +96,14 @@ class Knowing(FakeScorer):
         if option[:1] not in "12345YNyn" or option == "":
             return 0.0
         asked = before[before.rfind("\n\n") + 1 :]
-        found = sorted((asked.index(known), good) for known, good in self.texts.items() if known in asked)
+        result = sorted((asked.index(known), good) for known, good in self.texts.items() if known in asked)
         if option[:1] in "12":
-            mine = found[int(option[0]) - 1][1] if len(found) == 2 else 0
+            mine = result[int(option[0]) - 1][1] if len(result) == 2 else 0
             return (self.place if option[0] == "2" else 0.0) + (self.answers if mine < 0 else 0.0)
-        if not found:
+        if not result:
             return 0.0
         is_yes = option[:1] in "Yy45"
-        return self.answers if is_yes != (found[0][1] > 0) else 0.0
+        return self.answers if is_yes != (result[0][1] > 0) else 0.0
 
 
 def _share(text: str) -> float:

@@ -113,8 +113,8 @@ def to_raise(moved: Sequence[Moved]) -> list[tuple[tuple[str, ...], list[Moved]]
     direct = [m for m in scores if m.column == BACKEND or m.column.startswith("direct_")]
     below = (("ENGINE_VERSION", "MODELS_VERSION"), direct)
     above = (("METHODS_VERSION", "MODELS_VERSION"), scores)
-    found = [below if direct else above, (("HIDDEN_STATES_VERSION",), states)]
-    return [(names, shown) for names, shown in found if shown]
+    result = [below if direct else above, (("HIDDEN_STATES_VERSION",), states)]
+    return [(names, shown) for names, shown in result if shown]
 
 
 def refusals(file: Mapping[str, Any], now: Mapping[str, Any], current: Mapping[str, int]) -> list[str]:
@@ -129,8 +129,8 @@ def refusals(file: Mapping[str, Any], now: Mapping[str, Any], current: Mapping[s
 
 def read_golden() -> dict[str, Any]:
     """Return what the file holds: the versions, and the numbers that they stand for."""
-    found: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))
+    return result
 
 
 def written_golden(numbers: Mapping[str, Any], current: Mapping[str, int]) -> str:

@@ -106,13 +106,13 @@ class FakeHub:
             try:
                 if fault and not fault.after:
                     raise HubError(fault.status, "injected failure")
-                found = self._route(request)
+                result = self._route(request)
                 if fault:
                     raise HubError(fault.status, "injected failure of the answer")
             except HubError as error:
-                found = error.status, {"error": error.message}, error.headers
-            self.log.append((request.method, request.path, found[0]))
-            return found
+                result = error.status, {"error": error.message}, error.headers
+            self.log.append((request.method, request.path, result[0]))
+            return result
 
     def _route(self, request: Request) -> Answer:
         for pattern, method, handler in _ROUTES:
@@ -219,23 +219,23 @@ class FakeHub:
         return 200, [commit.tree[path].info(path) for path in asked if path in commit.tree], {}
 
     def history(self, request: Request, at: Mapping[str, str]) -> Answer:
-        repo, found = self.open(request, at), []
+        repo, result = self.open(request, at), []
         commit: Commit | None = revision(repo, at["revision"])
         while commit:
-            found.append({"id": commit.oid, "title": commit.title, "message": "", "authors": [], "date": NOW})
+            result.append({"id": commit.oid, "title": commit.title, "message": "", "authors": [], "date": NOW})
             commit = repo.commits.get(commit.parent or "")
-        return 200, found, {}
+        return 200, result, {}
 
     # ------------------------------------------------------------------ commits
     def preupload(self, request: Request, at: Mapping[str, str]) -> Answer:
         commit = revision(self.open(request, at, write=True), at["revision"])
-        found = []
+        result = []
         for file in request.json["files"]:
             path = file["path"]
             lfs = file["size"] >= LFS_BYTES or path.endswith(LFS_SUFFIXES)
             known = {"oid": commit.tree[path].etag} if path in commit.tree else {}
-            found.append({"path": path, "uploadMode": "lfs" if lfs else "regular", "shouldIgnore": False, **known})
-        return 200, {"files": found, "commitOid": commit.oid}, {}
+            result.append({"path": path, "uploadMode": "lfs" if lfs else "regular", "shouldIgnore": False, **known})
+        return 200, {"files": result, "commitOid": commit.oid}, {}
 
     def commit(self, request: Request, at: Mapping[str, str]) -> Answer:
         repo = self.open(request, at, write=True)
@@ -301,11 +301,11 @@ class FakeHub:
     def discussions(self, request: Request, at: Mapping[str, str]) -> Answer:
         """List pull requests, newest first, a few a page."""
         repo = self.open(request, at)
-        wanted = request.query.get("status", ["all"])[0]
-        found = [self._said(repo, one) for one in repo.pull_requests.values() if wanted in ("all", one.status)]
+        requested = request.query.get("status", ["all"])[0]
+        result = [self._said(repo, one) for one in repo.pull_requests.values() if requested in ("all", one.status)]
         start = DISCUSSIONS * int(request.query.get("p", ["0"])[0])
-        page = sorted(found, key=lambda one: -one["num"])[start : start + DISCUSSIONS]
-        return 200, {"discussions": page, "count": len(found), "start": start}, {}
+        page = sorted(result, key=lambda one: -one["num"])[start : start + DISCUSSIONS]
+        return 200, {"discussions": page, "count": len(result), "start": start}, {}
 
     def _said(self, repo: Repo, one: PullRequest) -> dict[str, Any]:
         facts = {"num": one.number, "title": one.title, "status": one.status, "isPullRequest": True, "createdAt": NOW}
@@ -384,10 +384,10 @@ class FakeHub:
         headers |= {"ETag": f'"{blob.etag}"', "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream"}
         if blob.lfs:
             headers |= {"X-Linked-Etag": f'"{blob.sha256}"', "X-Linked-Size": str(len(blob.data))}
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", ""))
-        if not wanted:
+        requested = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", ""))
+        if not requested:
             return 200, blob.data, headers
-        low, high = int(wanted[1]), min(int(wanted[2] or len(blob.data)), len(blob.data) - 1)
+        low, high = int(requested[1]), min(int(requested[2] or len(blob.data)), len(blob.data) - 1)
         headers["Content-Range"] = f"bytes {low}-{high}/{len(blob.data)}"
         return 206, blob.data[low : high + 1], headers
 

@@ -45,10 +45,10 @@ class Blob:
 
     def info(self, path: str) -> dict[str, Any]:
         """Return what the Hub's tree says of it."""
-        found: dict[str, Any] = {"type": "file", "oid": self.oid, "size": len(self.data), "path": path}
+        result: dict[str, Any] = {"type": "file", "oid": self.oid, "size": len(self.data), "path": path}
         if self.lfs:
-            found["lfs"] = {"oid": self.sha256, "size": len(self.data), "pointerSize": len(self.pointer)}
-        return found
+            result["lfs"] = {"oid": self.sha256, "size": len(self.data), "pointerSize": len(self.pointer)}
+        return result
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ class Repo:
         while commit:
             ours.add(commit.oid)
             commit = self.commits.get(commit.parent or "")
-        found = self.commits[oid]
-        while found.oid not in ours:
-            found = self.commits[found.parent or ""]
-        return found
+        result = self.commits[oid]
+        while result.oid not in ours:
+            result = self.commits[result.parent or ""]
+        return result
 
     def conflicts(self, number: int) -> list[str]:
         """Return the files that a pull request and main have both changed, differently."""
@@ -154,11 +154,11 @@ class Repo:
     @property
     def titles(self) -> list[str]:
         """Titles of main's commits, newest first."""
-        found, commit = [], self.commits.get(self.refs["refs/heads/main"])
+        result, commit = [], self.commits.get(self.refs["refs/heads/main"])
         while commit:
-            found.append(commit.title)
+            result.append(commit.title)
             commit = self.commits.get(commit.parent or "")
-        return found
+        return result
 
 
 @dataclass

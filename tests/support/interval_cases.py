@@ -52,8 +52,8 @@ class Coverage:
 def coverage(case: Case, n: int, *, runs: int) -> Coverage:
     """Return the coverage of a case; the same case, size and runs give the same number."""
     rng = np.random.default_rng([zlib.crc32(f"{case.estimate}/{case.data}".encode()), n])
-    found = [case.statistic(*case.draw(rng, n)) for _ in range(runs)]
-    given = [x for x in found if not np.isnan(x.low)]
+    result = [case.statistic(*case.draw(rng, n)) for _ in range(runs)]
+    given = [x for x in result if not np.isnan(x.low)]
     held = [x.low - 1e-9 <= case.truth <= x.high + 1e-9 for x in given]
     return Coverage(held=float(np.mean(held)) if held else np.nan, given=len(given) / runs)
 

@@ -79,19 +79,19 @@ def outcome(rng: np.random.Generator, design: Design, *, with_curves: bool = Tru
     fit = fit_items(data.credit)
     tested = negative_items(data.credit, design_effect=fit.design_effect)
     wrong = tested.suspect & (data.discrimination >= 0)
-    found: Shares = {
+    result: Shares = {
         "any_false": float(wrong.any()),
         "false": wrong.sum() / max(int(tested.suspect.sum()), 1),
         "design_effect": fit.design_effect,
     }
     if (planted := data.discrimination < 0).any():
-        found["found"] = float(tested.suspect[planted].mean())
+        result["found"] = float(tested.suspect[planted].mean())
     if with_curves:
         for name, truth in (("difficulty", -data.easiness), ("discrimination", data.discrimination)):
             low, high = fit.interval(name)
-            found[name] = float(((low <= truth) & (truth <= high)).mean())
-            found[f"r_{name}"] = float(np.corrcoef(getattr(fit, name), truth)[0, 1])
-    return found
+            result[name] = float(((low <= truth) & (truth <= high)).mean())
+            result[f"r_{name}"] = float(np.corrcoef(getattr(fit, name), truth)[0, 1])
+    return result
 
 
 def means(design: Design, *, n_runs: int, seed: int = 0) -> Shares:

@@ -104,16 +104,16 @@ def multiverse_tables(
 
 def curve(tables: list[ScoredFrame], claim: str = ASKING, *, n_draws: int = 199, seed: int = 0) -> Curve:
     """The specification curve of a claim."""
-    wanted = claim_of(claim, methods=[x.method for x in layouts_of(tables)], models=[t.model for t in tables])
+    requested = claim_of(claim, methods=[x.method for x in layouts_of(tables)], models=[t.model for t in tables])
     named = tables[0].frame[tables[0].frame["paradigm"].notna()]
     paradigms = {("toy", i): p for i, p in zip(named["item_id"], named["paradigm"], strict=True)}
-    found = specifications(wanted, [held(table) for table in tables])
-    return curve_of(wanted, found, paradigms, rng=np.random.default_rng(seed), n_draws=n_draws)
+    result = specifications(requested, [held(table) for table in tables])
+    return curve_of(requested, result, paradigms, rng=np.random.default_rng(seed), n_draws=n_draws)
 
 
-def deciding(found: Curve) -> CurveTest:
+def deciding(result: Curve) -> CurveTest:
     """The test that the verdict is from."""
-    return found.tests.get("paradigms") or found.tests["items"]
+    return result.tests.get("paradigms") or result.tests["items"]
 
 
 def rates(
@@ -129,13 +129,13 @@ def rates(
     keys = ("median", "share", "mean z", "shown", "contrary", "over items")
     said = dict.fromkeys(keys, 0)
     for seed in range(first_seed, first_seed + runs):
-        found = curve(multiverse_tables(n_items, seed=seed, **how), claim, n_draws=n_draws, seed=seed)
-        one = deciding(found)
+        result = curve(multiverse_tables(n_items, seed=seed, **how), claim, n_draws=n_draws, seed=seed)
+        one = deciding(result)
         significant = one.p_mean_z < 0.05
         said["median"] += one.p_median < 0.05
         said["share"] += one.p_share < 0.05
         said["mean z"] += significant
         said["shown"] += significant and one.mean_z > 0
         said["contrary"] += significant and one.mean_z < 0
-        said["over items"] += found.tests["items"].p_mean_z < 0.05
+        said["over items"] += result.tests["items"].p_mean_z < 0.05
     return {key: said[key] / runs for key in keys}

@@ -128,10 +128,10 @@ def robust_coverage(n_paradigms: int, n_items: int, *, shared: float, heavy: boo
     many, others, _ = nested(rng, 20_000, 10, shared=shared, heavy=heavy)
     truth = float(percbend(many, others)[0]) if shared else 0.0
     draws = (nested(rng, n_paradigms, n_items, shared=shared, heavy=heavy) for _ in range(runs))
-    found = [percentage_bend(x, y, clusters=codes) for x, y, codes in draws]
-    over = [one.low_paradigms <= truth <= one.high_paradigms for one in found if one.n_paradigms]
+    result = [percentage_bend(x, y, clusters=codes) for x, y, codes in draws]
+    over = [one.low_paradigms <= truth <= one.high_paradigms for one in result if one.n_paradigms]
     return Held(
-        items=float(np.mean([one.low <= truth <= one.high for one in found])),
+        items=float(np.mean([one.low <= truth <= one.high for one in result])),
         paradigms=float(np.mean(over)) if over else np.nan,
         given=len(over) / runs,
     )
@@ -160,10 +160,10 @@ def coverage(
         size = (n_paradigms, 200_000 // n_paradigms) if fixed else (20_000, 10)
         truth = STATISTICS[name](*nested(rng, *size, shared=shared, heavy=heavy, paradigms=paradigms)).value
     draws = (nested(rng, n_paradigms, n_items, shared=shared, heavy=heavy, paradigms=paradigms) for _ in range(runs))
-    found = [one for one in (STATISTICS[name](*drawn) for drawn in draws) if not np.isnan(one.low)]
-    over = [one for one in found if one.n_paradigms]
+    result = [one for one in (STATISTICS[name](*drawn) for drawn in draws) if not np.isnan(one.low)]
+    over = [one for one in result if one.n_paradigms]
     return Held(
-        items=float(np.mean([one.low <= truth <= one.high for one in found])),
+        items=float(np.mean([one.low <= truth <= one.high for one in result])),
         paradigms=float(np.mean([one.low_paradigms <= truth <= one.high_paradigms for one in over])),
         given=len(over) / runs,
     )

@@ -35,8 +35,8 @@ def _averaged(rng: np.random.Generator, right: BoolArray, surer: float) -> Float
 def sign_differ(rng: np.random.Generator, *, n: int, first: float) -> bool:
     """Return whether signs of averaged differences are said to differ, as before credits were of the paper's kind."""
     biased, fair = answers(rng, n=n, first=first)
-    found = compare_credits(_averaged(rng, biased, SURER), _averaged(rng, fair, 0.5))
-    return found.p_mid < SIGNIFICANCE
+    result = compare_credits(_averaged(rng, biased, SURER), _averaged(rng, fair, 0.5))
+    return result.p_mid < SIGNIFICANCE
 
 
 def pooled_differ(rng: np.random.Generator, *, n: int, first: float) -> bool:

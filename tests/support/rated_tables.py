@@ -52,9 +52,9 @@ def rated_table(n_items: int = 200, *, seed: int = 0, corpus: str = "toy", model
 def keyed(table: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], dict[str, Any]]:
     """The rows of a table by the values of some columns, which must tell them apart."""
     rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-    found = {tuple(row[name] for name in names): row for row in rows}
-    assert len(found) == len(rows), f"{names} do not tell the rows apart"
-    return found
+    result = {tuple(row[name] for name in names): row for row in rows}
+    assert len(result) == len(rows), f"{names} do not tell the rows apart"
+    return result
 
 
 def always_first(table: ScoredFrame) -> ScoredFrame:

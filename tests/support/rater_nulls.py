@@ -63,5 +63,5 @@ def as_good(
     asked = boundary(n_raters, epsilon) if right is None else right
     paradigms = np.arange(n) % n_paradigms if n_paradigms else None
     own = model_of(rng, asked, n=n, paradigms=paradigms, spread=0.15)
-    found = alternative_annotator(people(rng, n=n, n_raters=n_raters), own, epsilon=epsilon, paradigms=paradigms)
-    return found.passes and (not beyond or found.beyond_paradigms >= 0.5)
+    result = alternative_annotator(people(rng, n=n, n_raters=n_raters), own, epsilon=epsilon, paradigms=paradigms)
+    return result.passes and (not beyond or result.beyond_paradigms >= 0.5)

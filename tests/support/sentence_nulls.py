@@ -78,10 +78,10 @@ def misranked(
     """
     made, paradigm = in_paradigms(rng, n_paradigms=n_paradigms, n_each=n_each, spread=0.4, n_models=n_models)
     made[0] += lead
-    found = rank_intervals(pair_counts(made > 0, clusters=paradigm if over else None))
+    result = rank_intervals(pair_counts(made > 0, clusters=paradigm if over else None))
     if lead:
-        return bool(found.worst[0] == 1)
-    return bool((found.best > 1).any() or (found.worst < n_models).any())
+        return bool(result.worst[0] == 1)
+    return bool((result.best > 1).any() or (result.worst < n_models).any())
 
 
 def below(
@@ -152,15 +152,15 @@ def above_null(
         return np.asarray(of_paradigms * a[paradigm] + of_items * b)
 
     shared = drawn(1.0, 1.0)
-    found = []
+    result = []
     for strength in (1 + lead, 1.0):
         if people:
             x, y = 0.4 * strength * shared + drawn(0.5, 1.0), shared
         else:
             shift = drawn(0.4, 0.0)
             x, y = (strength * shared + side * shift + drawn(0.0, 0.6) for side in (1, -1))
-        found.append(pearson(x, y, clusters=paradigm if over and n_each > 1 else None))
-    model, null = found
+        result.append(pearson(x, y, clusters=paradigm if over and n_each > 1 else None))
+    model, null = result
     low, high = np.fmin(model.low, model.low_paradigms), np.fmax(null.high, null.high_paradigms)
     return bool(exceeds(model.value, low, null.value, high))
 

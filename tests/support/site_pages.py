@@ -86,15 +86,15 @@ def shown(chromium: Browser, address: str, *, width: int = 1280, scheme: Any = "
     context = chromium.new_context(viewport={"width": width, "height": 900}, accept_downloads=True, color_scheme=scheme)
     context.set_default_timeout(WAIT_MILLISECONDS)
     page = context.new_page()
-    found = Shown(page=page, address=address)
+    result = Shown(page=page, address=address)
     urls: list[str] = []
     broken: list[str] = []
     page.on("request", lambda request: urls.append(request.url))
-    page.on("request", lambda request: found.asked.append(urlsplit(request.url).path.lstrip("/")))
+    page.on("request", lambda request: result.asked.append(urlsplit(request.url).path.lstrip("/")))
     page.on("pageerror", lambda error: broken.append(str(error)))
     page.on("console", lambda message: broken.append(message.text) if message.type == "error" else None)
     try:
-        yield found
+        yield result
     finally:
         context.close()
     outside = {urlsplit(url).hostname for url in urls if not url.startswith(("data:", "blob:"))} - {"127.0.0.1"}

@@ -65,13 +65,13 @@ def system_of(table: Scored) -> System | None:
     differ = np.array(["identical_sides" not in flags for flags in frame["flags"]])
     both = pd.DataFrame({"direct": frame[f"{direct}_delta"], "asked": frame[f"{asked}_delta"]})[differ].dropna()
     layouts = [MethodLayout.from_dict(one) for one in table.layouts if one["method"] == asked]
-    found = summarise(frame.reset_index(), layouts, model=table.model).set_index(["group_by", "metric"])["value"]
+    result = summarise(frame.reset_index(), layouts, model=table.model).set_index(["group_by", "metric"])["value"]
     return System(
         table=table,
         choices=both.apply(signs),
         answers_vary=bool(varies(both["asked"])),
         as_written={
-            name: float(found.get(("all", metric), np.nan))
+            name: float(result.get(("all", metric), np.nan))
             for name, metric in (("as_written", "accuracy_pooled"), ("first_option", "position_bias"))
         },
     )
@@ -80,7 +80,7 @@ def system_of(table: Scored) -> System | None:
 def row_of(system: System, sizes: Mapping[str, float]) -> dict[str, Any]:
     """Return the numbers of a system."""
     table, choices = system.table, system.choices
-    found = compare(choices["asked"], choices["direct"])
+    result = compare(choices["asked"], choices["direct"])
     shares = [share_of_items((choices[name] + 1) / 2) for name in ("direct", "asked")]
     source, language = SOURCES.get(table.corpus, (OURS, "en"))
     return {
@@ -88,17 +88,17 @@ def row_of(system: System, sizes: Mapping[str, float]) -> dict[str, Any]:
         "language": language,
         "model": table.model,
         "size_billions": sizes.get(table.model, size_of(table)),
-        "n": found.n,
+        "n": result.n,
         "direct": shares[0].value,
         "direct_low": shares[0].low,
         "direct_high": shares[0].high,
         "asked": shares[1].value,
         "asked_low": shares[1].low,
         "asked_high": shares[1].high,
-        "difference": found.difference.value,
-        "low": found.difference.low,
-        "high": found.difference.high,
-        "p_mid": found.p_mid,
+        "difference": result.difference.value,
+        "low": result.difference.low,
+        "high": result.difference.high,
+        "p_mid": result.p_mid,
         "hardly_ever": shares[1].value < HARDLY_EVER,
         **system.as_written,
         "answers_vary": system.answers_vary,
@@ -118,9 +118,9 @@ def size_of(table: Scored) -> float:
     return float(plain[1]) / (1000 if plain[2] == "M" else 1) if plain else np.nan
 
 
-def summary(found: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def summary(result: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield what the page says of each source."""
-    for source, part in found.groupby("source", sort=False):
+    for source, part in result.groupby("source", sort=False):
         read = part[~part["hardly_ever"]]
         below = (part["p_holm"] < SIGNIFICANCE) & (part["difference"] < 0)
         above = (part["p_holm"] < SIGNIFICANCE) & (part["difference"] > 0)
@@ -201,23 +201,25 @@ def main() -> None:
     sizes = {name: size for path in given.models for name, size in declared_sizes(path).items()}
     tables = [pairbank.read_scored(path) for path in given.scored]
     known = [system for table in tables if (system := system_of(table)) is not None]
-    found = pd.DataFrame([row_of(system, sizes) for system in known])
+    result = pd.DataFrame([row_of(system, sizes) for system in known])
     systems_of: dict[str, list[System]] = {}
-    for system, source in zip(known, found["source"], strict=True):
+    for system, source in zip(known, result["source"], strict=True):
         systems_of.setdefault(source, []).append(system)
     together = {source: consistency(systems) for source, systems in systems_of.items()}
-    for _, part in found.groupby("source"):
-        found.loc[part.index, "p_holm"] = corrected(part["p_mid"]).holm
-    found = found.sort_values(["source", "size_billions", "model"], ignore_index=True)
+    for _, part in result.groupby("source"):
+        result.loc[part.index, "p_holm"] = corrected(part["p_mid"]).holm
+    result = result.sort_values(["source", "size_billions", "model"], ignore_index=True)
     given.out.mkdir(parents=True, exist_ok=True)
-    found.to_csv(given.out / "systems.csv", index=False, float_format="%.6g")
+    result.to_csv(given.out / "systems.csv", index=False, float_format="%.6g")
     people = {} if given.data_dir is None else {"QFrBLiMP": people_of("qfrblimp", given.data_dir)}
-    above = {name: int((found.loc[found["source"] == name, "direct"] > share).sum()) for name, share in people.items()}
-    said = {"sources": list(summary(found)), "people": people, "direct_above_people": above, "answers": together}
+    above = {
+        name: int((result.loc[result["source"] == name, "direct"] > share).sum()) for name, share in people.items()
+    }
+    said = {"sources": list(summary(result)), "people": people, "direct_above_people": above, "answers": together}
     text = json.dumps(without_nan(said), indent=1, ensure_ascii=False, default=float)
     (given.out / "summary.json").write_text(text + "\n", encoding="utf-8")
     (given.out / "figures").mkdir(exist_ok=True)
-    draw(found, people).savefig(given.out / "figures" / "direct_vs_asked.png", dpi=150)
+    draw(result, people).savefig(given.out / "figures" / "direct_vs_asked.png", dpi=150)
 
 
 def without_nan(value: Any) -> Any:  # noqa: ANN401 - JSON
@@ -229,12 +231,12 @@ def without_nan(value: Any) -> Any:  # noqa: ANN401 - JSON
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def draw(found: pd.DataFrame, people: dict[str, float]) -> Any:  # noqa: ANN401 - matplotlib's
+def draw(result: pd.DataFrame, people: dict[str, float]) -> Any:  # noqa: ANN401 - matplotlib's
     """Draw both accuracies of every system over its size, joined by a line; a panel a source, people above.
 
     Ours stand, hollow, in the panel of the source whose items they were asked.
     """
-    sized = found[found["size_billions"].notna()]
+    sized = result[result["size_billions"].notna()]
     ours = sized[sized["source"] == OURS]
     sources = [name for name in dict.fromkeys(sized["source"]) if name != OURS]
     with styled():

@@ -60,8 +60,8 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
 def _rows(file: Path) -> Iterator[LogRow]:
     with reading(file, CorpusError), _opened(file) as lines:
         table = csv.DictReader(lines, delimiter="\t")
-        wanted = {"phenomenon", "lang", *(column for columns in _SIDES.values() for column in columns)}
-        if missing := wanted - set(table.fieldnames or ()):
+        requested = {"phenomenon", "lang", *(column for columns in _SIDES.values() for column in columns)}
+        if missing := requested - set(table.fieldnames or ()):
             raise ScoreImportError(f"{file}: no column {', '.join(sorted(missing))}; expected those of hf_cache_*.tsv")
         for number, row in enumerate(table, 2):
             where = f"{file}, row {number}"

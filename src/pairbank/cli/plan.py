@@ -79,15 +79,15 @@ def plan(
     if kind is not None and like is None:
         raise typer.BadParameter("--kind says what models are that are not here: name one that is (--like demo)")
     _check_device(device, flops_per_second)
-    wanted = with_corpora(load_study(study), corpus) if corpus else load_study(study)
-    wanted = wanted if limit is None else limited(wanted, limit)
-    choices = chosen_models(wanted, model or [], models or [], {})
+    requested = with_corpora(load_study(study), corpus) if corpus else load_study(study)
+    requested = requested if limit is None else limited(requested, limit)
+    choices = chosen_models(requested, model or [], models or [], {})
     stand_in = None if like is None else StandIn(model=like, kind=kind)
     rows: list[dict[str, object]] = []
     n_models, all_costs = 0, _Costs()
     with quiet_bars(), status(f"planning for {', '.join(choice.name for choice in choices)}"):
         rate, reported = _rate(device, flops_per_second)
-        plans = plans_of(wanted, choices, dtype=dtype, stand_in=stand_in, n_items=items, data_dir=data_dir)
+        plans = plans_of(requested, choices, dtype=dtype, stand_in=stand_in, n_items=items, data_dir=data_dir)
         for place, entry in enumerate(plans):
             shapes = [entry.shape, *(scaled(entry.shape, n) for n in (parameters or ()) if place == 0)]
             for shape in shapes:

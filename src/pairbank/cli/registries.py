@@ -254,13 +254,13 @@ def _from_corpus(name: str, item_id: str | None, prompt: Prompt | None, which: I
 
     with quiet_bars(), status(f"building {name}"):
         rows: Sequence[Row] = load_items(name, **which).to_list()
-    wanted = [
+    requested = [
         row
         for row in rows
         if (row["item_id"] == item_id if item_id else prompt is None or Prompted(prompt).applies_to(row))
     ]
-    if not wanted and item_id:
+    if not requested and item_id:
         raise unknown_name("item", item_id, [str(row["item_id"]) for row in rows[:5]])
-    if not wanted:
+    if not requested:
         raise typer.BadParameter(f"the method applies to no item of {name}; see `pairbank methods`")
-    return wanted[0], Pool(rows)
+    return requested[0], Pool(rows)

@@ -262,16 +262,16 @@ def run(
     from pairbank.study.preflight import planned
     from pairbank.study.run import carried_out
 
-    wanted = with_analyses(load_study(study), analysis or [])
-    if wanted.imports:
+    requested = with_analyses(load_study(study), analysis or [])
+    if requested.imports:
         texts = {"--model": model, "--models": models, "--corpus": corpus, "--limit": limit, "--unigrams": unigrams}
-        _refuse(texts | {"--part": part, "--ray": ray}, wanted)
-        _run_imports(wanted, out, data_dir, dry_run=dry_run)
+        _refuse(texts | {"--part": part, "--ray": ray}, requested)
+        _run_imports(requested, out, data_dir, dry_run=dry_run)
         return
-    wanted = with_corpora(wanted, corpus) if corpus else wanted
-    wanted = wanted if limit is None else limited(wanted, limit)
-    wanted = wanted if minimalness is None else with_minimalness(wanted, minimalness)
-    chosen, of_run = chosen_models(wanted, model or [], models or [], options), part_of(part)
+    requested = with_corpora(requested, corpus) if corpus else requested
+    requested = requested if limit is None else limited(requested, limit)
+    requested = requested if minimalness is None else with_minimalness(requested, minimalness)
+    chosen, of_run = chosen_models(requested, model or [], models or [], options), part_of(part)
     cluster = cluster_of(
         ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
     )
@@ -289,7 +289,7 @@ def run(
 
     with quiet_bars():
         notify = Downloads().on_progress
-        plan = planned(wanted, chosen, out, data_dir=data_dir, unigrams=unigrams or None, downloads=notify)
+        plan = planned(requested, chosen, out, data_dir=data_dir, unigrams=unigrams or None, downloads=notify)
         for warning in plan.warnings:
             warn(f"note: {warning}")
         if dry_run:
@@ -410,5 +410,5 @@ def score_checkpoints(
         answer(scored=[{"out": path, "model": scored.model, "n_items": len(scored), "methods": scored.methods}])
         say(f"{path}: {len(scored):,} items with {', '.join(scored.methods)}")
         tables.append(scored)
-    wanted = ["trajectories"] if len(tables) >= LEAST_CHECKPOINTS else []
-    say_report(pairbank.report(tables, analyses=wanted))
+    requested = ["trajectories"] if len(tables) >= LEAST_CHECKPOINTS else []
+    say_report(pairbank.report(tables, analyses=requested))

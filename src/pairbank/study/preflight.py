@@ -132,18 +132,18 @@ def counts_for(
 
     if not needs_counts(study.methods):
         return Counts(given=())
-    wanted = {_base(language) for entry in corpora for language in set(entry.items["language"][:])}
+    requested = {_base(language) for entry in corpora for language in set(entry.items["language"][:])}
     names = dict.fromkeys(name for value in corpora for name in value.choice.unigrams_from or study.unigrams_from)
     files = _files_to_count(study.unigram_text, data_dir)
     if study.unigram_text is not None and files and not any(member.choice.unigrams_from for member in corpora):
-        wanted -= {_base(study.unigram_text.language)}
+        requested -= {_base(study.unigram_text.language)}
     texts: dict[str, list[Documents]] = {}
-    for name in names if wanted else ():
+    for name in names if requested else ():
         items = load_corpus(name, data_dir=data_dir)
         rows: dict[str, list[int]] = {}
         for place, language in enumerate(items["language"][:]):
             rows.setdefault(language, []).append(place)
-        kept = {language: where for language, where in rows.items() if _base(language) in wanted}
+        kept = {language: where for language, where in rows.items() if _base(language) in requested}
         texts[name] = [documents_of_items(items.select(where)) for _, where in sorted(kept.items())]
     return Counts(given=tuple(tables_of(given)) if given is not None else (), texts=texts, files=files)
 
@@ -170,8 +170,10 @@ def _counts_text(study: Study, counts: Counts) -> list[str]:
         message.append(f"{sum(parts):,} better sentences of {', '.join(counts.texts)}")
     if not message:
         return []
-    wanted = f" Files in the folder {text.folder} of --data-dir would be counted instead." if text is not None else ""
-    return [f"Unigram counts are of {' and '.join(message)}.{'' if counts.files else wanted}"]
+    requested = (
+        f" Files in the folder {text.folder} of --data-dir would be counted instead." if text is not None else ""
+    )
+    return [f"Unigram counts are of {' and '.join(message)}.{'' if counts.files else requested}"]
 
 
 def _base(language: str) -> str:
@@ -253,23 +255,23 @@ def planned(
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
     corpora = corpora_of(study, data_dir, downloads)
-    _check_scopes(study, models, corpora.found)
-    _check_embedders(study, corpora.found)
+    _check_scopes(study, models, corpora.result)
+    _check_embedders(study, corpora.result)
     held = _manifest(root)
     declared = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
-    _check_bank(held, corpora.found, methods, mine={slug(name_of(model)) for model in models})
-    counts = counts_for(study, corpora.found, unigrams, data_dir)
+    _check_bank(held, corpora.result, methods, mine={slug(name_of(model)) for model in models})
+    counts = counts_for(study, corpora.result, unigrams, data_dir)
     return Plan(
         study=study,
         out=root,
         models=tuple(models),
-        corpora=corpora.found,
+        corpora=corpora.result,
         counts=counts,
         features=_features(root, held, declared),
-        notes=(*corpora.missing, *_unprobed(study, corpora.found), *_counts_text(study, counts)),
-        warnings=(*_locked(corpora.found), *_unfitting(study, corpora.found)),
+        notes=(*corpora.missing, *_unprobed(study, corpora.result), *_counts_text(study, counts)),
+        warnings=(*_locked(corpora.result), *_unfitting(study, corpora.result)),
         stored={name: sorted(result) for name, result in held["scores"].items()},
-        ratings=ratings_of_items(corpora.found, data_dir, bank=root, progress=downloads),
+        ratings=ratings_of_items(corpora.result, data_dir, bank=root, progress=downloads),
     )
 
 

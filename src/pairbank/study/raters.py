@@ -106,12 +106,12 @@ def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.
     from pairbank.cards.bank.tables import read_table
     from pairbank.cards.bank.writing import is_unfinished
 
-    wanted = list(dict.fromkeys(corpora))
+    requested = list(dict.fromkeys(corpora))
     results = []
     for root in dict.fromkeys(banks):
         is_bank = (root / MANIFEST).is_file() and not is_unfinished(root)
         held = read_manifest(root).get(RATINGS, {}) if is_bank else {}
-        results += [read_table(root / ratings_path(name)) for name in wanted if name in held]
+        results += [read_table(root / ratings_path(name)) for name in requested if name in held]
     return tuple(results)
 
 

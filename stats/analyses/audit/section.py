@@ -134,7 +134,7 @@ def _otherwise(current: Sequence[CheckResult], checked: Sequence[CheckResult]) -
     return f"; {owners} right by {', '.join(texts[:3])}" if texts else ""
 
 
-def answer_of(checked: Sequence[CheckResult], found: pd.DataFrame, *, n_tables: int) -> str:
+def answer_of(checked: Sequence[CheckResult], result: pd.DataFrame, *, n_tables: int) -> str:
     """Return the answer: how much was found and the largest effect, and how much was not checked."""
     kinds = {value.check for value in checked if value.outcome != "not checked"}
     n_methods = len({(entry.corpus, entry.method, entry.model) for entry in checked if entry.method and entry.model})
@@ -148,13 +148,13 @@ def answer_of(checked: Sequence[CheckResult], found: pd.DataFrame, *, n_tables: 
     )
     n_unsure = sum(member.outcome == "inconclusive" for member in checked)
     unsaid += f" Inconclusive (neither at chance nor above it): {n_unsure:,} of the accuracies." if n_unsure else ""
-    if found.empty:
+    if result.empty:
         return f"**No artefact was found**: {requested}.{unsaid}"
-    return f"**{len(found)} finding{'s' * (len(found) > 1)}**: {requested}. {_largest(found)}{unsaid}"
+    return f"**{len(result)} finding{'s' * (len(result) > 1)}**: {requested}. {_largest(result)}{unsaid}"
 
 
-def _largest(found: pd.DataFrame) -> str:
-    known = found[found["effect"].notna()]
+def _largest(result: pd.DataFrame) -> str:
+    known = result[result["effect"].notna()]
     if known.empty:
         return "None changes an accuracy."
     top = known.iloc[0]
@@ -164,18 +164,18 @@ def _largest(found: pd.DataFrame) -> str:
     )
 
 
-def text_of(checked: Sequence[CheckResult], found: pd.DataFrame, *, n_tables: int) -> str:
+def text_of(checked: Sequence[CheckResult], result: pd.DataFrame, *, n_tables: int) -> str:
     """Return the findings one by one, what was clean, and what no table could show."""
-    return "\n\n".join(_paragraphs(checked, found, n_tables))
+    return "\n\n".join(_paragraphs(checked, result, n_tables))
 
 
-def _paragraphs(checked: Sequence[CheckResult], found: pd.DataFrame, n_tables: int) -> Iterator[str]:
+def _paragraphs(checked: Sequence[CheckResult], result: pd.DataFrame, n_tables: int) -> Iterator[str]:
     yield f"Tables: {_tables(n_tables)} of {listed(list(dict.fromkeys(value.corpus for value in checked)), most=8)}."
     lines = [
         f"- **{member['what']}** ({member['where']}): {member['found']}. Accuracy {share_text(member['headline'])} "
         f"as reported, "
         f"{share_text(member['without'])} without it ({member['of']})."
-        for member in found.to_dict("records")
+        for member in result.to_dict("records")
     ]
     if lines:
         yield "\n".join(lines)
@@ -331,9 +331,9 @@ def _table(checked: Sequence[CheckResult]) -> pd.DataFrame:
     return frame[["corpus", "check", "what", *(name for name in columns if name not in ("corpus", "check"))]]
 
 
-def _figures(found: pd.DataFrame) -> Iterator[Figure]:
+def _figures(result: pd.DataFrame) -> Iterator[Figure]:
     """Yield headlines with and without what was found, where both are numbers."""
-    shown = found[found["headline"].notna() & found["without"].notna()].head(MOST_LINES)
+    shown = result[result["headline"].notna() & result["without"].notna()].head(MOST_LINES)
     if shown.empty:
         return
     rows = [

@@ -483,31 +483,31 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, filte
     return _section(result, notes)
 
 
-def _section(found: _Results, notes: Sequence[str]) -> Section:
+def _section(result: _Results, notes: Sequence[str]) -> Section:
     created = {
-        "correlation": long_table(found.correlations),
-        "with_people": long_table(found.people),
-        "by_bin": long_table(found.binned, BIN_COLUMNS),
-        "by_bin_people": long_table(found.binned_people, BIN_COLUMNS),
-        "separability": long_table(found.separated),
-        "null": long_table([row for rows in found.nulls.values() for row in rows]),
-        "roc": pd.concat(found.curves, ignore_index=True),
-        "distributions": pd.concat(found.histograms, ignore_index=True),
+        "correlation": long_table(result.correlations),
+        "with_people": long_table(result.people),
+        "by_bin": long_table(result.binned, BIN_COLUMNS),
+        "by_bin_people": long_table(result.binned_people, BIN_COLUMNS),
+        "separability": long_table(result.separated),
+        "null": long_table([row for rows in result.nulls.values() for row in rows]),
+        "roc": pd.concat(result.curves, ignore_index=True),
+        "distributions": pd.concat(result.histograms, ignore_index=True),
     }
-    if found.null_bins:
-        created["null_by_bin"] = long_table(found.null_bins, BIN_COLUMNS)
+    if result.null_bins:
+        created["null_by_bin"] = long_table(result.null_bins, BIN_COLUMNS)
     shown = {name: wider(table) for name, table in created.items()}
     areas = shown["separability"].query("metric == 'auc' and group_by == 'all'")
     return Section(
         id="grammaticality",
         title="Probability and grammaticality",
         text=text(shown, notes),
-        answer=answer(shown, found.without),
+        answer=answer(shown, result.without),
         main_table="areas",
         main_figure=AREAS,
-        definitions=DEFINITIONS + (NULL_MODELS if found.null_bins else ""),
+        definitions=DEFINITIONS + (NULL_MODELS if result.null_bins else ""),
         tables={"areas": wide(areas)} | created,
-        figures=tuple(string_figures(shown, found.points)),
+        figures=tuple(string_figures(shown, result.points)),
         references=(
             "Hu et al. 2026, TACL: sections 4 to 6",
             "Obuchowski 1997, Biometrics 53:567-578",
@@ -516,51 +516,51 @@ def _section(found: _Results, notes: Sequence[str]) -> Section:
     )
 
 
-def _add(found: _Results, scored: ScoredStrings, place: SummaryRow) -> None:
+def _add(result: _Results, scored: ScoredStrings, place: SummaryRow) -> None:
     """Add what one method says of one corpus, or one of its subsets."""
     is_whole = not place.group
     if scored.good.size:
         sides = replace(place, metric="pearson_sides").row(_of_sides(scored), n_rows=scored.n_rows)
-        found.correlations.append(sides)
-        found.people += _with_people(scored, place)
+        result.correlations.append(sides)
+        result.people += _with_people(scored, place)
         if is_string_logprob(place.method):
-            found.binned_people += _with_people_by_bin(scored, place)
-        found.binned += rows_by_bin(scored.pairs, scored.good, scored.bad, replace(place, metric="pearson_sides"))
+            result.binned_people += _with_people_by_bin(scored, place)
+        result.binned += rows_by_bin(scored.pairs, scored.good, scored.bad, replace(place, metric="pearson_sides"))
         if is_whole:
-            found.points.append(points_of(scored, place))
+            result.points.append(points_of(scored, place))
     if scored.strings.problem:
         if is_whole:
-            found.without.setdefault((place.corpus, place.method), scored.strings.problem)
+            result.without.setdefault((place.corpus, place.method), scored.strings.problem)
         return
-    found.separated += _separation(scored, place)
-    found.curves.append(_curve(scored.strings, place))
+    result.separated += _separation(scored, place)
+    result.curves.append(_curve(scored.strings, place))
     if is_whole:
-        found.histograms.append(_histogram(scored.strings, place))
+        result.histograms.append(_histogram(scored.strings, place))
         if scored.language:
-            found.pools[place.model, scored.language, scored.method][place.corpus] = scored.strings
+            result.pools[place.model, scored.language, scored.method][place.corpus] = scored.strings
 
 
-def _add_null_model(found: _Results, table: ScoredTable) -> None:
+def _add_null_model(result: _Results, table: ScoredTable) -> None:
     """Add what a model with random weights gives of the predictions."""
     for scored in scored_strings(table):
         if scored.method == table.reference and scored.good.size:
             place = SummaryRow(method=scored.method, **table.place)
             sides = replace(place, metric="pearson_sides")
             rows = [sides.row(_of_sides(scored), n_rows=scored.n_rows), *_with_people(scored, place)]
-            found.nulls[table.corpus] += [*rows, *_separation(scored, place)]
-            found.null_bins += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
+            result.nulls[table.corpus] += [*rows, *_separation(scored, place)]
+            result.null_bins += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
 
 
-def _add_pools(found: _Results, anywhere: SummaryRow) -> None:
+def _add_pools(result: _Results, anywhere: SummaryRow) -> None:
     """Add what one threshold does on the strings of all corpora of a language together, where there are several."""
-    for (model, language, method), parts in found.pools.items():
+    for (model, language, method), parts in result.pools.items():
         if len(parts) < 2:
             continue
         strings = together(list(parts.values()))
         place = replace(anywhere, model=model, corpus=f"{len(parts)} corpora ({language})", method=method)
-        found.separated.append(replace(place, metric="auc").row(auc(strings), n_rows=strings.n_items))
-        found.curves.append(_curve(strings, place))
-        found.histograms.append(_histogram(strings, place))
+        result.separated.append(replace(place, metric="auc").row(auc(strings), n_rows=strings.n_items))
+        result.curves.append(_curve(strings, place))
+        result.histograms.append(_histogram(strings, place))
 
 
 def _of_sides(scored: ScoredStrings) -> Estimate:

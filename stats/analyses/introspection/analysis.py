@@ -81,7 +81,7 @@ class SelfContrast:
 
 
 def self_contrasts(
-    found: PairCorrelations,
+    result: PairCorrelations,
     resampled: ResampledCorrelations,
     match_types: Sequence[str],
     *,
@@ -90,7 +90,7 @@ def self_contrasts(
     """Return the contrast of self with each match type that occurs, and with all other models together.
 
     Args:
-        found: The correlations of all pairs.
+        result: The correlations of all pairs.
         resampled: Those of resamples of the items.
         match_types: Of every ordered pair, row-major over (model read directly, model asked).
         level: Confidence level, a share.
@@ -110,7 +110,7 @@ def self_contrasts(
     >>> round(found[0].plain.value, 4), found[0].at_equal_similarity.reason  # r(a, b) is .5292
     (0.4708, 'similarity does not vary within match types, so that it cannot be told apart from them')
     """
-    x, y = found.direct_direct.reshape(1, -1), found.meta_direct.reshape(1, -1)
+    x, y = result.direct_direct.reshape(1, -1), result.meta_direct.reshape(1, -1)
     mean = mean_over_prompts(resampled.meta_direct_by_prompt)
     draws = resampled.direct_direct.reshape(len(mean), -1), mean.reshape(len(mean), -1)
     kinds = [kind for kind in MATCH_TYPES if kind in set(match_types)]
@@ -131,7 +131,7 @@ def self_contrasts(
                     value[kind][0, nth],
                     spread[kind][:, nth],
                     _why(kind, n_self, n_pairs),
-                    n=found.n_items_direct,
+                    n=result.n_items_direct,
                     level=level,
                     method=resampled.method,
                 )

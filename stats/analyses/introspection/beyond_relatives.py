@@ -88,13 +88,13 @@ class OwnAdvantage:
 
 
 def own_advantage(
-    stack: DeltaStack, found: PairCorrelations, features: Mapping[str, ModelFeatures | None], *, level: float = 0.95
+    stack: DeltaStack, result: PairCorrelations, features: Mapping[str, ModelFeatures | None], *, level: float = 0.95
 ) -> OwnAdvantage:
     """Return the advantage of own probabilities over declared relatives', over the most similar model's, and partial r.
 
     Args:
         stack: The deltas of the models.
-        found: Their correlations.
+        result: Their correlations.
         features: By model name; None or absent where nothing is declared.
         level: Confidence level, a share.
 
@@ -109,8 +109,8 @@ def own_advantage(
     >>> own_advantage(stack, pair_correlations(stack), {}).over_relatives.reason
     'no two of the models are declared relatives'
     """
-    read = np.flatnonzero(~np.isnan(np.diag(found.direct_direct))).tolist()
-    n_items = int(found.n_items_by_prompt.max(initial=0))
+    read = np.flatnonzero(~np.isnan(np.diag(result.direct_direct))).tolist()
+    n_items = int(result.n_items_by_prompt.max(initial=0))
     declared = closest_relatives(stack.models, features, read=read)
     models = model_advantages(stack, declared)
     present = np.flatnonzero(~np.isnan(models.value))
@@ -119,8 +119,8 @@ def own_advantage(
     n_drawn = 0 if stack.clusters is None else int(stack.clusters.max()) + 1
     shared: dict[str, Any] = {"n_items": n_items, "n_paradigms": n_drawn, "level": level}
     over_relatives, smallest = over_models(models, families, reason=reason, **shared)
-    requested = present.tolist() or np.flatnonzero(~np.isnan(np.diag(found.meta_direct))).tolist()
-    similar = model_advantages(stack, most_similar(found.direct_direct, read=read, asked=requested))
+    requested = present.tolist() or np.flatnonzero(~np.isnan(np.diag(result.meta_direct))).tolist()
+    similar = model_advantages(stack, most_similar(result.direct_direct, read=read, asked=requested))
     reason = "needs a third model, and direct differences of models that are alike"
     over_similar, _ = over_models(similar, families, reason=reason, **shared)
     if over_similar.is_defined and not len(present):
@@ -128,7 +128,7 @@ def own_advantage(
     return OwnAdvantage(
         over_relatives=over_relatives,
         over_most_similar=over_similar,
-        partial=mean_partial(found, n_items=n_items),
+        partial=mean_partial(result, n_items=n_items),
         smallest=smallest,
         models=models,
         n_models=len(present),
@@ -139,31 +139,31 @@ def own_advantage(
 
 
 def over_models(
-    found: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str, n_paradigms: int = 0
+    result: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str, n_paradigms: int = 0
 ) -> tuple[Estimate, float]:
     """Return the mean over families (over models, where there are fewer than three) and the smallest effect.
 
     Args:
-        found: The advantage of each model.
+        result: The advantage of each model.
         families: Of each model.
         n_items: Items there were.
         level: Confidence level, a share.
         reason: Why there is none, should there be none.
         n_paradigms: Paradigms, where these are the draws and not the items.
     """
-    present = np.flatnonzero(~np.isnan(found.value))
+    present = np.flatnonzero(~np.isnan(result.value))
     if not len(present):
         return undefined(reason, n=n_items, method=METHOD, level=level), float("nan")
     groups = {family: [nth for nth in present if families[nth] == family] for family in families}
     units = [members for members in groups.values() if members]
     if len(units) < LEAST_FAMILIES:
         units = [[nth] for nth in present]
-    values = np.array([found.value[members].mean() for members in units])
+    values = np.array([result.value[members].mean() for members in units])
     value = round(float(values.mean()), _DIGITS)
     if n_items < LEAST_ITEMS:
         why = f"{n_items} items, and an interval of this kind needs {LEAST_ITEMS}"
         return without_interval(value, why, n=n_items, method=METHOD, level=level), float("nan")
-    influence = np.array([found.influence[members].mean(axis=0) for members in units])
+    influence = np.array([result.influence[members].mean(axis=0) for members in units])
     error = np.sqrt((influence.mean(axis=0) ** 2).sum() + _excess_variance(values, influence) / len(units))
     if not error > 1e-9:
         return without_interval(value, "the items leave no spread", n=n_items, method=METHOD, level=level), float("nan")

@@ -46,9 +46,9 @@ LEAST_TREND = 12
 """Pairs of different models (four models' twelve) through which a line is drawn."""
 
 
-def scatter_name(found: Introspection) -> str:
+def scatter_name(result: Introspection) -> str:
     """Return the name of the scatter of one set of items."""
-    return file_name("introspection", "scatter", found.items, found.corpus.replace("-", "_"))
+    return file_name("introspection", "scatter", result.items, result.corpus.replace("-", "_"))
 
 
 def introspection_figures(done: Sequence[Introspection]) -> Iterator[Figure]:
@@ -73,7 +73,7 @@ def introspection_figures(done: Sequence[Introspection]) -> Iterator[Figure]:
                 draw=partial(_draw_bars, bars, corpus),
             )
         alone = current if corpora[1:] == [] else [matches for matches in current if matches is not current[-1]]
-        yield from (figure for found in alone if (figure := _scatter(found)) is not None)
+        yield from (figure for results in alone if (figure := _scatter(results)) is not None)
 
 
 def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Figure]:
@@ -115,20 +115,20 @@ def _self_on_top(points: pd.DataFrame) -> pd.DataFrame:
     return points.sort_values("match_type", key=lambda kinds: kinds.map(order), kind="stable")
 
 
-def _scatter(found: Introspection) -> Figure | None:
-    points = found.pairs.dropna(subset=["direct_direct", "meta_direct"])
+def _scatter(result: Introspection) -> Figure | None:
+    points = result.pairs.dropna(subset=["direct_direct", "meta_direct"])
     if len(points) < LEAST_PAIRS:
         return None
     line = trend(points)
     text = "" if line is None else " The line is the least-squares trend of the pairs of different models."
     return Figure(
-        name=scatter_name(found),
+        name=scatter_name(result),
         caption=(
-            f"{found.corpus}, {found.items} items (n = {found.n_items}): each point is one of "
+            f"{result.corpus}, {result.items} items (n = {result.n_items}): each point is one of "
             f"{len(points)} pairs of models, A read directly and B asked.{text} Introspection would lift self "
             "above the trend of the others."
         ),
-        draw=partial(_draw_scatter, points, f"{found.corpus}, {found.items} items", line),
+        draw=partial(_draw_scatter, points, f"{result.corpus}, {result.items} items", line),
     )
 
 
@@ -273,17 +273,17 @@ def pair_matrix(pairs: pd.DataFrame, value: str, models: Sequence[str]) -> pd.Da
     return wide.reindex(index=list(models), columns=list(models))
 
 
-def _pairs(found: Introspection, known: Mapping[str, ModelFeatures | None]) -> Figure:
-    models = by_size(found.models, known)
+def _pairs(result: Introspection, known: Mapping[str, ModelFeatures | None]) -> Figure:
+    models = by_size(result.models, known)
     panels = {
-        _DIRECT_DIRECT: pair_matrix(found.pairs, "direct_direct", models),
-        _DIRECT_META: pair_matrix(found.pairs, "meta_direct", models),
+        _DIRECT_DIRECT: pair_matrix(result.pairs, "direct_direct", models),
+        _DIRECT_META: pair_matrix(result.pairs, "meta_direct", models),
     }
-    own_values = found.pairs["meta_direct"].dropna()
+    own_values = result.pairs["meta_direct"].dropna()
     return Figure(
-        name=file_name("introspection", "pairs", found.items, found.corpus.replace("-", "_")),
+        name=file_name("introspection", "pairs", result.items, result.corpus.replace("-", "_")),
         caption=(
-            f"{found.corpus}, {found.items} items (n = {found.n_items:,}): Pearson r of every pair of models, from "
+            f"{result.corpus}, {result.items} items (n = {result.n_items:,}): Pearson r of every pair of models, from "
             "small to large. Left: differences of A and B, both read directly. Right: of A read directly and B asked "
             f"(mean over prompts), from {span(own_values)}; the diagonal is a model with itself."
         ),

@@ -165,11 +165,14 @@ def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, Mod
     >>> features_from_entries([entry])["mine"].family
     'Mine'
     """
-    wanted, known = {"name", "family", "generation", "size_billions", "type"}, set(ModelFeatures.__slots__) | {"name"}
+    requested, known = (
+        {"name", "family", "generation", "size_billions", "type"},
+        set(ModelFeatures.__slots__) | {"name"},
+    )
     results: dict[str, ModelFeatures] = {}
     for entry in entries:
-        if wrong := sorted((entry.keys() - known) | (wanted - entry.keys())):
-            expected = f"{', '.join(sorted(wanted))}; {', '.join(sorted(known - wanted))} where they are known"
+        if wrong := sorted((entry.keys() - known) | (requested - entry.keys())):
+            expected = f"{', '.join(sorted(requested))}; {', '.join(sorted(known - requested))} where they are known"
             raise BankError(f"model {entry.get('name')!r}: unknown or missing {', '.join(wrong)}; expected {expected}")
         name = str(entry["name"])
         if name in results:

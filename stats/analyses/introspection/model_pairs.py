@@ -201,13 +201,13 @@ def _size(features: ModelFeatures | None) -> float:
     return np.nan if features is None else float(features.size_billions)
 
 
-def _n_items(found: PairCorrelations, a: int, b: int) -> int:
+def _n_items(result: PairCorrelations, a: int, b: int) -> int:
     """Return the most items that an r of the pair rests on."""
-    defined = ~np.isnan(found.meta_direct_by_prompt[:, a, b])
-    return int(found.n_items_by_prompt[defined].max(initial=0))
+    defined = ~np.isnan(result.meta_direct_by_prompt[:, a, b])
+    return int(result.n_items_by_prompt[defined].max(initial=0))
 
 
-def _reason(stack: DeltaStack, found: PairCorrelations, a: int, b: int) -> str | None:
+def _reason(stack: DeltaStack, result: PairCorrelations, a: int, b: int) -> str | None:
     """Return why a number of the pair is undefined, or None."""
     if not stack.item_ids:
         return "there are no items"
@@ -216,10 +216,10 @@ def _reason(stack: DeltaStack, found: PairCorrelations, a: int, b: int) -> str |
             return f"{stack.models[who]} has no direct scores"
     if np.isnan(stack.meta_nats[:, b]).all():
         return f"{stack.models[b]} has no prompted scores"
-    if np.isnan(found.direct_direct[a, b]):
-        return _too_few(found.n_items_direct) or "direct deltas do not vary"
-    if np.isnan(found.meta_direct[a, b]):
-        return _too_few(int(found.n_items_by_prompt.max(initial=0))) or "the deltas of no prompt vary"
+    if np.isnan(result.direct_direct[a, b]):
+        return _too_few(result.n_items_direct) or "direct deltas do not vary"
+    if np.isnan(result.meta_direct[a, b]):
+        return _too_few(int(result.n_items_by_prompt.max(initial=0))) or "the deltas of no prompt vary"
     return None
 
 

@@ -68,19 +68,19 @@ def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> 
     return values
 
 
-def mean_partial(found: PairCorrelations, *, n_items: int) -> Estimate:
+def mean_partial(result: PairCorrelations, *, n_items: int) -> Estimate:
     """Return the mean over prompts and models, a value without an interval: it is above 0 under the null too.
 
     Args:
-        found: The correlations of all pairs.
+        result: The correlations of all pairs.
         n_items: Items there were.
     """
-    both = np.flatnonzero(~np.isnan(np.diag(found.meta_direct)) & ~np.isnan(np.diag(found.direct_direct)))
+    both = np.flatnonzero(~np.isnan(np.diag(result.meta_direct)) & ~np.isnan(np.diag(result.direct_direct)))
     at = np.ix_(both, both)
     if len(both) < 2:
         why = f"{len(both)} models have both direct and prompted scores; at least 2 are compared"
         return undefined(why, n=n_items, method=METHOD)
-    prompts = zip(found.direct_direct_by_prompt, found.meta_direct_by_prompt, strict=True)
+    prompts = zip(result.direct_direct_by_prompt, result.meta_direct_by_prompt, strict=True)
     by_model = mean_over_prompts(np.array([partial_correlations(direct[at], meta[at]) for direct, meta in prompts]))
     if np.isnan(by_model).any():
         why = f"the direct differences of the {len(both)} models on {n_items} items are linearly dependent"

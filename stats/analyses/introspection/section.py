@@ -63,8 +63,8 @@ def headline_sets(done: Sequence[Introspection]) -> list[Introspection]:
     return list({result.corpus: result for result in done if result.items == ALL_ITEMS or _can_answer(result)}.values())
 
 
-def _can_answer(found: Introspection) -> bool:
-    return len(found.models) > 1 and found.n_items >= LEAST_ITEMS
+def _can_answer(result: Introspection) -> bool:
+    return len(result.models) > 1 and result.n_items >= LEAST_ITEMS
 
 
 def answer(done: Sequence[Introspection]) -> str:
@@ -171,13 +171,13 @@ def in_a_row(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _evidence(found: Introspection) -> str:
-    n = f"n = {found.n_items:,}"
-    if found.verdict.beyond == "inconclusive":
-        return f" ({why_not_told(found.own)}; {n})"
-    interval = f"{signed_with_interval(found.own.over_relatives)} in r, {n}"
-    if found.verdict.beyond == "not shown":
-        return f" ({interval}; minimum detectable effect {number(found.own.smallest, digits=3)})"
+def _evidence(result: Introspection) -> str:
+    n = f"n = {result.n_items:,}"
+    if result.verdict.beyond == "inconclusive":
+        return f" ({why_not_told(result.own)}; {n})"
+    interval = f"{signed_with_interval(result.own.over_relatives)} in r, {n}"
+    if result.verdict.beyond == "not shown":
+        return f" ({interval}; minimum detectable effect {number(result.own.smallest, digits=3)})"
     return f" ({interval})"
 
 
@@ -202,19 +202,19 @@ def _own_r(chosen: Sequence[Introspection]) -> str:
     return f"The correlation (r) of answers with a model's own probabilities ranges from {' to '.join(texts)} ({of})."
 
 
-def _row(found: Introspection) -> dict[str, Any]:
-    own_values = found.pairs.loc[found.pairs["match_type"] == SELF, "meta_direct"].dropna()
+def _row(result: Introspection) -> dict[str, Any]:
+    own_values = result.pairs.loc[result.pairs["match_type"] == SELF, "meta_direct"].dropna()
     return {
-        "corpus": found.corpus,
-        "items": found.items,
-        "n": found.n_items,
-        "models": found.n_models,
+        "corpus": result.corpus,
+        "items": result.items,
+        "n": result.n_items,
+        "models": result.n_models,
         "r with own (range)": span(own_values),
-        "Δr (self − relatives)": _cell(found.own.over_relatives),
-        "minimum detectable effect": found.own.smallest,
-        "Δr (self − most similar)": _cell(found.own.over_most_similar),
-        "answer": found.verdict.beyond,
-        "published test": found.verdict.outcome,
+        "Δr (self − relatives)": _cell(result.own.over_relatives),
+        "minimum detectable effect": result.own.smallest,
+        "Δr (self − most similar)": _cell(result.own.over_most_similar),
+        "answer": result.verdict.beyond,
+        "published test": result.verdict.outcome,
     }
 
 
@@ -466,13 +466,13 @@ def _counted(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n:,} {what}s"
 
 
-def _range(found: Introspection) -> str:
+def _range(result: Introspection) -> str:
     """Return a last bullet: how high r gets at all."""
-    own_values = found.pairs[found.pairs["match_type"] == SELF]["meta_direct"]
+    own_values = result.pairs[result.pairs["match_type"] == SELF]["meta_direct"]
     if own_values.notna().sum() == 0:
         return ""
-    start = "\n" if "\n- " in found.verdict.text else "\n\n"
+    start = "\n" if "\n- " in result.verdict.text else "\n\n"
     text = f"{start}- r with a model's own probabilities: {span(own_values)}"
-    if pd.notna(found.correlation):
-        text += f"; over pairs, consistency and similarity correlate at r = {number(found.correlation)}"
+    if pd.notna(result.correlation):
+        text += f"; over pairs, consistency and similarity correlate at r = {number(result.correlation)}"
     return f"{text}."

@@ -51,9 +51,9 @@ def introspection_tables(
         declared: Features by corpus and model.
     """
     return {
-        "verdicts": pd.DataFrame([_verdict_row(found) for found in done]).astype({"reason": "string"}),
+        "verdicts": pd.DataFrame([_verdict_row(results) for results in done]).astype({"reason": "string"}),
         "match_types": under_each_other((matches, means_by_match_type(matches.pairs)) for matches in done),
-        "regressions": under_each_other((found, _regression_rows(found)) for found in done),
+        "regressions": under_each_other((results, _regression_rows(results)) for results in done),
         "self_contrasts": under_each_other((results, contrast_table(results.contrasts)) for results in done),
         "own_advantage": under_each_other(
             (outcome, own_table(outcome.own, n_models=outcome.n_models)) for outcome in done
@@ -61,7 +61,7 @@ def introspection_tables(
         "own_advantage_by_model": under_each_other(
             (result, own_by_model(result.own, result.models)) for result in done
         ),
-        "pairs": under_each_other((found, found.pairs) for found in done),
+        "pairs": under_each_other((results, results.pairs) for results in done),
         "filter": _filters(stacks, filters),
         "models": pd.DataFrame(
             [
@@ -84,24 +84,24 @@ def under_each_other(parts: Iterable[tuple[Introspection, pd.DataFrame]]) -> pd.
     return pd.concat(rows, ignore_index=True)
 
 
-def _verdict_row(found: Introspection) -> dict[str, Any]:
-    fit = found.regressions[SIMILARITY_TABLE]
+def _verdict_row(result: Introspection) -> dict[str, Any]:
+    fit = result.regressions[SIMILARITY_TABLE]
     return {
-        "corpus": found.corpus,
-        "items": found.items,
-        "n_items": found.n_items,
-        "n_models": found.n_models,
+        "corpus": result.corpus,
+        "items": result.items,
+        "n_items": result.n_items,
+        "n_models": result.n_models,
         "n_pairs": fit.n,
-        "beyond_relatives": found.verdict.beyond,
-        "published_test": found.verdict.outcome,
-        "r_consistency_similarity": found.correlation,
-        "reason": found.verdict.reason,
+        "beyond_relatives": result.verdict.beyond,
+        "published_test": result.verdict.outcome,
+        "r_consistency_similarity": result.correlation,
+        "reason": result.verdict.reason,
     }
 
 
-def _regression_rows(found: Introspection) -> pd.DataFrame:
+def _regression_rows(result: Introspection) -> pd.DataFrame:
     parts = []
-    for name, fit in found.regressions.items():
+    for name, fit in result.regressions.items():
         part = fit.table()
         part.insert(0, "table", name)
         parts.append(part)

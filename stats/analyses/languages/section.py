@@ -96,10 +96,10 @@ def _two(value: float | None, *, digits: int = 2) -> str:
     return "" if value is None or pd.isna(value) else number(value, digits=digits)
 
 
-def _rho(found: pd.DataFrame) -> str:
-    if found.empty or pd.isna(found["rho"].iloc[0]):
+def _rho(result: pd.DataFrame) -> str:
+    if result.empty or pd.isna(result["rho"].iloc[0]):
         return ""
-    row = found.iloc[0]
+    row = result.iloc[0]
     return f"{number(row['rho'])} ({p_value(row['p'])}, {row['n_languages']} languages)"
 
 

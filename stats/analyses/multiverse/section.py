@@ -63,21 +63,21 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim
         UnknownNameError: It names what is in no table.
     """
     methods = [layout.method for layout in layouts_of(tables)]
-    wanted = claim_of(claim, methods=methods, models=[table.model for table in tables])
+    requested = claim_of(claim, methods=methods, models=[table.model for table in tables])
     holding = [held(table) for table in tables]
     result = curve_of(
-        wanted,
-        specifications(wanted, holding),
+        requested,
+        specifications(requested, holding),
         _paradigms(tables),
         rng=context.rng,
         n_draws=context.n_resamples,
     )
-    apart = position_bias(holding) if wanted.kind != "people" else ""
+    apart = position_bias(holding) if requested.kind != "people" else ""
     rated = ratings_given(context.ratings) if context.ratings else None
     parts = pd.DataFrame([*component_rows(holding, rated)], columns=COLUMNS)
     return Section(
         id="multiverse",
-        title=f"Robustness to analysis choices: {wanted.in_words}",
+        title=f"Robustness to analysis choices: {requested.in_words}",
         text="\n\n".join(filter(None, (text_of(result, parts), apart))),
         answer=answer_of(result),
         main_table="choices",
@@ -111,25 +111,25 @@ def _paradigms(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], str]:
     return results
 
 
-def _figure(found: Curve) -> Figure:
-    drawn = "" if len(found.table) <= MOST_DRAWN else f" ({MOST_DRAWN} of them at equal distances)"
-    hidden = [name for name in found.varying if found.table[name].nunique() > MOST_LEVELS]
+def _figure(result: Curve) -> Figure:
+    drawn = "" if len(result.table) <= MOST_DRAWN else f" ({MOST_DRAWN} of them at equal distances)"
+    hidden = [name for name in result.varying if result.table[name].nunique() > MOST_LEVELS]
     left_out = f" Not drawn below, for it has more than {MOST_LEVELS} levels: {', '.join(hidden)}." if hidden else ""
-    of_people = found.claim.kind == "people"
-    least, most = int(found.table["n"].min()), int(found.table["n"].max())
+    of_people = result.claim.kind == "people"
+    least, most = int(result.table["n"].min()), int(result.table["n"].max())
     return Figure(
         name="multiverse_curve",
         caption=(
-            f"The claim that {found.claim.in_words} under {len(found.table):,} specifications{drawn}, n = {least:,} to "
-            f"{most:,} items: estimates with 95% intervals, blue where the interval is beyond the line. The rows below "
-            f"show the choices of each.{left_out}"
+            f"The claim that {result.claim.in_words} under {len(result.table):,} specifications{drawn}, "
+            f"n = {least:,} to {most:,} items: estimates with 95% intervals, blue where the interval is beyond the line. "
+            f"The rows below show the choices of each.{left_out}"
         ),
         draw=partial(
             specification_curve,
-            found.table,
-            choices=found.varying,
+            result.table,
+            choices=result.varying,
             y_label="r with people" if of_people else "difference in accuracy",
-            null=found.null,
+            null=result.null,
         ),
     )
 
@@ -230,7 +230,7 @@ class Curve:
 
 def curve_of(
     claim: Claim,
-    found: Sequence[Specification],
+    result: Sequence[Specification],
     paradigms: dict[tuple[str, str], str],
     *,
     rng: np.random.Generator,
@@ -240,20 +240,20 @@ def curve_of(
 
     Args:
         claim: What is claimed.
-        found: Its specifications.
+        result: Its specifications.
         paradigms: (corpus, item id) -> paradigm, of items that have one.
         rng: Draws the signs.
         n_draws: How many.
     """
-    names = list(dict.fromkeys(name for one in found for name in one.choices))
-    cells = pd.DataFrame([{name: one.choices.get(name, "-") for name in names} for one in found])
+    names = list(dict.fromkeys(name for one in result for name in one.choices))
+    cells = pd.DataFrame([{name: one.choices.get(name, "-") for name in names} for one in result])
     varying = tuple(name for name in names if cells[name].nunique() > 1)
     fixed = {name: str(cells[name].iloc[0]) for name in names if name not in varying}
     table = cells[list(varying)].assign(
-        estimate=[entry.estimate.value for entry in found],
-        low=[member.estimate.low for member in found],
-        high=[element.estimate.high for element in found],
-        n=[one.estimate.n for one in found],
+        estimate=[entry.estimate.value for entry in result],
+        low=[member.estimate.low for member in result],
+        high=[element.estimate.high for element in result],
+        n=[one.estimate.n for one in result],
     )
     table["holds"] = table["estimate"] > claim.above
     table["beyond"] = table["low"] > claim.above
@@ -263,7 +263,7 @@ def curve_of(
         choices=_by_choice(table, varying),
         varying=varying,
         fixed=fixed,
-        tests=_tests(claim, found, table, paradigms, rng=rng, n_draws=n_draws),
+        tests=_tests(claim, result, table, paradigms, rng=rng, n_draws=n_draws),
     )
 
 
@@ -293,7 +293,7 @@ def _by_choice(table: pd.DataFrame, varying: Sequence[str]) -> pd.DataFrame:
 
 def _tests(
     claim: Claim,
-    found: Sequence[Specification],
+    result: Sequence[Specification],
     table: pd.DataFrame,
     paradigms: dict[tuple[str, str], str],
     *,
@@ -302,7 +302,7 @@ def _tests(
 ) -> dict[str, CurveTest]:
     """Return the tests over items, and over paradigms where every item has one and there are ten."""
     scale: Scale = "z" if claim.kind == "people" else "gain"
-    keys, matrix = _side_by_side(found)
+    keys, matrix = _side_by_side(result)
     values = table["estimate"].to_numpy(dtype=np.float64)
     n_used = table["n"].to_numpy(dtype=np.float64)
     observed = np.arctanh(values) - math.atanh(claim.above) if scale == "z" else values * n_used
@@ -318,17 +318,17 @@ def _tests(
     return curves
 
 
-def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
+def _side_by_side(result: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
     """Return corpus and id of every item, and what it adds to each specification, shape (items, specifications)."""
     keys: list[tuple[str, str]] = []
     places: dict[str, pd.Index[Any]] = {}
     starts: dict[str, int] = {}
-    for corpus in dict.fromkeys(entry.corpus for entry in found):
-        ids = pd.unique(np.concatenate([member.item_ids for member in found if member.corpus == corpus]))
+    for corpus in dict.fromkeys(entry.corpus for entry in result):
+        ids = pd.unique(np.concatenate([member.item_ids for member in result if member.corpus == corpus]))
         places[corpus], starts[corpus] = pd.Index(ids), len(keys)
         keys += [(corpus, str(item)) for item in ids]
-    matrix: FloatArray = np.zeros((len(keys), len(found)))
-    for nth, value in enumerate(found):
+    matrix: FloatArray = np.zeros((len(keys), len(result)))
+    for nth, value in enumerate(result):
         matrix[starts[value.corpus] + places[value.corpus].get_indexer(pd.Index(value.item_ids)), nth] = (
             value.contributions
         )
@@ -354,71 +354,71 @@ LEAST_FOR_PEOPLE = 100
 """Rated items below which r would be said to be shown too often."""
 
 
-def answer_of(found: Curve) -> str:
+def answer_of(result: Curve) -> str:
     """Return the answer: the verdict on the whole curve, the share of specifications, and what could have been seen."""
-    table, claim = found.table, found.claim
+    table, claim = result.table, result.claim
     n, n_holds, n_beyond = len(table), int(table["holds"].sum()), int(table["beyond"].sum())
     median, least, most = (float(x) for x in table["estimate"].quantile([0.5, 0, 1]))
     unit = "r" if claim.kind == "people" else "difference in accuracy"
     text = (
-        f"{_verdict(found)} It holds in {n_holds:,} of {n:,} specifications ({percent(n_holds / n)}); in "
+        f"{_verdict(result)} It holds in {n_holds:,} of {n:,} specifications ({percent(n_holds / n)}); in "
         f"{n_beyond:,} the "
-        f"95% interval excludes {found.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
+        f"95% interval excludes {result.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
         f"{_number(most)}, n = {table['n'].min():,} to {table['n'].max():,} items)"
     )
-    strictest = _strictest(found)
+    strictest = _strictest(result)
     return text + (
-        f". The minimum detectable median (80% power) is {_number(strictest.detectable)} from {found.null:g}."
+        f". The minimum detectable median (80% power) is {_number(strictest.detectable)} from {result.null:g}."
         if strictest
         else "."
     )  # fmt: skip
 
 
-def _strictest(found: Curve) -> CurveTest | None:
+def _strictest(result: Curve) -> CurveTest | None:
     """Return the test over paradigms where there is one, else over items."""
-    return found.tests.get("paradigms") or found.tests.get("items")
+    return result.tests.get("paradigms") or result.tests.get("items")
 
 
-def _verdict(found: Curve) -> str:
+def _verdict(result: Curve) -> str:
     """Say whether the curve as a whole lies on the side of the claim: by its mean z, two-sided, over the draws."""
-    strictest = _strictest(found)
-    sentence = found.claim.in_words
+    strictest = _strictest(result)
+    sentence = result.claim.in_words
     sentence = sentence[0].upper() + sentence[1:]
     if strictest is None:
         return f"**{sentence}**: not tested (fewer than ten items)."
-    if found.claim.kind == "people" and int(found.table["n"].max()) < LEAST_FOR_PEOPLE:
+    if result.claim.kind == "people" and int(result.table["n"].max()) < LEAST_FOR_PEOPLE:
         return f"**{sentence}**: not tested (fewer than {LEAST_FOR_PEOPLE} rated items)."
-    of = "paradigms" if "paradigms" in found.tests else "such items"
+    of = "paradigms" if "paradigms" in result.tests else "such items"
     evidence = f"({p_value(strictest.p_mean_z)}, {strictest.n_units:,} {of})"
     if strictest.p_mean_z >= LEVEL:
         return f"**{sentence}: not shown** over all specifications together {evidence}."
     if strictest.mean_z > 0:
         return f"**{sentence}: shown over all specifications together** {evidence}."
-    return f"**The contrary is shown of the claim that {found.claim.in_words}**, over all specifications {evidence}."
+    return f"**The contrary is shown of the claim that {result.claim.in_words}**, over all specifications {evidence}."
 
 
-def text_of(found: Curve, parts: pd.DataFrame) -> str:
+def text_of(result: Curve, parts: pd.DataFrame) -> str:
     """Return the tests, what the choices change, where the variance lies, and what was the same everywhere."""
-    return "\n\n".join(_paragraphs(found, parts))
+    return "\n\n".join(_paragraphs(result, parts))
 
 
-def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
-    for kind, entry in found.tests.items():
+def _paragraphs(result: Curve, parts: pd.DataFrame) -> Iterator[str]:
+    for kind, entry in result.tests.items():
         yield (
             f"Tests of the whole curve over {entry.n_units:,} {kind}, by exchanging signs:\n"
-            f"- Median: {_number(entry.median)} from {found.null:g} ({p_value(entry.p_median)}; chance gives "
+            f"- Median: {_number(entry.median)} from {result.null:g} ({p_value(entry.p_median)}; chance gives "
             f"{_number(entry.null_median_low)} to {_number(entry.null_median_high)})\n"
             f"- Significant on the claim's side: {percent(entry.share)} ({p_value(entry.p_share)})\n"
             f"- Stouffer's Z: {number(entry.mean_z, digits=1)} ({p_value(entry.p_mean_z)})"
         )
-    if "paradigms" in found.tests:
+    if "paradigms" in result.tests:
         yield "The verdict uses the test over paradigms, which is about other ones; that over items is about these."
-    if len(found.choices):
-        first = found.choices.drop_duplicates("choice").sort_values("choice_share", ascending=False, kind="stable")
+    if len(result.choices):
+        first = result.choices.drop_duplicates("choice").sort_values("choice_share", ascending=False, kind="stable")
         text = ", ".join(f"{member['choice']} {percent(member['choice_share'])}" for member in first.to_dict("records"))
         yield f"Share of the variance of the estimates between the levels of each choice, taken one by one: {text}."
     yield from _variance_text(parts)
-    same = ", ".join(f"{name} {value}" for name, value in found.fixed.items() if value != "unknown")
+    same = ", ".join(f"{name} {value}" for name, value in result.fixed.items() if value != "unknown")
     if same:
         yield f"The same in all specifications: {same}. What no table holds was not varied."
 
@@ -437,9 +437,9 @@ def _variance_text(parts: pd.DataFrame) -> Iterator[str]:
         yield "\n".join([f"**Variance of {_OUTCOMES[str(of)]}** on {corpus} ({levels}):", *lines])
 
 
-def tests_table(found: Curve) -> pd.DataFrame:
+def tests_table(result: Curve) -> pd.DataFrame:
     """Return the tests, one line a kind of draws."""
-    return pd.DataFrame([{"draws": kind} | asdict(entry) for kind, entry in found.tests.items()])
+    return pd.DataFrame([{"draws": kind} | asdict(entry) for kind, entry in result.tests.items()])
 
 
 def _number(value: float) -> str:

@@ -215,8 +215,8 @@ def _performance(part: Question) -> dict[str, Any]:
     return cells | {"n": len(part.direct)}
 
 
-def _with_interval(name: str, found: Estimate) -> dict[str, float]:
+def _with_interval(name: str, result: Estimate) -> dict[str, float]:
     """Return a number with its interval over items, and that over paradigms."""
-    ends = {f"{name}_low": found.low, f"{name}_high": found.high}
-    over = {f"{name}_low_paradigms": found.low_paradigms, f"{name}_high_paradigms": found.high_paradigms}
-    return {name: found.value} | ends | over
+    ends = {f"{name}_low": result.low, f"{name}_high": result.high}
+    over = {f"{name}_low_paradigms": result.low_paradigms, f"{name}_high_paradigms": result.high_paradigms}
+    return {name: result.value} | ends | over

@@ -50,27 +50,27 @@ def prompting_figures(cells: pd.DataFrame, asked: Sequence[Question], models: Se
     yield from _scatters(asked, models)
 
 
-def consistency_matrix(found: pd.DataFrame, model: str) -> pd.DataFrame:
+def consistency_matrix(result: pd.DataFrame, model: str) -> pd.DataFrame:
     """Return r of one model: a row a task, a column a prompt.
 
     Args:
-        found: What `whole` returned.
+        result: What `whole` returned.
         model: The model.
     """
-    selected = found[found["model"] == model]
+    selected = result[result["model"] == model]
     wide = selected.pivot_table(index="task", columns="prompt", values="r", sort=False, dropna=False)
-    return wide.reindex(index=list(dict.fromkeys(found["task"])), columns=list(dict.fromkeys(found["prompt"])))
+    return wide.reindex(index=list(dict.fromkeys(result["task"])), columns=list(dict.fromkeys(result["prompt"])))
 
 
-def _consistency(found: pd.DataFrame, models: Sequence[str]) -> Figure:
-    panels = {model: consistency_matrix(found, model) for model in models}
+def _consistency(result: pd.DataFrame, models: Sequence[str]) -> Figure:
+    panels = {model: consistency_matrix(result, model) for model in models}
     undefined = any(panel.isna().any(axis=None) for panel in panels.values())
     n_columns = 2 if len(models) < 3 else 3 if len(models) <= 6 else 4
     return Figure(
         name=CONSISTENCY,
         caption=(
             "Pearson r, over items, between a model's prompted answers and its probabilities: one row per task, one "
-            f"column per prompt, one panel per model. Values are means over corpora ({n_text(found['n'])} items). For "
+            f"column per prompt, one panel per model. Values are means over corpora ({n_text(result['n'])} items). For "
             f"words to predict, r is of log P, otherwise of differences (good - bad)."
             f"{' A dash: r is undefined.' if undefined else ''}"
         ),
@@ -78,16 +78,16 @@ def _consistency(found: pd.DataFrame, models: Sequence[str]) -> Figure:
     )
 
 
-def mean_consistency(found: pd.DataFrame) -> pd.DataFrame:
+def mean_consistency(result: pd.DataFrame) -> pd.DataFrame:
     """Return r of each task and prompt over models: the unweighted mean of each model's mean over corpora (Figure 3).
 
     Args:
-        found: What `whole` returned.
+        result: What `whole` returned.
 
     Returns:
         One row a task and prompt: `mean`, `sd` (over models), `min`, `max`, `n_models` (with a defined r).
     """
-    of = found.groupby(["task", "prompt"], sort=False)["r"]
+    of = result.groupby(["task", "prompt"], sort=False)["r"]
     return of.agg(mean="mean", sd="std", min="min", max="max", n_models="count").reset_index()
 
 
@@ -118,9 +118,9 @@ def _performance(cells: pd.DataFrame, models: Sequence[str]) -> Iterator[Figure]
             yield _bars(file_name("prompting", "corpora", task), named, "panel", models, f"Corpora of {task}")
 
 
-def _bars(name: str, found: pd.DataFrame, panel: str, models: Sequence[str], said: str) -> Figure:
-    panels = {str(heading): bar_table(part, models) for heading, part in found.groupby(panel, sort=False)}
-    measures = {str(heading): part["measure"].iloc[0] for heading, part in found.groupby(panel, sort=False)}
+def _bars(name: str, result: pd.DataFrame, panel: str, models: Sequence[str], said: str) -> Figure:
+    panels = {str(heading): bar_table(part, models) for heading, part in result.groupby(panel, sort=False)}
+    measures = {str(heading): part["measure"].iloc[0] for heading, part in result.groupby(panel, sort=False)}
     scores = set(measures.values())
     description = {
         LOG_P: "mean log P of the word that came next",
@@ -131,7 +131,7 @@ def _bars(name: str, found: pd.DataFrame, panel: str, models: Sequence[str], sai
         caption=(
             f"Performance by probability and by each prompt: "
             f"{' and '.join(description[score] for score in description if score in scores)}. "
-            f"{said} ({n_text(found['n'])} items). Lines are 95% intervals over items"
+            f"{said} ({n_text(result['n'])} items). Lines are 95% intervals over items"
             f"{', the dashed line is chance' if ACCURACY in scores else ''}."
         ),
         draw=partial(
@@ -279,17 +279,17 @@ def _features(table: ScoredFrame, given: Mapping[str, ModelFeatures]) -> ModelFe
     return find_features(table.model, model_id=model_id, corpus=table.corpus, given=given)
 
 
-def first_table(found: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+def first_table(result: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     """Return performance and r: a line a model and task, a column a prompt; with many models a line each.
 
     Args:
-        found: What `whole` returned.
+        result: What `whole` returned.
         models: Their order.
     """
-    tasks, prompts = (list(dict.fromkeys(found[key])) for key in ("task", "prompt"))
+    tasks, prompts = (list(dict.fromkeys(result[key])) for key in ("task", "prompt"))
     rows: list[dict[str, Any]] = []
     for model in models:
-        selected = found[found["model"] == model]
+        selected = result[result["model"] == model]
         if len(models) * len(tasks) > MOST_LINES:
             rows.append({"model": model} | {task: _in_short(selected[selected["task"] == task]) for task in tasks})
             continue
@@ -323,40 +323,40 @@ def _ends(values: pd.Series[float]) -> str:
     return span(values)
 
 
-def _answer(found: pd.DataFrame) -> str:
+def _answer(result: pd.DataFrame) -> str:
     """Return how often asking scores lower, by how much, and how high r is in each task."""
-    both = found.assign(
-        difference_low=found[["difference_low", "difference_low_paradigms"]].min(axis=1),
-        difference_high=found[["difference_high", "difference_high_paradigms"]].max(axis=1),
+    both = result.assign(
+        difference_low=result[["difference_low", "difference_low_paradigms"]].min(axis=1),
+        difference_high=result[["difference_high", "difference_high_paradigms"]].max(axis=1),
     )
     ends = both.groupby(["model", "task"], sort=False)[["difference", "difference_low", "difference_high"]].agg(
         ["min", "max"]
     )
     n_lower, n_higher = ((ends["difference", "max"] < 0).sum(), (ends["difference", "min"] > 0).sum())
     shown = ((ends["difference_high", "max"] < 0).sum(), (ends["difference_low", "min"] > 0).sum())
-    n_models = found["model"].nunique()
+    n_models = result["model"].nunique()
     of = _counted(len(ends), "task") if n_models == 1 else f"{len(ends)} cases (model × task)"
     sizes = "; ".join(
-        _sizes(found[found["measure"] == measure], measure) for measure in dict.fromkeys(found["measure"])
+        _sizes(result[result["measure"] == measure], measure) for measure in dict.fromkeys(result["measure"])
     )
     first = (
         f"Every prompt scores lower than direct log-probabilities in **{n_lower} of {of}** (all intervals below 0 in "
         f"{shown[0]}) and higher in {n_higher} (all above 0 in {shown[1]}). Chance gives at "
         f"most {number(ONE_SIDED * len(ends), digits=1)} of either. Prompted − direct: {sizes} "
-        f"(n = {_n(found)} items)."
+        f"(n = {_n(result)} items)."
     )
-    r = found["r"].dropna()
+    r = result["r"].dropna()
     follows = f"Pearson's r of answers with log-probabilities is {_ends(r)}." if len(r) else "No r is defined."
-    others = (_in_order_text(found), _both_sentences_text(found), _negative_results_text(found))
+    others = (_in_order_text(result), _both_sentences_text(result), _negative_results_text(result))
     return html_as_text("\n\n".join([first, follows, *itertools.chain(*others)]))
 
 
-def _in_order_text(found: pd.DataFrame) -> Iterator[str]:
+def _in_order_text(result: pd.DataFrame) -> Iterator[str]:
     """Yield mean r along the paper's order of tasks and prompts, from what is most like reading probabilities on."""
-    known = found[found["r"].notna()]
+    known = result[result["r"].notna()]
     for key, name in (("task", "task"), ("prompt", "prompt")):
         means = known.groupby(key, sort=False)["r"].mean()
-        if len(means) < 2 or not all(str(task).startswith(PAPER_TASK) for task in found["task"]):
+        if len(means) < 2 or not all(str(task).startswith(PAPER_TASK) for task in result["task"]):
             continue
         own_values = (
             known.groupby(["model", key], sort=False)["r"].mean().unstack().reindex(columns=means.index).dropna()
@@ -367,10 +367,10 @@ def _in_order_text(found: pd.DataFrame) -> Iterator[str]:
         yield f"Mean r by {name}: {shown}; lower in the last than in the first in {lower} of {of}."
 
 
-def _both_sentences_text(found: pd.DataFrame) -> Iterator[str]:
+def _both_sentences_text(result: pd.DataFrame) -> Iterator[str]:
     """Yield how much more accurate answers are about two sentences beside each other than about one (Result 3)."""
     entry, both = (
-        found[found["task"] == task].groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED)
+        result[result["task"] == task].groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED)
     )
     gain = (both - entry).dropna()
     if len(gain):
@@ -381,12 +381,12 @@ def _both_sentences_text(found: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _negative_results_text(found: pd.DataFrame) -> Iterator[str]:
+def _negative_results_text(result: pd.DataFrame) -> Iterator[str]:
     """Yield how often a prompt alone would deny what probabilities show (the abstract's third claim).
 
     A case counts where all three intervals say so: direct above chance, the answers not, and the answers below direct.
     """
-    rows = found[found["measure"] == ACCURACY]
+    rows = result[result["measure"] == ACCURACY]
     if rows.empty:
         return
     lowest = {name: rows[[f"{name}_low", f"{name}_low_paradigms"]].min(axis=1) for name in ("direct", "asked")}
@@ -413,8 +413,8 @@ def _sizes(part: pd.DataFrame, measure: str) -> str:
     return f"{_UNITS[measure]} {low} to {high}"
 
 
-def _n(found: pd.DataFrame) -> str:
-    least, most = int(found["n"].min()), int(found["n"].max())
+def _n(result: pd.DataFrame) -> str:
+    least, most = int(result["n"].min()), int(result["n"].max())
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
@@ -422,10 +422,10 @@ def _counted(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n:,} {what}s"
 
 
-def _text(found: pd.DataFrame) -> str:
+def _text(result: pd.DataFrame) -> str:
     """Return a bullet a task: direct, asked and r, as ranges over models and prompts."""
     lines = []
-    for task, part in found.groupby("task", sort=False):
+    for task, part in result.groupby("task", sort=False):
         corpora = " (corpora pooled)" if (part["corpus"] == POOLED).any() else f" on {part['corpus'].iloc[0]}"
         lines.append(
             f"- **{task}**{corpora}, n = {_n(part)} items, {_counted(part['model'].nunique(), 'model')}: "

@@ -126,8 +126,8 @@ def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> Choices | None
     if 2 * len(both) < len(pd.concat(sides).drop_duplicates(["item_id", "rater"])):
         both = both.iloc[:0]  # raters were shown one side; the few who saw both say little
     both = both.assign(difference=both["value"] - both["value_bad"])
-    wanted = ["item_id", "rater", "difference"]
-    frame = pd.concat([entry for entry in (chosen[wanted], both[wanted]) if len(entry)] or [chosen[wanted]])
+    requested = ["item_id", "rater", "difference"]
+    frame = pd.concat([entry for entry in (chosen[requested], both[requested]) if len(entry)] or [chosen[requested]])
     rows = pd.Index(item_ids).get_indexer(pd.Index(frame["item_id"]))
     frame, rows = frame[rows >= 0], rows[rows >= 0]
     if not len(frame):

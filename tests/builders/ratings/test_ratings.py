@@ -49,13 +49,13 @@ def test_z_scores_are_those_of_the_textbook() -> None:
     # by hand: mean 3.75, sum of squares 4.75, so sd = sqrt(4.75 / 3); mean 4, sd = sqrt(18)
     sd = math.sqrt(4.75 / 3)
     expected = [-1.75 / sd, 0.25 / sd, 0.25 / sd, 1.25 / sd, -math.sqrt(0.5), math.sqrt(0.5)]
-    found = normalised([2, 4, 4, 5, 1, 7], [3, 3, 3, 3, 9, 9], "z-by-rater")
-    assert found == pytest.approx(expected, abs=1e-12)
+    result = normalised([2, 4, 4, 5, 1, 7], [3, 3, 3, 3, 9, 9], "z-by-rater")
+    assert result == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_rater_without_spread_has_no_z_scores() -> None:
-    found = normalised([4, 4, 3, 1, 2], [0, 0, 1, 2, 2], "z-by-rater")
-    assert np.isnan(found).tolist() == [True, True, True, False, False]
+    result = normalised([4, 4, 3, 1, 2], [0, 0, 1, 2, 2], "z-by-rater")
+    assert np.isnan(result).tolist() == [True, True, True, False, False]
 
 
 def test_an_unknown_normalisation_is_answered_with_the_known_ones() -> None:

@@ -147,10 +147,10 @@ def test_a_report_reads_the_ratings_of_the_bank_that_its_files_stand_in(tmp_path
         app, ["bank", f"{tmp_path}/scored.parquet", "--out", f"{tmp_path}/b", "--ratings", f"{tmp_path}/who.parquet"]
     )
     assert made.exit_code == 0, made.output
-    found = run(
+    result = run(
         app, ["report", f"{tmp_path}/b/scores/own/one.parquet", "--analysis", "raters", "--out", f"{tmp_path}/r"]
     )
-    assert found.exit_code == 0, found.output
+    assert result.exit_code == 0, result.output
     page = (tmp_path / "r" / "report.md").read_text(encoding="utf-8")
     assert "Is a model as good as one more person?" in page
     assert "could not be computed" not in page

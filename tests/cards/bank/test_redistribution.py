@@ -41,8 +41,8 @@ def scored(tmp_path: Path) -> Scored:
 def holds_text(root: Path) -> list[str]:
     import pyarrow.parquet as pq
 
-    found = [p.name for p in root.rglob("*") if p.is_file() and TEXT.encode() in p.read_bytes()]
-    return found + [p.name for p in root.rglob("*.parquet") if TEXT in json.dumps(pq.read_table(p).to_pylist())]
+    result = [p.name for p in root.rglob("*") if p.is_file() and TEXT.encode() in p.read_bytes()]
+    return result + [p.name for p in root.rglob("*.parquet") if TEXT in json.dumps(pq.read_table(p).to_pylist())]
 
 
 def test_ewok_is_published_as_ids_and_scores_and_never_as_text(hub: FakeHub, scored: Scored, tmp_path: Path) -> None:

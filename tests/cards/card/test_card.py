@@ -142,9 +142,9 @@ def test_a_caption_is_on_the_card_as_its_figure_has_it(tmp_path: Path, own_pairs
 
 def test_every_corpus_has_a_citation_that_reads_as_bibtex() -> None:
     for corpus in CORPORA.values():
-        found = entries(corpus.source.citation)
-        assert found, corpus.name
-        for key, entry in found.items():
+        result = entries(corpus.source.citation)
+        assert result, corpus.name
+        for key, entry in result.items():
             assert entry.count("{") == entry.count("}"), key
             assert re.search(r"\b(title)\s*=", entry), (corpus.name, key)
             assert re.search(r"\b(year|date)\s*=", entry), (corpus.name, key)

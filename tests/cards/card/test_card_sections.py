@@ -123,10 +123,10 @@ def test_the_head_has_values_of_the_hubs_lists_only(three_models: Path, tmp_path
     one = pairbank.write_bank(tmp_path / "one", corpora=[rated_items()])
     alone = yaml.safe_load(page_of(one).split("---\n")[1])
     assert alone["multilinguality"] == ["monolingual"]
-    for found in (head, alone):
-        assert set(found["annotations_creators"]) <= CREATORS
-        assert set(found["multilinguality"]) <= MULTILINGUALITY
-        assert set(found["size_categories"]) <= SIZES
+    for result in (head, alone):
+        assert set(result["annotations_creators"]) <= CREATORS
+        assert set(result["multilinguality"]) <= MULTILINGUALITY
+        assert set(result["size_categories"]) <= SIZES
 
 
 # --- versions, contact, a model of one's own ---
@@ -198,8 +198,8 @@ def test_a_title_or_authors_that_are_no_texts_are_refused(copied: Callable[[], P
 def snippet(bank: Path, language: str, word: str) -> str:
     """Return the block of code in a language that holds a word, with the bank's folder filled in."""
     blocks = re.findall(rf"```{language}\n(.*?)```", page_of(bank), flags=re.DOTALL)
-    [found] = [block for block in blocks if word in block]
-    return str(found.replace("THIS_BANK", str(bank)))
+    [result] = [block for block in blocks if word in block]
+    return str(result.replace("THIS_BANK", str(bank)))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "datasets"])
@@ -296,13 +296,13 @@ def test_every_flag_that_scoring_or_the_schema_can_set_has_a_meaning() -> None:
     import ast
     from importlib import import_module
 
-    found = set()
+    result = set()
     for name in ("pairbank.scoring.api.names", "pairbank.builders.schema.columns"):
         body = ast.parse(Path(str(import_module(name).__file__)).read_text(encoding="utf-8")).body
         for one, told in itertools.pairwise(body):
             if isinstance(one, ast.Assign) and isinstance(told, ast.Expr) and "Flag:" in ast.unparse(told):
-                found.add(ast.literal_eval(one.value))
-    assert found == set(FLAG_MEANINGS)
+                result.add(ast.literal_eval(one.value))
+    assert result == set(FLAG_MEANINGS)
 
 
 def test_pairbank_is_cited_with_its_version_and_models_by_name(three_models: Path) -> None:

@@ -33,12 +33,12 @@ def opened(path: Path, caplog: pytest.LogCaptureFixture) -> Any:  # noqa: ANN401
     mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
     caplog.clear()
     with caplog.at_level(logging.WARNING):
-        found = mlcroissant.Dataset(str(path))
-    issues = found.metadata.ctx.issues
+        result = mlcroissant.Dataset(str(path))
+    issues = result.metadata.ctx.issues
     assert not issues.errors
     assert all("datePublished" in warning for warning in issues.warnings)
     assert all("datePublished" in record.getMessage() for record in caplog.records)
-    return found
+    return result
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - a cell
@@ -55,7 +55,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - a cell
 def test_mlcroissant_reads_every_config_offline_as_the_parquet_files_are(
     three_models: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = opened(three_models / CROISSANT, caplog)
+    result = opened(three_models / CROISSANT, caplog)
     files = {
         "rated": ["data/rated/items.parquet"],
         "rated_scored": sorted(f"scores/rated/{path.name}" for path in (three_models / "scores/rated").iterdir()),
@@ -68,7 +68,7 @@ def test_mlcroissant_reads_every_config_offline_as_the_parquet_files_are(
         for name, paths in files.items()
         if name.endswith("_scored")
     }
-    assert {one.uuid for one in found.metadata.record_sets} == files.keys()
+    assert {one.uuid for one in result.metadata.record_sets} == files.keys()
     assert len(files["rated_scored"]) == 3
     for config, paths in files.items():
         expected = []
@@ -77,35 +77,37 @@ def test_mlcroissant_reads_every_config_offline_as_the_parquet_files_are(
             expected += [split | row for row in pq.read_table(three_models / path).to_pylist()]
         records = [
             {name.removeprefix(f"{config}/"): plain(value) for name, value in row.items()}
-            for row in found.records(config)
+            for row in result.records(config)
         ]
-        wanted = [{name: plain(value) for name, value in row.items()} for row in expected]
+        requested = [{name: plain(value) for name, value in row.items()} for row in expected]
         order = sorted(
-            wanted[0].keys() & {"split", "item_id", "model", "corpus", "group", "method", "versus", "metric"}
+            requested[0].keys() & {"split", "item_id", "model", "corpus", "group", "method", "versus", "metric"}
         )
-        records, wanted = (sorted(rows, key=lambda row: [str(row[k]) for k in order]) for rows in (records, wanted))
-        assert [list(row) for row in records] == [list(row) for row in wanted]
-        assert records == wanted
+        records, requested = (
+            sorted(rows, key=lambda row: [str(row[k]) for k in order]) for rows in (records, requested)
+        )
+        assert [list(row) for row in records] == [list(row) for row in requested]
+        assert records == requested
 
 
 def test_the_fields_for_responsible_use_say_who_judged_and_which_models_scored(three_models: Path) -> None:
-    found = json.loads((three_models / CROISSANT).read_text(encoding="utf-8"))
-    assert found["conformsTo"][0] == "http://mlcommons.org/croissant/1.1"
-    assert found["rai:hasSyntheticData"] is True
-    assert {one["name"] for one in found["prov:wasDerivedFrom"]} >= {"rated"}
-    assert [one["prov:label"] for one in found["prov:wasGeneratedBy"]] == ["Collection", "Scoring"]
-    assert found["conformsTo"][1] == "http://mlcommons.org/croissant/RAI/1.0"
-    assert found["rai:annotationsPerItem"] == "rated: 12 items judged on likert7, 19 (18 to 20) people an item"
-    assert len(found["rai:machineAnnotationTools"]) == 3
-    assert "https://spdx.org/licenses/CC-BY-4.0.html" in found["license"]
-    assert "en" in found["inLanguage"]
+    result = json.loads((three_models / CROISSANT).read_text(encoding="utf-8"))
+    assert result["conformsTo"][0] == "http://mlcommons.org/croissant/1.1"
+    assert result["rai:hasSyntheticData"] is True
+    assert {one["name"] for one in result["prov:wasDerivedFrom"]} >= {"rated"}
+    assert [one["prov:label"] for one in result["prov:wasGeneratedBy"]] == ["Collection", "Scoring"]
+    assert result["conformsTo"][1] == "http://mlcommons.org/croissant/RAI/1.0"
+    assert result["rai:annotationsPerItem"] == "rated: 12 items judged on likert7, 19 (18 to 20) people an item"
+    assert len(result["rai:machineAnnotationTools"]) == 3
+    assert "https://spdx.org/licenses/CC-BY-4.0.html" in result["license"]
+    assert "en" in result["inLanguage"]
     assert {
         "rai:dataUseCases",
         "rai:dataLimitations",
         "rai:dataBiases",
         "rai:personalSensitiveInformation",
         "rai:dataSocialImpact",
-    } <= found.keys()
+    } <= result.keys()
 
 
 @pytest.mark.ci
@@ -115,10 +117,10 @@ def test_a_published_bank_names_the_addresses_on_the_hub_and_can_be_merged_again
     pairbank.publish(three_models, "acme/three")
     tree = hub.repo("acme/three").head.tree
     (tmp_path / CROISSANT).write_bytes(tree[CROISSANT].data)
-    found = opened(tmp_path / CROISSANT, caplog)
+    result = opened(tmp_path / CROISSANT, caplog)
     address = "https://huggingface.co/datasets/acme/three"
-    assert found.metadata.url == address
-    urls = {one.content_url for one in found.metadata.file_objects}
+    assert result.metadata.url == address
+    urls = {one.content_url for one in result.metadata.file_objects}
     assert f"{address}/resolve/main/data/rated/items.parquet" in urls
     assert address in urls
     assert not pairbank.publish(three_models, "acme/three").changes
@@ -179,9 +181,9 @@ def test_a_bank_that_states_when_it_was_published_leaves_mlcroissant_no_remark(
 ) -> None:
     bank = copied()
     pairbank.write_bank(bank, published="2026-11-24", title="Verbs")
-    found = opened(bank / CROISSANT, caplog)
-    assert not found.metadata.ctx.issues.warnings
-    assert found.metadata.date_published.isoformat()[:10] == "2026-11-24"
+    result = opened(bank / CROISSANT, caplog)
+    assert not result.metadata.ctx.issues.warnings
+    assert result.metadata.date_published.isoformat()[:10] == "2026-11-24"
     assert "year = {2026}" in (bank / "README.md").read_text(encoding="utf-8")
     assert pairbank.check_bank(bank)["published"] == "2026-11-24"
     with pytest.raises(BankError, match="expected a date, as 2026-11-24"):

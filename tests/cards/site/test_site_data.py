@@ -110,22 +110,22 @@ def test_the_files_hold_every_cell_of_the_tables(hard_bank: Path, hard_site: Pat
     folder = hard_site / "data/corpora/hard"
     facts = unpacked(folder / "corpus.json.gz")
     table = pq.read_table(hard_bank / "scores/hard/fake_1.parquet")
-    found: dict[str, list[Any]] = {}
+    result: dict[str, list[Any]] = {}
     for name in ("ids", "filters", "human"):
-        found |= {k: decoded(v) for k, v in unpacked(folder / f"{name}.json.gz")["columns"].items()}
+        result |= {k: decoded(v) for k, v in unpacked(folder / f"{name}.json.gz")["columns"].items()}
     for page in range(-(-67 // 16)):
         items = unpacked(folder / f"items/{page}.json.gz")["columns"]
         for name, column in (items | piece(folder, "fake_1", f"rows/{page}")).items():
-            found.setdefault(name, []).extend(decoded(column))
+            result.setdefault(name, []).extend(decoded(column))
     for k, name in enumerate(facts["tables"]["fake_1"]["axes"]):
-        found[name] = decoded(piece(folder, "fake_1", f"axis-{k}")["value"])
+        result[name] = decoded(piece(folder, "fake_1", f"axis-{k}")["value"])
     assert set(table["model"].to_pylist()) == {facts["tables"]["fake_1"]["name"]}
     table = table.drop_columns("model")  # stands once, as the table's name
     assert facts["tables"]["fake_1"]["columns"] == table.column_names
     for name in table.column_names:
         if name != "corpus":
             exact = [None if isinstance(x, float) and math.isnan(x) else x for x in table[name].to_pylist()]
-            assert found[name] == exact, name
+            assert result[name] == exact, name
 
 
 def test_methods_stand_in_the_order_of_the_table_not_of_the_manifest(hard_site: Path) -> None:
@@ -156,9 +156,9 @@ def test_the_page_of_a_bank_that_is_not_whole_says_what_is_wrong_with_it(tmp_pat
     bank = Path(shutil.copytree(hard_bank, tmp_path / "bank"))
     assert unpacked(pairbank.write_site(bank, tmp_path / "whole") / "data/site.json.gz")["problems"] == []
     (bank / "README.md").write_text("Mine.", encoding="utf-8")
-    found = unpacked(pairbank.write_site(bank, tmp_path / "site") / "data/site.json.gz")["problems"]
-    assert found[1] == "README.md: changed since the bank was written (its sha256 is not the manifest's)"
-    assert str(tmp_path) not in " ".join(found)
+    result = unpacked(pairbank.write_site(bank, tmp_path / "site") / "data/site.json.gz")["problems"]
+    assert result[1] == "README.md: changed since the bank was written (its sha256 is not the manifest's)"
+    assert str(tmp_path) not in " ".join(result)
     assert not (bank / ".pairbank-lock").exists()
 
 
@@ -383,10 +383,10 @@ def test_ranks_are_those_of_the_paired_tests_and_people_stand_once(hard_bank: Pa
     path = site["results"]["board"]["all"]["direct"]
     columns = {k: decoded(v) for k, v in unpacked(hard_site / "data" / path)["columns"].items()}
     tables = [pq.read_table(hard_bank / f"scores/hard/{slug}.parquet") for slug in ("fake_1", "fake_2_")]
-    found = rank_intervals(pair_counts([(np.sign(table["direct_delta"].to_numpy()) + 1) / 2 for table in tables]))
+    result = rank_intervals(pair_counts([(np.sign(table["direct_delta"].to_numpy()) + 1) / 2 for table in tables]))
     order = [columns["model"].index(name) for name in ("fake-1", "fake<2>")]
-    assert [columns["best"][k] for k in order] == found.best.tolist()
-    assert [columns["worst"][k] for k in order] == found.worst.tolist()
+    assert [columns["best"][k] for k in order] == result.best.tolist()
+    assert [columns["worst"][k] for k in order] == result.worst.tolist()
     people = unpacked(hard_site / "data" / site["results"]["board"]["all"]["human"])["columns"]
     assert decoded(people["model"]) == [""]
 

@@ -39,28 +39,28 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON is any
 
 
 def _arrays(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
-    found = [(np.arange(1.0, 6.0), np.array([2.0, 1, 4, 3, 5]))]
+    result = [(np.arange(1.0, 6.0), np.array([2.0, 1, 4, 3, 5]))]
     for n in (2, 3, 4, 5, 9, 40, 700):
         x = rng.standard_t(3, size=n)
-        found.append((x, x + rng.standard_t(2, size=n)))
-    found.append((np.arange(6.0), np.ones(6)))
-    found.append((np.arange(6.0), 2 * np.arange(6.0)))
-    found.append((np.append(np.zeros(8), 1.0), np.arange(9.0)))
+        result.append((x, x + rng.standard_t(2, size=n)))
+    result.append((np.arange(6.0), np.ones(6)))
+    result.append((np.arange(6.0), 2 * np.arange(6.0)))
+    result.append((np.append(np.zeros(8), 1.0), np.arange(9.0)))
     heavy = rng.standard_cauchy(size=60)
-    found.append((heavy, heavy + rng.standard_cauchy(size=60)))
+    result.append((heavy, heavy + rng.standard_cauchy(size=60)))
     ties = np.sign(rng.normal(size=80).round())
-    found.append((ties, np.roll(ties, 1)))
-    return found
+    result.append((ties, np.roll(ties, 1)))
+    return result
 
 
-def _same(found: dict[str, Any], expected: Estimate, tolerance: float = 1e-9) -> None:
+def _same(result: dict[str, Any], expected: Estimate, tolerance: float = 1e-9) -> None:
     for name in ("value", "low", "high"):
-        mine, theirs = found[name], getattr(expected, name)
-        assert (mine is None) == math.isnan(theirs), (found, expected)
+        mine, theirs = result[name], getattr(expected, name)
+        assert (mine is None) == math.isnan(theirs), (result, expected)
         if mine is not None:
-            assert mine == pytest.approx(theirs, abs=tolerance, rel=tolerance), (name, found, expected)
-    assert found["n"] == expected.n
-    assert (found.get("reason") or None) == expected.reason
+            assert mine == pytest.approx(theirs, abs=tolerance, rel=tolerance), (name, result, expected)
+    assert result["n"] == expected.n
+    assert (result.get("reason") or None) == expected.reason
 
 
 def test_the_pages_statistics_are_those_of_the_reports(hard: Shown) -> None:
@@ -72,8 +72,8 @@ def test_the_pages_statistics_are_those_of_the_reports(hard: Shown) -> None:
             statistics.compare(statistics.credits(x), statistics.credits(y)),
             statistics.matrix([x, y], "raw_agreement").values[0][1]]));
     """
-    found = hard.run(script, [[x.tolist(), y.tolist()] for x, y in arrays])
-    for (x, y), (r, kappa, pair, same) in zip(arrays, found, strict=True):
+    result = hard.run(script, [[x.tolist(), y.tolist()] for x, y in arrays])
+    for (x, y), (r, kappa, pair, same) in zip(arrays, result, strict=True):
         _same(r, pearson(x, y))
         _same(kappa, cohens_kappa(x, y))
         expected = compare(x, y)
@@ -89,8 +89,8 @@ def test_gains_of_any_size_have_the_test_of_the_reports(hard: Shown) -> None:
     rng = np.random.default_rng(7)
     pairs = [rng.choice([0.0, 1 / 3, 0.5, 2 / 3, 1.0], (2, n)) for n in (5, 40, 3_000)]
     hard.open("?tab=add")
-    found = hard.run("return value.map(([x, y]) => statistics.compare(x, y))", [pair.tolist() for pair in pairs])
-    for (x, y), one in zip(pairs, found, strict=True):
+    result = hard.run("return value.map(([x, y]) => statistics.compare(x, y))", [pair.tolist() for pair in pairs])
+    for (x, y), one in zip(pairs, result, strict=True):
         expected = compare_credits(x, y)
         _same(one["difference"], expected.difference, 1e-12)
         assert (one["exact"], one["mid"]) == pytest.approx((expected.p_exact, expected.p_mid), rel=1e-6)
@@ -123,16 +123,16 @@ def test_matrices_are_those_of_the_statistics_pair_by_pair(hard: Shown) -> None:
         return JSON.parse(JSON.stringify(statistics.matrix(columns, value[1])));
     """
     for measure, reference in (("pearson", pearson), ("kappa", cohens_kappa)):
-        found = hard.run(script, [_plain(deltas.T.tolist()), measure])
+        result = hard.run(script, [_plain(deltas.T.tolist()), measure])
         for i in range(5):
             for j in range(5):
                 if i == j:
                     continue
                 both = np.isfinite(deltas[:, i]) & np.isfinite(deltas[:, j])
                 expected = reference(deltas[both, i], deltas[both, j])
-                mine = found["values"][i][j]
+                mine = result["values"][i][j]
                 assert (math.nan if mine is None else mine) == pytest.approx(expected.value, abs=1e-10, nan_ok=True)
-                assert found["n"][i][j] == expected.n
+                assert result["n"][i][j] == expected.n
     flat = hard.run(script, [[[2.5] * 50, list(np.linspace(-1, 1, 50))], "pearson"])
     assert flat["values"][0][1] is None
 
@@ -157,8 +157,8 @@ def test_every_point_is_counted_in_the_nearest_hexagon(hard: Shown) -> None:
 def test_numbers_are_written_as_in_the_card(hard: Shown) -> None:
     hard.open("?tab=add")
     values = [0.125, 0.375, 0.625, 0.875, 0.716, 0.145, 1.0, 0.0, 2.675, 64.6708, 0.005, 1.005, 12.5, 99.995]
-    found = hard.run("return value.map((x) => text.fixed(x, 2))", values)
-    assert found == [f"{x:.2f}" for x in values]
+    result = hard.run("return value.map((x) => text.fixed(x, 2))", values)
+    assert result == [f"{x:.2f}" for x in values]
     script = """return [text.share(0.716), text.share(-0.1), text.share(1), text.share(NaN), text.interval(0.7, 0.741),
         text.nats(6.398), text.nats(-0.001), text.nats(0), text.logprob(-64.6708), text.clipped("abcdef", 4)]"""
     assert hard.run(script) == [".72", "−.10", "1.00", "–", "[.70, .74]", "+6.40", "−0.001", "0.00", "−64.67", "abc…"]
@@ -176,11 +176,11 @@ def test_ticks_never_run_into_the_axis(hard: Shown) -> None:
         const { texts, label } = text.tickTexts(ticks, "Δ direct (nats)");
         return [texts, label];
     })"""
-    found = hard.run(script, [[-4e-7, 2.1e-7], [-0.06, 0.05], [-3, 11], [0, 2_400_000]])
-    assert found[0] == [["−4", "−2", "0", "2"], "Δ direct (10⁻⁷ nats)"]
-    assert found[1] == [["−0.06", "−0.04", "−0.02", "0.00", "0.02", "0.04"], "Δ direct (nats)"]
-    assert found[3] == [["0.0", "0.5", "1.0", "1.5", "2.0"], "Δ direct (10⁶ nats)"]
-    assert all(len(text) <= 6 for texts, _ in found for text in texts)
+    result = hard.run(script, [[-4e-7, 2.1e-7], [-0.06, 0.05], [-3, 11], [0, 2_400_000]])
+    assert result[0] == [["−4", "−2", "0", "2"], "Δ direct (10⁻⁷ nats)"]
+    assert result[1] == [["−0.06", "−0.04", "−0.02", "0.00", "0.02", "0.04"], "Δ direct (nats)"]
+    assert result[3] == [["0.0", "0.5", "1.0", "1.5", "2.0"], "Δ direct (10⁶ nats)"]
+    assert all(len(text) <= 6 for texts, _ in result for text in texts)
 
 
 def test_the_test_of_two_models_can_be_done_again_from_the_counts_that_are_shown(hard: Shown) -> None:
@@ -188,21 +188,21 @@ def test_the_test_of_two_models_can_be_done_again_from_the_counts_that_are_shown
     hard.open("?tab=add")
     first = [1.0, 1.0, -1.0, 0.0, 1.0, 0.0, 1.0]
     second = [-1.0, -1.0, 1.0, -1.0, 0.0, 0.0, 1.0]
-    found = hard.run(
+    result = hard.run(
         "return [statistics.compare(...value.map(statistics.credits)), statistics.signs(...value)]", [first, second]
     )
-    assert found[1] == [[1, 1, 2], [0, 1, 1], [1, 0, 0]]
-    assert [found[0][name] for name in ("onlyA", "onlyB", "halfA", "halfB")] == [2, 1, 2, 0]
+    assert result[1] == [[1, 1, 2], [0, 1, 1], [1, 0, 0]]
+    assert [result[0][name] for name in ("onlyA", "onlyB", "halfA", "halfB")] == [2, 1, 2, 0]
     sizes = [1, 1, 1, 0.5, 0.5]
     sums = [sum(s * x for s, x in zip(signs, sizes, strict=True)) for signs in itertools.product((-1, 1), repeat=5)]
-    assert found[0]["exact"] == pytest.approx(sum(abs(total) >= 2 for total in sums) / len(sums), abs=1e-12)
+    assert result[0]["exact"] == pytest.approx(sum(abs(total) >= 2 for total in sums) / len(sums), abs=1e-12)
 
 
 # --- rows, against a loop in Python ---
 
 
 def naive_rows(path: Path, show: str, method: str, subset: str, q: str) -> list[str]:
-    found = []
+    result = []
     for row in pq.read_table(path).to_pylist():
         human = None if row["human_good"] is None else row["human_good"] - row["human_bad"]
         deltas = [np.nan if row[f"{name}_delta"] is None else row[f"{name}_delta"] for name in METHODS]
@@ -216,8 +216,8 @@ def naive_rows(path: Path, show: str, method: str, subset: str, q: str) -> list[
         }[show]
         texts = " ".join(str(row[name]) for name in ("item_id", "target_good", "target_bad"))
         if kept and q.lower() in texts.lower() and subset in ("", row["subset"]):
-            found.append(row["item_id"])
-    return found
+            result.append(row["item_id"])
+    return result
 
 
 ROWS = """
@@ -251,9 +251,9 @@ def test_filters_keep_what_a_loop_keeps(hard: Shown, hard_bank: Path) -> None:
     queries = [
         f"?tab=items&corpus=hard&model=fake_1&method={method}&show={s}&subset={sub}&q={quote(q)}" for s, sub, q in cases
     ]
-    for case, found in zip(cases, hard.run(ROWS, queries), strict=True):
+    for case, result in zip(cases, hard.run(ROWS, queries), strict=True):
         show, subset, q = case
-        assert found == naive_rows(path, show, method, subset, q), case
+        assert result == naive_rows(path, show, method, subset, q), case
 
 
 def test_sorting_puts_missing_judgments_last_both_ways(hard: Shown, hard_bank: Path) -> None:
@@ -263,10 +263,10 @@ def test_sorting_puts_missing_judgments_last_both_ways(hard: Shown, hard_bank: P
         row["item_id"]: np.nan if row["human_good"] is None else row["human_good"] - row["human_bad"] for row in rows
     }
     queries = ["?tab=items&corpus=hard&sort=human", "?tab=items&corpus=hard&sort=-human"]
-    for found, sign in zip(hard.run(ROWS, queries), (1, -1), strict=True):
-        values = sign * np.array([human[name] for name in found])
+    for result, sign in zip(hard.run(ROWS, queries), (1, -1), strict=True):
+        values = sign * np.array([human[name] for name in result])
         known = values[~np.isnan(values)]
-        assert len(found) == 67
+        assert len(result) == 67
         assert np.isnan(values[len(known) :]).all()
         assert (np.diff(known) >= 0).all()
 
@@ -305,7 +305,7 @@ def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
         ("🙂 ok.", "🙃 ok!"),
     ]
     pieces = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|\w+|\s+|[^\w\s]")
-    for (good, bad), found in zip(
+    for (good, bad), result in zip(
         pairs, hard.run("return value.map(([a, b]) => text.bothMarked(a, b))", pairs), strict=True
     ):
         a, b = pieces.findall(good), pieces.findall(bad)
@@ -315,8 +315,8 @@ def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
                 for side, part in enumerate(("".join(a[i0:i1]), "".join(b[j0:j1]))):
                     expected[side] += [part.strip()] if part.strip() else []
         for side, text in enumerate((good, bad)):
-            assert "".join(part for part, _ in found[side]) == text
-            assert [part for part, marked in found[side] if marked] == expected[side], (good, bad)
+            assert "".join(part for part, _ in result[side]) == text
+            assert [part for part, marked in result[side] if marked] == expected[side], (good, bad)
 
 
 def test_long_repeated_texts_are_marked_at_once(hard: Shown) -> None:
@@ -384,8 +384,8 @@ def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
                 ]
             )
     assert len(cases) > 40
-    found = hard.run("return value.map(([method, row]) => [...item.filledTemplates(method, row)])", cases)
-    assert found == expected
+    result = hard.run("return value.map(([method, row]) => [...item.filledTemplates(method, row)])", cases)
+    assert result == expected
 
 
 def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Browser) -> None:

@@ -227,8 +227,8 @@ def test_the_list_shows_the_summarys_figures_sorts_and_goes_as_csv(hard: Shown, 
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig"), newline="")))
     assert len(rows) == hard.page.locator(".pb-board tbody tr").count()
     exact = summary[(summary["group"] == "odd") & (summary["metric"] == "accuracy")]
-    found = {(r["model"], r["method"]): float(r["accuracy"]) for r in rows if r["model"]}
-    assert found == {(r["model"], r["method"]): r["value"] for r in exact.to_dict("records")}
+    result = {(r["model"], r["method"]): float(r["accuracy"]) for r in rows if r["model"]}
+    assert result == {(r["model"], r["method"]): r["value"] for r in exact.to_dict("records")}
 
 
 def test_a_task_is_limited_to_its_items_where_the_results_are_broken_down_by_task(opened: Open, tmp_path: Path) -> None:
@@ -238,9 +238,9 @@ def test_a_task_is_limited_to_its_items_where_the_results_are_broken_down_by_tas
     page = opened(bank, "?tab=leaderboard&task=sentence_pair")
     summary = pq.read_table(bank / "results/summary.parquet").to_pandas()
     one = summary[(summary["group_by"] == "task") & (summary["group"] == "sentence_pair")]
-    wanted = one[one["metric"] == "accuracy"]["n"].unique().tolist()
-    assert [int(x) for x in set(page.page.locator("td.c-n").all_inner_texts())] == wanted
-    assert len(items) not in wanted
+    requested = one[one["metric"] == "accuracy"]["n"].unique().tolist()
+    assert [int(x) for x in set(page.page.locator("td.c-n").all_inner_texts())] == requested
+    assert len(items) not in requested
 
 
 def test_intervals_are_for_these_paradigms_or_for_paradigms_like_these(opened: Open, tmp_path: Path) -> None:
@@ -368,8 +368,8 @@ def test_permalinks_give_back_the_view_they_were_made_from_and_a_change_of_corpu
         const old = {...view.DEFAULTS, tab: "items", ...row};
         return [found, view.having(old, {corpus: "b"}), main.afterPick({...old, tab: "compare"}, "open", "c/1")];
     """
-    found, forgotten, picked = hard.run(script, asked)
-    for query, (first, again, short, long_way, same) in zip(asked, found, strict=True):
+    result, forgotten, picked = hard.run(script, asked)
+    for query, (first, again, short, long_way, same) in zip(asked, result, strict=True):
         assert again == first, (query, short)
         assert long_way == same
     assert [forgotten[name] for name in ("subset", "item", "sort", "page", "q")] == ["", "", "", 1, "word"]
@@ -624,8 +624,8 @@ def test_csv_holds_the_chosen_rows_defused_signed_and_exact(hard: Shown, hard_ba
     hard.open("?tab=download&corpus=hard&model=fake_1&subset=even")
     text, _ = _downloaded(hard)
     table = pq.read_table(hard_bank / "scores/hard/fake_1.parquet")
-    found = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
-    shortest = {row["item_id"]: row["human_good"] for row in found}
+    result = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
+    shortest = {row["item_id"]: row["human_good"] for row in result}
     for row in table.to_pylist():
         if row["item_id"] in shortest and row["human_good"] is not None:
             assert len(shortest[row["item_id"]]) <= 4  # 5.1, not 5.099999904632568
@@ -677,9 +677,9 @@ def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path
     page.page.wait_for_selector("pre:has-text('filter')")
     code = page.page.locator(".pb-download pre").inner_text()
     assert "'my_pairs_11459350_scored'" in code
-    found: dict[str, datasets.Dataset] = {}
-    exec(code.replace("org/bank", str(bank)), found)  # noqa: S102 - the lines that the page offers
-    assert found["rows"]["item_id"][:] == own["item_id"][:4]
+    result: dict[str, datasets.Dataset] = {}
+    exec(code.replace("org/bank", str(bank)), result)  # noqa: S102 - the lines that the page offers
+    assert result["rows"]["item_id"][:] == own["item_id"][:4]
 
 
 # --- banks without texts, scores, people; reports; adding a model ---

@@ -34,8 +34,8 @@ def answer(address: str, path: str, method: str = "GET", headers: dict[str, str]
     place = urlsplit(address)
     with contextlib.closing(http.client.HTTPConnection(str(place.hostname), place.port, timeout=10)) as connection:
         connection.request(method, path, headers=headers or {})
-        found = connection.getresponse()
-        return Answer(status=found.status, headers=found.headers, body=found.read())
+        result = connection.getresponse()
+        return Answer(status=result.status, headers=result.headers, body=result.read())
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def answer(address: str, path: str, method: str = "GET", headers: dict[str, str]
     ],
 )
 def test_files_have_their_types_and_are_asked_for_anew(hard_address: str, path: str, kind: str) -> None:
-    found = answer(hard_address, path)
-    assert found.status == 200
-    assert found.headers["Content-Type"] == kind
-    assert found.headers["Content-Encoding"] is None
-    assert found.headers["Cache-Control"] == "no-cache"
-    assert found.headers["X-Content-Type-Options"] == "nosniff"
-    assert found.body
+    result = answer(hard_address, path)
+    assert result.status == 200
+    assert result.headers["Content-Type"] == kind
+    assert result.headers["Content-Encoding"] is None
+    assert result.headers["Cache-Control"] == "no-cache"
+    assert result.headers["X-Content-Type-Options"] == "nosniff"
+    assert result.body
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_nothing_else_is_served_no_folder_and_nothing_outside(tmp_path: Path, pa
     (tmp_path / "site/index.html").write_text("page")
     (tmp_path / "site/link").symlink_to(tmp_path / "secret")
     with serving(tmp_path / "site") as address:
-        found = answer(address, path)
-        assert found.status == 404
-        assert b"secret" not in found.body
+        result = answer(address, path)
+        assert result.status == 404
+        assert b"secret" not in result.body
         assert answer(address, "/", method="POST").status == 501
 
 

@@ -72,8 +72,10 @@ def test_each_method_has_its_unit_on_card_and_site_and_is_called_what_it_is(
     assert "other functions of probability in" in page.casefold()  # the perplexity
     assert "other scores in" in page.casefold()  # `fluency`
     lines = [json.loads(line) for path in pairbank.export_results([table], tmp_path / "eee") for line in _lines(path)]
-    found = {one["metadata"]["pairbank.method"]: one["metadata"]["pairbank.unit"] for one in lines if "metadata" in one}
-    assert found.items() <= UNITS.items()
+    result = {
+        one["metadata"]["pairbank.method"]: one["metadata"]["pairbank.unit"] for one in lines if "metadata" in one
+    }
+    assert result.items() <= UNITS.items()
 
 
 def _lines(path: Path) -> list[str]:

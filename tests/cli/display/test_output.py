@@ -44,9 +44,9 @@ def pairs(tmp_path: Path) -> Path:
 
 def test_every_command_takes_quiet_and_every_one_with_results_json() -> None:
     group: Any = typer.main.get_command(app)
-    found = {name: {o for p in command.params for o in p.opts} for name, command in group.commands.items()}
-    assert {name for name, options in found.items() if "--quiet" not in options} == {"new"}
-    assert {name for name, options in found.items() if "--json" not in options} == {"new", "browse"}
+    result = {name: {o for p in command.params for o in p.opts} for name, command in group.commands.items()}
+    assert {name for name, options in result.items() if "--quiet" not in options} == {"new"}
+    assert {name for name, options in result.items() if "--json" not in options} == {"new", "browse"}
     inner = [*group.commands["new"].commands.values(), *group.commands["methods"].commands.values()]
     assert all({"--json", "--quiet"} <= {o for p in command.params for o in p.opts} for command in inner)
 
@@ -137,14 +137,14 @@ def test_the_version_is_printed_and_nothing_else() -> None:
     [("pairbank sco", "score"), ("pairbank score zhob", "zhoblimp"), ("pairbank run demo-", "demo-full")],
 )
 def test_a_shell_completes_commands_corpora_and_studies(
-    shell: str, typed: str, found: str, monkeypatch: pytest.MonkeyPatch
+    shell: str, typed: str, result: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMP_WORDS", typed)
     monkeypatch.setenv("COMP_CWORD", str(typed.count(" ")))
     monkeypatch.setenv("_TYPER_COMPLETE_ARGS", typed)
     monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
     done = CliRunner().invoke(app, [], prog_name="pairbank", env={"_PAIRBANK_COMPLETE": f"complete_{shell}"})
-    assert found in done.output
+    assert result in done.output
 
 
 def test_who_stops_a_run_is_told_that_the_same_command_goes_on(tmp_path: Path, pairs: Path) -> None:

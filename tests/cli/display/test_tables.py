@@ -118,6 +118,6 @@ def test_what_fits_in_no_way_is_printed_row_by_row() -> None:
     ],
 )
 def test_a_text_is_folded_by_what_it_takes_on_a_terminal(text: str) -> None:
-    found = folded(text, 20, indent="  ", hanging="  ")
-    assert all(cell_len(line) <= 20 for line in found)
-    assert letters("".join(found)) == letters(text)
+    result = folded(text, 20, indent="  ", hanging="  ")
+    assert all(cell_len(line) <= 20 for line in result)
+    assert letters("".join(result)) == letters(text)

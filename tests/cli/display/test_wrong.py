@@ -28,21 +28,21 @@ def scored(request: pytest.FixtureRequest, tmp_path: Path) -> Scored:
 
 
 def test_they_are_those_below_zero_the_lowest_first(scored: Scored) -> None:
-    found = missed(scored, 5)
+    result = missed(scored, 5)
     deltas = sorted(d for d in scored["direct_delta"] if d < 0)
-    assert [one["delta"] for one in found.items] == deltas[:5]
-    assert (found.n_wrong, found.n_scored) == (len(deltas), len(scored))
+    assert [one["delta"] for one in result.items] == deltas[:5]
+    assert (result.n_wrong, result.n_scored) == (len(deltas), len(scored))
     by_id = dict(zip(scored["item_id"], scored["direct_delta"], strict=True))
-    assert all(by_id[one["item_id"]] == one["delta"] for one in found.items)
+    assert all(by_id[one["item_id"]] == one["delta"] for one in result.items)
     assert len(missed(scored, 10_000).items) == len(deltas)
 
 
 def test_they_are_shown_with_their_texts_in_80_columns(scored: Scored) -> None:
-    found = missed(scored, 10)
-    shown = list(wrong_lines(found, width=80))
+    result = missed(scored, 10)
+    shown = list(wrong_lines(result, width=80))
     assert max(map(cell_len, shown)) <= 80
     text = "".join("".join(shown).split())
-    for item in found.items:
+    for item in result.items:
         assert "".join(str(item["target_bad"]).split()) in text
         assert item["item_id"] in "\n".join(shown)
 
@@ -50,9 +50,9 @@ def test_they_are_shown_with_their_texts_in_80_columns(scored: Scored) -> None:
 def test_ties_are_counted_apart(tmp_path: Path) -> None:
     (tmp_path / "same.csv").write_text("good,bad\nA b.,A b.\nC d.,C e.\n")
     items = pairbank.load_corpus(tmp_path / "same.csv")
-    found = missed(pairbank.score(items, FakeScorer(), methods=["direct"]), 3)
-    assert found.n_tied == 1
-    assert ", 1 tied" in "\n".join(wrong_lines(found, width=200))
+    result = missed(pairbank.score(items, FakeScorer(), methods=["direct"]), 3)
+    assert result.n_tied == 1
+    assert ", 1 tied" in "\n".join(wrong_lines(result, width=200))
 
 
 class AlwaysFirst(FakeScorer):

@@ -55,8 +55,8 @@ def test_a_column_of_the_corpus_is_not_taken_for_a_score_of_a_method_that_it_beg
 
 
 def test_a_method_of_somebody_elses_has_the_columns_that_its_signature_states() -> None:
-    found = columns_of(["mine"], ["mine_delta", "mine_entropy", "mine_own"], declared={"mine": ["mine_entropy"]})
-    assert found == {"mine": ("mine_delta", "mine_entropy")}
+    result = columns_of(["mine"], ["mine_delta", "mine_entropy", "mine_own"], declared={"mine": ["mine_entropy"]})
+    assert result == {"mine": ("mine_delta", "mine_entropy")}
 
 
 def test_every_type_of_column_can_be_stored() -> None:

@@ -45,8 +45,8 @@ def test_what_does_not_fit_beside_a_large_batch_is_tried_beside_a_smaller_one() 
 
         return list(in_batches(batch, width=lambda _job: 1, budget_tokens=8, compute=inner, model_name="toy"))
 
-    found = in_batches(list(range(8)), width=lambda _item: 1, budget_tokens=8, compute=outer, model_name="toy")
-    assert list(found) == [[2], [2], [2], [2]]
+    result = in_batches(list(range(8)), width=lambda _item: 1, budget_tokens=8, compute=outer, model_name="toy")
+    assert list(result) == [[2], [2], [2], [2]]
 
 
 def test_any_other_error_of_the_model_is_raised_as_it_is() -> None:
@@ -75,8 +75,8 @@ def test_the_tensors_of_a_pass_that_did_not_fit_are_gone_when_the_cache_is_empti
             raise torch.OutOfMemoryError("toy")
         return int(activations.numel())
 
-    found = in_batches(
+    result = in_batches(
         list(range(8)), width=lambda _item: 1, budget_tokens=8, compute=compute, model_name="toy", at_once=at_once
     )
-    assert sum(found) == 8
+    assert sum(result) == 8
     assert freed == [True, True]

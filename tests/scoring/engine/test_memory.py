@@ -61,9 +61,9 @@ def peaks(few: int, many: int, folder: Path, model: Path) -> tuple[int, int]:
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["n_items"] == [few, many]
-    before, small, large = found["peaks"]
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["n_items"] == [few, many]
+    before, small, large = result["peaks"]
     assert large >= small >= before > 0
     return int(small), int(large)
 

@@ -39,13 +39,13 @@ def test_every_requested_position_is_read_once_with_exactly_its_prefix_in_sight(
         for index, request in enumerate(asked)
         for i in range(request.start, len(request.ids))
     )
-    found: Counter[tuple[int, tuple[int, ...], int]] = Counter()
+    result: Counter[tuple[int, tuple[int, ...], int]] = Counter()
     for pack in plan(asked, budget_tokens=BUDGET, min_shared_tokens=worth):
         seen, shared_prefix = paths(pack), tuple(int(t) for t in pack.shared_prefix)
         assert [len(shared_prefix) + len(path) - 1 for path in seen] == pack.depths.tolist()
         for node, token, owner in zip(pack.read_nodes, pack.read_tokens, pack.read_requests, strict=True):
-            found[int(owner), (*shared_prefix, *seen[node]), int(token)] += 1
-    assert found == expected
+            result[int(owner), (*shared_prefix, *seen[node]), int(token)] += 1
+    assert result == expected
 
 
 @given(st.lists(requests(), min_size=1, max_size=30))

@@ -62,9 +62,9 @@ def test_an_error_comes_when_its_turn_has_come_and_nothing_runs_on() -> None:
         running.remove(job)
         return job
 
-    found: list[int] = []
+    result: list[int] = []
     with pytest.raises(ValueError, match="job 3"):
-        found.extend(side_by_side(run, iter(range(50)), n=3))
+        result.extend(side_by_side(run, iter(range(50)), n=3))
     assert running == []
     results = side_by_side(run, iter([0, 1, 2, 3]), n=3)
     assert [next(results), next(results), next(results)] == [0, 1, 2]
@@ -90,13 +90,13 @@ def test_numbers_do_not_depend_on_the_lanes(demo_model: CausalScorer, monkeypatc
     texts = [f"The {noun} {verb} in the {place}." for noun in ("dog", "cat", "keys") for verb in ("is", "are")
              for place in ("house", "garden", "old car")]  # fmt: skip
     requests = demo_model.encode([Request(context="", target=text) for text in texts])
-    found = []
+    result = []
     for n in (1, 2, 3):
         monkeypatch.setattr(demo_model, "_n_parallel_passes", n)
         monkeypatch.setattr(demo_model, "batch_tokens", 40)
-        found.append(demo_model.token_logprobs(requests, progress=lambda _n: None))
-    for other in found[1:]:
-        assert max(abs(a - b).max() for a, b in zip(found[0], other, strict=True)) == pytest.approx(0, abs=1e-4)
+        result.append(demo_model.token_logprobs(requests, progress=lambda _n: None))
+    for other in result[1:]:
+        assert max(abs(a - b).max() for a, b in zip(result[0], other, strict=True)) == pytest.approx(0, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bloom", "mamba"])
@@ -108,11 +108,11 @@ def test_every_bit_is_the_same_for_any_number_of_lanes(
     texts = [f"{start} {end} {i}" for i in range(40) for start in SENTENCES[:4] for end in ("again.", "and again.")]
     requests = model.encode([Request(context="", target=text) for text in texts])
     assert sum(len(request.ids) for request in requests) > 16 * 128
-    found = []
+    result = []
     for n in (1, 2, 3, 5):
         monkeypatch.setattr(model, "_n_parallel_passes", n)
-        found.append(np.concatenate(model.token_logprobs(requests, progress=lambda _n: None)).tobytes())
-    assert len(set(found)) == 1
+        result.append(np.concatenate(model.token_logprobs(requests, progress=lambda _n: None)).tobytes())
+    assert len(set(result)) == 1
 
 
 def wide(family: str, folder: Path) -> str:
@@ -139,7 +139,7 @@ def test_every_bit_is_the_same_for_any_number_of_threads(family: str, tmp_path: 
     folder, before = wide(family, tmp_path / family), torch.get_num_threads()
     context = "Which sentence is a better English sentence? The keys to the cabinet are on the table. " * 3
     texts = [f"{noun} {verb} {i}." for noun in ("The keys", "My answer") for verb in ("is", "are") for i in range(15)]
-    found = set()
+    result = set()
     try:
         for n_threads in (1, 2, 3):
             torch.set_num_threads(n_threads)
@@ -147,10 +147,10 @@ def test_every_bit_is_the_same_for_any_number_of_threads(family: str, tmp_path: 
             requests = [Request(context=context, target=" 1"), *(Request(context="", target=one) for one in texts)]
             requests += [Request(context=context, target=f" {one}") for one in texts]
             read = model.token_logprobs(model.encode(requests), progress=lambda _n: None)
-            found.add(np.concatenate(read).tobytes())
+            result.add(np.concatenate(read).tobytes())
     finally:
         torch.set_num_threads(before)
-    assert len(found) == 1
+    assert len(result) == 1
 
 
 @pytest.mark.parametrize("name", ["funnel", "longformer", "switch", "t5gemma"])
@@ -167,11 +167,11 @@ def test_encoders_give_every_bit_the_same_for_any_number_of_lanes(
     scorer: Any = load_model(made({**MASKED, **SEQ2SEQ}[name], tmp_path / name), device="cpu")
     texts = [f"{start} {end} {i}." for i in range(6) for start in SENTENCES[:4] for end in ("again", "and again")]
     requests = scorer.encode([Request(context="", target=text) for text in texts])
-    found = []
+    result = []
     for n in (1, 2, 5):
         monkeypatch.setattr("pairbank.scoring.engine.threads.n_parallel_passes", lambda *_, n=n: n)
-        found.append(np.concatenate(scorer.token_logprobs(requests, progress=lambda _n: None)))
-    assert [float(np.abs(other - found[0]).max()) for other in found] == [0, 0, 0]
+        result.append(np.concatenate(scorer.token_logprobs(requests, progress=lambda _n: None)))
+    assert [float(np.abs(other - result[0]).max()) for other in result] == [0, 0, 0]
 
 
 def test_a_large_vocabulary_leaves_fewer_lanes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,11 +59,11 @@ def test_one_answer_an_item_is_the_same_whatever_the_file_calls_the_sides(
     assert column(table, "flags") == [[], [], [], [], ["unparsed"], None]
     assert table.signature["n_by_flag"]["judge"] == {"unparsed": 1, "not_imported": 1}
     # 2 right, 1 wrong, 1 tie; the unparsed one is no choice, and is counted among the 5 that were asked
-    found = numbers(table)
-    assert found["accuracy"] == found["accuracy_pooled"] == (0.625, 4)
-    assert found["unparsed"] == (0.2, 5)
+    result = numbers(table)
+    assert result["accuracy"] == result["accuracy_pooled"] == (0.625, 4)
+    assert result["unparsed"] == (0.2, 5)
     # which side the question showed first is not known, so that there is no position bias to measure
-    assert "position_bias" not in found
+    assert "position_bias" not in result
     assert "judge_logprobs" not in table.dataset.column_names
 
 
@@ -76,13 +76,13 @@ def test_two_orders_give_shares_a_position_bias_and_the_accuracy_of_all_answers(
     assert column(table, "good") == [1.0, 0.5, 0.0, 0.5, 0.75, None]
     assert column(table, "delta") == [1.0, 0.0, -1.0, 0.5, 0.5, None]
     assert column(table, "answers")[3:] == [["1", None], ["tie", "2"], [None, None]]
-    found = numbers(table)
-    assert found["accuracy"] == ((1 + 0.5 + 0 + 1 + 1) / 5, 5)
+    result = numbers(table)
+    assert result["accuracy"] == ((1 + 0.5 + 0 + 1 + 1) / 5, 5)
     # 9 answers of 5 items: right 1 1 | 1 0 | 0 0 | 1 | .5 1
-    assert found["accuracy_pooled"] == (pytest.approx(5.5 / 9), 5)
+    assert result["accuracy_pooled"] == (pytest.approx(5.5 / 9), 5)
     # the first one shown: 1 0 | 1 1 | 0 1 | 1 | .5 0
-    assert found["position_bias"] == (pytest.approx(5.5 / 9), 5)
-    assert found["unparsed"] == (pytest.approx(3 / 12), 6)
+    assert result["position_bias"] == (pytest.approx(5.5 / 9), 5)
+    assert result["unparsed"] == (pytest.approx(3 / 12), 6)
     named = {
         "judge:good_first": ["good", "good", "bad", "good", "tie", "unparsed"],
         "judge:bad_first": ["good", "bad", "bad", "unparsed", "good", "unparsed"],
@@ -99,10 +99,10 @@ def test_one_order_an_item_needs_to_know_which_side_came_first(tmp_path: Path) -
     table = imported(tmp_path, said, **columns)
     assert column(table, "delta") == [1.0, 1.0, -1.0, -1.0, 1.0, None]
     assert column(table, "answers") == [["1", None], [None, "2"], [None, "1"], ["2", None], ["1", None], [None, None]]
-    found = numbers(table)
-    assert found["accuracy"] == found["accuracy_pooled"] == (0.6, 5)
-    assert found["position_bias"] == (0.6, 5)
-    assert found["unparsed"] == (pytest.approx(1 / 6), 6)
+    result = numbers(table)
+    assert result["accuracy"] == result["accuracy_pooled"] == (0.6, 5)
+    assert result["position_bias"] == (0.6, 5)
+    assert result["unparsed"] == (pytest.approx(1 / 6), 6)
     with pytest.raises(ScoreImportError, match=r"needs it for bad and good; map judge:shown_first to the column that"):
         imported(tmp_path, said, judge=columns["judge"])
 
@@ -113,19 +113,19 @@ def test_a_yes_or_no_about_each_side_is_a_judgment(tmp_path: Path) -> None:
     table = imported(tmp_path, said, **columns)
     assert column(table, "delta") == [1.0, 0.0, 0.0, -1.0, None, None]
     assert column(table, "good") == [1.0, 1.0, 0.0, 0.0, 1.0, None]
-    found = numbers(table)
-    assert found["accuracy"] == (0.5, 4)
+    result = numbers(table)
+    assert result["accuracy"] == (0.5, 4)
     # balanced accuracy over the 8 answers of the 4 items that have both: right 1 1 | 1 0 | 0 1 | 0 0
-    assert found["accuracy_pooled"] == (0.5, 4)
-    assert found["position_bias"] == (0.5, 4)
-    assert found["unparsed"] == (pytest.approx(2 / 12), 6)
+    assert result["accuracy_pooled"] == (0.5, 4)
+    assert result["position_bias"] == (0.5, 4)
+    assert result["unparsed"] == (pytest.approx(2 / 12), 6)
 
 
 def test_decisions_agree_with_the_probabilities_as_signs_do(tmp_path: Path) -> None:
-    found = numbers(imported(tmp_path, judge=["good", "bad", "good", "good", "tie", "unparsed"], **DIRECT))
+    result = numbers(imported(tmp_path, judge=["good", "bad", "good", "good", "tie", "unparsed"], **DIRECT))
     # direct prefers good, bad, good, bad: the same on 3 of the 4 that are decided; kappa = (.75 - .5) / .5
-    assert found["raw_agreement"] == (0.75, 4)
-    assert found["kappa"] == (pytest.approx(0.5), 4)
+    assert result["raw_agreement"] == (0.75, 4)
+    assert result["kappa"] == (pytest.approx(0.5), 4)
 
 
 def test_half_an_answer_is_flagged_and_no_number_comes_of_it(tmp_path: Path) -> None:

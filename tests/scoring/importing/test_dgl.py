@@ -63,19 +63,19 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def test_pairs_are_as_published_and_halves_with_the_same_words_are_put_together(made_up: Path) -> None:
-    found = import_logs(made_up, "hu-2024-dgl")
-    [table] = found.tables
+    result = import_logs(made_up, "hu-2024-dgl")
+    [table] = result.tables
     assert (table.model, table.methods) == ("text-davinci-002", ("direct_bos_unstated",))
     assert table.dataset["direct_bos_unstated_good"][:] == [-20.0, -30.0, -40.0]
     assert table.dataset["direct_bos_unstated_bad"][:] == [-25.5, -28.0, -44.0]
     assert (table.dataset["target_good"][2], table.dataset["target_bad"][2]) == SENTENCES["Order"]
-    [left] = found.left_out
+    [left] = result.left_out
     assert (left.n, left.reason) == (1, "the other side of the pair is not there")
 
 
 def test_sentences_have_labels_people_and_the_answers_of_each_system(made_up: Path) -> None:
-    found = import_logs(made_up, "hu-2024-dgl-sentences")
-    tables = {table.model: table for table in found.tables}
+    result = import_logs(made_up, "hu-2024-dgl-sentences")
+    tables = {table.model: table for table in result.tables}
     assert {model: table.methods for model, table in tables.items()} == {
         "gpt-3.5-turbo": ("asked",),
         "gpt-4": ("asked",),
@@ -90,8 +90,8 @@ def test_sentences_have_labels_people_and_the_answers_of_each_system(made_up: Pa
     assert data["asked_without_sentence_good"][:] == [1.0, 0.0, None, 1.0]
     assert data["asked_without_sentence_unparsed"][:] == [0, 0, 1, 0]
     assert tables["gpt-4"].dataset["asked_good"][:] == [1.0, 0.0, 1.0, 0.0]
-    assert [(one.file, one.n) for one in found.left_out] == [("prompting_gpt-3.5-turbo_gpt-4.csv", 2)]
-    ratings = found.ratings["hu-2024-dgl-sentences"]
+    assert [(one.file, one.n) for one in result.left_out] == [("prompting_gpt-3.5-turbo_gpt-4.csv", 2)]
+    ratings = result.ratings["hu-2024-dgl-sentences"]
     assert ratings.columns.to_list() == ["item_id", "side", "rater", "value", "scale"]
     first = ratings[(ratings["item_id"] == data["item_id"][0]) & (ratings["side"] == "good")]
     assert dict(zip(first["rater"], first["value"], strict=True)) == {"0": 1.0, "1": 0.5}  # of two answers each
@@ -102,12 +102,12 @@ def test_sentences_have_labels_people_and_the_answers_of_each_system(made_up: Pa
 
 
 def test_each_sampled_answer_is_a_rating_of_the_model(made_up: Path) -> None:
-    found = import_logs(made_up, "hu-2024-dgl-sentences")
-    assert [*found.draws] == ["text-davinci-002"]
-    draws = found.draws["text-davinci-002"]
+    result = import_logs(made_up, "hu-2024-dgl-sentences")
+    assert [*result.draws] == ["text-davinci-002"]
+    draws = result.draws["text-davinci-002"]
     assert [*draws.columns] == ["item_id", "side", "rater", "value", "scale", "model", "method"]
     assert (len(draws), sorted(set(draws["rater"])), set(draws["scale"])) == (16, [0, 1, 2, 3], {"binary"})
-    [table] = [one for one in found.tables if one.model == "text-davinci-002"]
+    [table] = [one for one in result.tables if one.model == "text-davinci-002"]
     shares = dict(zip(table["item_id"][:], table["sampled_good"][:], strict=True))
     assert draws.groupby("item_id")["value"].mean().to_dict() == pytest.approx(shares)
 
@@ -211,18 +211,18 @@ def test_accuracies_and_acceptance_are_those_of_the_files(pairs: Imports, senten
     }
     assert right["text-davinci-002"] == {**common, "Order of Adverbs": 10}
     assert right["text-davinci-003"] == {**common, "Order of Adverbs": 9}
-    found = {}
+    result = {}
     for table in sentences.tables:
         data = table.dataset.to_pandas()
         method = table.methods[-1]
-        found[table.model] = data.groupby("label")[f"{method}_good"].sum().round(6).to_dict()
+        result[table.model] = data.groupby("label")[f"{method}_good"].sum().round(6).to_dict()
         share_right = np.where(data["label"] == 1, data["human_good"], 1 - data["human_good"]).mean()
         assert share_right == pytest.approx(0.761)
-    assert found["gpt-3.5-turbo"] == {0: 11, 1: 35}
-    assert found["gpt-4"] == {0: 1, 1: 34}
-    assert found["text-davinci-002"] == {0: 33, 1: 33}
-    assert found["text-davinci-003"] == {0: 15, 1: 16}
-    assert found["ChatGPT"] == {0: 27.2, 1: 32.8}
+    assert result["gpt-3.5-turbo"] == {0: 11, 1: 35}
+    assert result["gpt-4"] == {0: 1, 1: 34}
+    assert result["text-davinci-002"] == {0: 33, 1: 33}
+    assert result["text-davinci-003"] == {0: 15, 1: 16}
+    assert result["ChatGPT"] == {0: 27.2, 1: 32.8}
 
 
 @pytest.mark.upstream
@@ -251,9 +251,9 @@ def test_people_are_raters_as_their_file_has_them(sentences: Imports, published:
     assert (len(ratings), ratings["rater"].nunique(), len(shares)) == (800, 80, 80)
     report = pairbank.report(sentences.tables[:2], analyses=["raters"], ratings=[ratings], n_resamples=10)
     each = pd.read_csv(report.save(tmp_path / "report") / "raters_each.csv")
-    found = each.loc[each["kind"] == "rater", "r_with_others"]
-    assert sorted(found) == pytest.approx(sorted(r for r in expected if not np.isnan(r)))
-    assert len(expected) - len(found) == 1  # who says the same of every sentence
+    result = each.loc[each["kind"] == "rater", "r_with_others"]
+    assert sorted(result) == pytest.approx(sorted(r for r in expected if not np.isnan(r)))
+    assert len(expected) - len(result) == 1  # who says the same of every sentence
 
 
 def test_ten_answers_of_each_system_are_rows_and_the_analysis_of_raters_reads_them(sentences: Imports) -> None:

@@ -89,12 +89,12 @@ def test_the_same_row_is_refused_in_the_same_words(bad: dict[str, Any]) -> None:
     rows = [GOOD, GOOD | bad, GOOD]
     with pytest.raises(CorpusError) as expected:
         row_by_row(rows)
-    with pytest.raises(CorpusError) as found:
+    with pytest.raises(CorpusError) as result:
         by_column(rows, 2)
-    assert str(found.value) == str(expected.value)
+    assert str(result.value) == str(expected.value)
 
 
 def test_pair_ids_of_several_paradigms_make_ids_that_differ() -> None:
     rows = [GOOD | {"pair_id": "0", "subset": "blimp", "paradigm": paradigm} for paradigm in ("island", "npi", None)]
-    found = [row["item_id"] for row in by_column(rows, 2)]
-    assert found == ["mine/blimp/island/0", "mine/blimp/npi/0", "mine/blimp/0"]
+    result = [row["item_id"] for row in by_column(rows, 2)]
+    assert result == ["mine/blimp/island/0", "mine/blimp/npi/0", "mine/blimp/0"]

@@ -48,8 +48,8 @@ def made_up(tmp_path: Path) -> Path:
 
 
 def test_sentences_are_paired_by_item_and_voice_with_peoples_means(made_up: Path) -> None:
-    found = import_logs(made_up, "kauf-2023")
-    tables = {table.model: table for table in found.tables}
+    result = import_logs(made_up, "kauf-2023")
+    tables = {table.model: table for table in result.tables}
     assert {name: table.methods for name, table in tables.items()} == {
         "bert-y.v2": ("sentence_pll",),
         "gpt-x": ("sentence_ll",),
@@ -60,7 +60,7 @@ def test_sentences_are_paired_by_item_and_voice_with_peoples_means(made_up: Path
     assert data["sentence_ll_good"][:] == [-20.0, -24.0, -21.0, -21.5]
     assert (data["human_good"][:], data["human_bad"][:]) == ([6.5, None, 5.0, None], [1.0, None, None, None])
     assert data["human_n"][:] == [1, None, 1, None]
-    ratings = found.ratings["kauf-2023"]
+    ratings = result.ratings["kauf-2023"]
     assert ratings[["side", "rater", "value", "scale"]].to_numpy().tolist() == [
         ["good", "Made 0", 7.0, "plausibility7"],
         ["good", "Made 1", 6.0, "plausibility7"],
@@ -70,7 +70,7 @@ def test_sentences_are_paired_by_item_and_voice_with_peoples_means(made_up: Path
     assert ratings["item_id"].to_list() == [data["item_id"][place] for place in (0, 0, 0, 2)]
     assert data["paradigm"][1] == "animate-inanimate, passive"
     assert tables["bert-y.v2"].dataset["sentence_pll_good"][0] == -21.0
-    reasons = {(one.file, one.n, one.reason) for one in found.left_out}
+    reasons = {(one.file, one.n, one.reason) for one in result.left_out}
     assert ("Made", 1, "files that hold no score of whole sentences in nats") in reasons
     assert ("made.gpt-x.sentence-LL.txt", 1, "the sentence is not in Made_SentenceSet.csv") in reasons
     summary = pairbank.report([tables["gpt-x"]], n_resamples=10).summary
@@ -113,14 +113,14 @@ def published(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(published: Path) -> Imports:
+def result(published: Path) -> Imports:
     return import_logs(published, "kauf-2023")
 
 
 @pytest.mark.upstream
-def test_all_1215_pairs_of_the_paper_are_there(found: Imports) -> None:
+def test_all_1215_pairs_of_the_paper_are_there(result: Imports) -> None:
     """395 of DTFit, 782 of EventsAdapt and 38 of EventsRev, of which 268 pairs are of reversible events."""
-    tables = {table.model: table.dataset.to_pandas() for table in found.tables}
+    tables = {table.model: table.dataset.to_pandas() for table in result.tables}
     assert len(tables) == 7
     whole = tables["gpt-j"]
     n_pairs = (whole["task"] == "sentence_pair").groupby(whole["subset"]).sum().to_dict()
@@ -132,11 +132,11 @@ def test_all_1215_pairs_of_the_paper_are_there(found: Imports) -> None:
 
 
 @pytest.mark.upstream
-def test_accuracies_are_those_of_the_files_by_hand(found: Imports, published: Path) -> None:
+def test_accuracies_are_those_of_the_files_by_hand(result: Imports, published: Path) -> None:
     """Possible against impossible is told nearly always, likely against unlikely less often (the paper's result)."""
     files = {"sentence_ll": "sentence-LL", "sentence_pll": "sentence-PLL", "sentence_pll_l2r": "sentence-l2r-PLL"}
     n_compared = 0
-    for table in found.tables:
+    for table in result.tables:
         data = table.dataset.to_pandas()
         for method in table.methods:
             for name in ("DTFit", "EventsAdapt", "EventsRev"):
@@ -147,7 +147,7 @@ def test_accuracies_are_those_of_the_files_by_hand(found: Imports, published: Pa
                     assert {kind: n for kind, n in right.items() if n} == expected
                     n_compared += 1
     assert n_compared == 24
-    gpt_j = next(table.dataset.to_pandas() for table in found.tables if table.model == "gpt-j")
+    gpt_j = next(table.dataset.to_pandas() for table in result.tables if table.model == "gpt-j")
     right = (gpt_j["sentence_ll_delta"] > 0).groupby(gpt_j["phenomenon"]).sum().to_dict()
     assert {kind: right[kind] for kind in ("DTFit", "animate-inanimate", "animate-animate", "EventsRev")} == {
         "DTFit": 351,

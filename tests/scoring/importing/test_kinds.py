@@ -128,8 +128,8 @@ def test_ratings_keep_what_was_not_parsed_as_an_outcome_of_its_own(tmp_path: Pat
     assert table.dataset["likert_flags"][:] == [[], ["unparsed"], []]
     assert layout_of(table, "likert")["kind"] == "rating"
     rows = pairbank.report([table], n_resamples=20).summary.to_dict("records")
-    found: dict[str, Any] = {row["metric"]: (row["value"], row["n"]) for row in rows}
-    assert found == {"accuracy": (0.75, 2), "unparsed": (pytest.approx(1 / 6), 3)}
+    result: dict[str, Any] = {row["metric"]: (row["value"], row["n"]) for row in rows}
+    assert result == {"accuracy": (0.75, 2), "unparsed": (pytest.approx(1 / 6), 3)}
 
 
 def test_only_log_probabilities_make_statistics_in_nats(tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ def accuracy(table: Scored, method: str) -> pd.Series[float]:
 
 def printed(model: str) -> dict[str, Any]:
     (file,) = (HARNESS / model).glob("results_*.json")
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["results"]
-    return found
+    result: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["results"]
+    return result
 
 
 def test_every_reader_has_a_profile() -> None:
@@ -67,10 +67,10 @@ def test_accuracy_is_the_one_that_the_harness_prints_to_the_digit(harness: Impor
     for method, metric in (("direct", "acc,none"), ("per_char", "acc_norm,none"), ("per_byte", "acc_bytes,none")):
         share = sum(row[f"{method}_space_delta"] > 0 for row in pairs) / len(pairs)
         assert share == stated["starter_pairs"][metric]
-    found = pd.concat([accuracy(table, name) for name in ("direct_space", "direct_bos_unstated")])
+    result = pd.concat([accuracy(table, name) for name in ("direct_space", "direct_bos_unstated")])
     for subset, task in (("minimal-pairs", "pairs"), ("plausibility", "plausible"), ("contexts", "contexts")):
-        assert found[subset] == stated[f"starter_{task}"]["acc,none"]
-    assert found["concepts"] == stated["starter_dutch"]["acc,none"]
+        assert result[subset] == stated[f"starter_{task}"]["acc,none"]
+    assert result["concepts"] == stated["starter_dutch"]["acc,none"]
 
 
 def test_a_question_about_the_sentences_is_a_score_of_its_own_beside_direct(harness: Imports) -> None:
@@ -102,8 +102,8 @@ def test_what_the_harness_scored_is_never_taken_for_direct(
         pairbank.write_bank(tmp_path / "bank", scored=[ours, theirs])
     section, audit = pairbank.report([ours, theirs], analyses=["comparisons", "audit"], n_resamples=10).sections
     findings = audit.tables["findings"]
-    found = findings[findings["found"].str.contains("is another method than `direct`, which `ours` has")]
-    assert found["where"].str.contains("direct_space").any()
+    result = findings[findings["found"].str.contains("is another method than `direct`, which `ours` has")]
+    assert result["where"].str.contains("direct_space").any()
     between = section.tables.get("comparisons", pd.DataFrame({"compared": []}))
     assert "models" not in {*between["compared"]}
     joined = Variant(delimiter="", has_context=False, bos="bos")
@@ -142,8 +142,8 @@ def test_the_signature_says_tool_version_and_settings_as_the_log_does(harness: I
 
 
 def test_without_a_corpus_items_are_made_of_the_log(tmp_path: Path) -> None:
-    found = import_logs(HARNESS / "tiny-opt", "lm-eval", corpus="mine")
-    (table,) = found.tables
+    result = import_logs(HARNESS / "tiny-opt", "lm-eval", corpus="mine")
+    (table,) = result.tables
     assert (table.corpus, len(table)) == ("mine", 14 + 8 + 10 + 8 + 14)
     assert {*table["task"]} == {"sentence_pair", "continuation_pair", "context_pair"}
     table.save(tmp_path / "t.parquet")
@@ -161,8 +161,8 @@ def changed(tmp_path: Path, task: str, change: Any) -> Path:  # noqa: ANN401
 
 
 def with_text(line: dict[str, Any], old: str, new: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(line).replace(old, new))
-    return found
+    result: dict[str, Any] = json.loads(json.dumps(line).replace(old, new))
+    return result
 
 
 def test_texts_join_over_white_space_alone_and_others_are_listed(tmp_path: Path, starter: Any) -> None:  # noqa: ANN401
@@ -173,10 +173,10 @@ def test_texts_join_over_white_space_alone_and_others_are_listed(tmp_path: Path,
             line["arguments"]["gen_args_0"]["arg_1"] = line["arguments"]["gen_args_0"]["arg_1"].upper()
         return line
 
-    found = import_logs(changed(tmp_path, "starter_pairs", change), "lm-eval", items=starter)
-    assert len(found.tables[0]) == 13
-    assert found.tables[0].signature["imported"]["join"]["n_only_normalised"] == 1
-    assert [(one.n, "no item of starter has these texts" in one.reason) for one in found.left_out] == [(1, True)]
+    result = import_logs(changed(tmp_path, "starter_pairs", change), "lm-eval", items=starter)
+    assert len(result.tables[0]) == 13
+    assert result.tables[0].signature["imported"]["join"]["n_only_normalised"] == 1
+    assert [(one.n, "no item of starter has these texts" in one.reason) for one in result.left_out] == [(1, True)]
 
 
 def test_a_log_whose_better_side_is_the_worse_one_of_the_corpus_is_refused(tmp_path: Path, starter: Any) -> None:  # noqa: ANN401
@@ -223,21 +223,21 @@ def test_files_of_another_kind_are_refused_with_what_is_expected(tmp_path: Path)
 
 
 def test_inspect_answers_in_both_orders_keep_the_order_and_what_cannot_be_parsed(starter: Any) -> None:  # noqa: ANN401
-    found = import_logs(LOGS / "inspect_ai" / "both-orders.json", "inspect-ai", items=starter)
-    (table,) = found.tables
+    result = import_logs(LOGS / "inspect_ai" / "both-orders.json", "inspect-ai", items=starter)
+    (table,) = result.tables
     assert (len(table), table.methods) == (10, ("both_orders",))
     assert table.signature["methods"]["both_orders"]["layout"]["presentations"] == ["good_first", "bad_first"]
     assert sum(table["both_orders_unparsed"]) == 3
-    assert found.stated[0].is_same
-    assert found.stated[0].stated == pytest.approx(9 / 21)
-    assert found.left_out[0].reason == "3 choices, a pair has two"
+    assert result.stated[0].is_same
+    assert result.stated[0].stated == pytest.approx(9 / 21)
+    assert result.left_out[0].reason == "3 choices, a pair has two"
     assert table.signature["imported"]["tool"] == {"name": "inspect_ai", "version": "0.3.285"}
 
 
 def test_inspect_epochs_are_scores_of_their_own(starter: Any) -> None:  # noqa: ANN401
-    found = import_logs(LOGS / "inspect_ai" / "two-epochs.json", "inspect-ai", items=starter)
-    assert found.tables[0].methods == ("two_epochs_epoch1", "two_epochs_epoch2")
-    assert all(one.is_same for one in found.stated)
+    result = import_logs(LOGS / "inspect_ai" / "two-epochs.json", "inspect-ai", items=starter)
+    assert result.tables[0].methods == ("two_epochs_epoch1", "two_epochs_epoch2")
+    assert all(one.is_same for one in result.stated)
 
 
 def test_eval_files_need_inspect_and_say_how_to_get_it(tmp_path: Path) -> None:
@@ -253,11 +253,11 @@ def test_eval_files_need_inspect_and_say_how_to_get_it(tmp_path: Path) -> None:
 def test_babylm_predictions_are_the_accuracies_of_its_own_report() -> None:
     for part in ("english", "dutch"):
         items = pairbank.load_corpus(LOGS / "babylm" / f"{part}.jsonl")
-        found = import_logs(LOGS / "babylm", "babylm", items=items)
-        assert [table.model for table in found.tables] == MODELS
-        assert [one.what for one in found.stated] == [part, part]
-        assert all(one.is_same for one in found.stated)
-        assert {one.reason for one in found.left_out} == {
+        result = import_logs(LOGS / "babylm", "babylm", items=items)
+        assert [table.model for table in result.tables] == MODELS
+        assert [one.what for one in result.stated] == [part, part]
+        assert all(one.is_same for one in result.stated)
+        assert {one.reason for one in result.left_out} == {
             f"the corpus has no part {'dutch' if part == 'english' else 'english'!r}"
         }
 
@@ -301,10 +301,10 @@ def test_checkpoints_of_multiblimp_are_right_as_often_as_published(shared: Path)
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent")
     files = [folder / f"EN_50k-{step}.tsv.gz" for step in (0, 600, 1200)]
-    found = import_logs(files, "multiblimp-checkpoints")
-    shares = [sum(delta > 0 for delta in table["logprob_minicons_delta"]) / len(table) for table in found.tables]
+    result = import_logs(files, "multiblimp-checkpoints")
+    shares = [sum(delta > 0 for delta in table["logprob_minicons_delta"]) / len(table) for table in result.tables]
     assert [round(share, 3) for share in shares] == [0.631, 0.787, 0.801]
-    assert [table.signature["model"]["step"] for table in found.tables] == [0, 600, 1200]
+    assert [table.signature["model"]["step"] for table in result.tables] == [0, 600, 1200]
 
 
 @pytest.mark.upstream
@@ -312,18 +312,18 @@ def test_decisions_of_qfrblimp_are_their_columns(shared: Path, tmp_path: Path) -
     folder = shared / "corpora" / "qfrblimp"
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent")
-    wanted = ["id", "Annotateurs", "gpt2", "gpt2_prompting", "almanach_camembert-base"]
+    requested = ["id", "Annotateurs", "gpt2", "gpt2_prompting", "almanach_camembert-base"]
     whole = pd.read_csv(folder / "decisions.csv")
-    whole[[name for name in wanted if name in whole.columns]].to_csv(tmp_path / "decisions.csv", index=False)
+    whole[[name for name in requested if name in whole.columns]].to_csv(tmp_path / "decisions.csv", index=False)
     shutil.copy(folder / "models_size.json", tmp_path)
     items = pairbank.load_corpus("qfrblimp", data_dir=shared / "corpora")
-    found = import_logs(tmp_path, "qfrblimp", items=items)
-    assert [table.model for table in found.tables] == ["gpt2", "almanach/camembert-base"]
-    first = found.tables[0]
+    result = import_logs(tmp_path, "qfrblimp", items=items)
+    assert [table.model for table in result.tables] == ["gpt2", "almanach/camembert-base"]
+    first = result.tables[0]
     assert (len(first), first.methods) == (1761, ("preferred", "asked"))
     assert sum(first["preferred_good"]) == whole["gpt2"].sum()
     assert sum(first["asked_good"]) == whole["gpt2_prompting"].sum()
-    assert [one.reason for one in found.left_out] == ["the column Annotateurs is no model"]
+    assert [one.reason for one in result.left_out] == ["the column Annotateurs is no model"]
 
 
 # the command line, and Every Eval Ever both ways --------------------------------------------------------------------
@@ -348,13 +348,13 @@ def test_what_their_converter_makes_of_a_harness_log_is_what_the_log_itself_says
     harness: Imports,
 ) -> None:
     """A record for each metric; the reference is a place counted from 0; contexts are inputs."""
-    found = import_logs(LOGS / "every_eval_ever", "every-eval-ever", items=starter)
-    assert [table.model for table in found.tables] == ["tiny/tiny-llama", "tiny/tiny-opt"]
-    assert {one.reason for one in found.left_out} == {"another metric of an answer that is imported"}
-    assert sum(one.n for one in found.left_out) == 2 * 2 * (14 + 8)
-    assert found.stated
-    assert all(one.found == pytest.approx(one.stated) for one in found.stated)
-    for theirs, own in zip(found.tables, sorted(harness.tables, key=lambda table: table.model), strict=True):
+    result = import_logs(LOGS / "every_eval_ever", "every-eval-ever", items=starter)
+    assert [table.model for table in result.tables] == ["tiny/tiny-llama", "tiny/tiny-opt"]
+    assert {one.reason for one in result.left_out} == {"another metric of an answer that is imported"}
+    assert sum(one.n for one in result.left_out) == 2 * 2 * (14 + 8)
+    assert result.stated
+    assert all(one.result == pytest.approx(one.stated) for one in result.stated)
+    for theirs, own in zip(result.tables, sorted(harness.tables, key=lambda table: table.model), strict=True):
         both = (
             theirs.to_pandas()
             .set_index("item_id")

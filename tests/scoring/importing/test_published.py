@@ -60,7 +60,7 @@ def made_up(tmp_path: Path) -> Path:
 @pytest.fixture
 def pins(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Pinned, ...]:
     root = made_up / "hu-frank-2024"
-    found = tuple(
+    result = tuple(
         Pinned(
             name=path.relative_to(root).as_posix(),
             sha256=sha256(path.read_bytes()).hexdigest(),
@@ -68,8 +68,8 @@ def pins(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Pinned, ...]:
         )
         for path in sorted(root.rglob("*.csv"))
     )
-    monkeypatch.setattr(published, "pins_of", lambda _name, _profile: found)
-    return found
+    monkeypatch.setattr(published, "pins_of", lambda _name, _profile: result)
+    return result
 
 
 @pytest.fixture
@@ -81,11 +81,11 @@ def mirror(made_up: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = served / self.path.split(f"/{revision}/output/")[-1]
-            found = path.read_bytes() if path.is_file() else b""
+            result = path.read_bytes() if path.is_file() else b""
             self.send_response(200 if path.is_file() else 404)
-            self.send_header("Content-Length", str(len(found)))
+            self.send_header("Content-Length", str(len(result)))
             self.end_headers()
-            self.wfile.write(found)
+            self.wfile.write(result)
 
         def log_message(self, *_: object) -> None: ...
 
@@ -104,19 +104,19 @@ def test_every_shipped_source_pins_a_commit_and_files() -> None:
     for name in sources:
         profile = load_profile(name)
         assert len(profile.revision) == 40, name
-        found = pins_of(name, profile)
-        assert found, name
-        assert all(len(one.sha256) == 64 and one.path for one in found), name
-        assert len({one.name for one in found}) == len(found), name
+        result = pins_of(name, profile)
+        assert result, name
+        assert all(len(one.sha256) == 64 and one.path for one in result), name
+        assert len({one.name for one in result}) == len(result), name
     with pytest.raises(ScoreImportError, match="names no published files"):
         pins_of("lm-eval", load_profile("lm-eval"))
 
 
 def test_a_model_and_its_checkpoints_have_scores_given_the_passage_and_a_question(made_up: Path) -> None:
-    found = import_logs(made_up, LAMBADA).tables
-    assert [table.model for table in found] == ["Gemma 2B", "OLMo 7B@step-10000", "OLMo 7B"]
-    assert [table.signature["model"].get("step") for table in found] == [None, 10_000, 557_000]
-    frame = found[0].to_pandas()
+    result = import_logs(made_up, LAMBADA).tables
+    assert [table.model for table in result] == ["Gemma 2B", "OLMo 7B@step-10000", "OLMo 7B"]
+    assert [table.signature["model"].get("step") for table in result] == [None, 10_000, 557_000]
+    frame = result[0].to_pandas()
     assert list(frame["context_good"]) == [prefix for prefix, _, _ in PASSAGES]
     assert list(frame["target_good"]) == ["loaf", "window"]
     assert frame["logprob_minicons_good"].tolist() == [-2.0, -2.75]
@@ -156,9 +156,9 @@ def test_rows_of_two_models_in_one_table_and_no_table_are_refused(made_up: Path,
 @pytest.mark.usefixtures("pins")
 def test_a_folder_of_copies_is_used_and_what_differs_is_named(made_up: Path) -> None:
     folder = made_up / "hu-frank-2024"
-    found = published_files(LAMBADA, made_up)
-    assert found.paths == (folder,)
-    assert found.note(LAMBADA) == ""
+    result = published_files(LAMBADA, made_up)
+    assert result.paths == (folder,)
+    assert result.note(LAMBADA) == ""
     changed = next(folder.rglob("gemma-2b.csv"))
     changed.write_text(changed.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     assert published_files(LAMBADA, made_up).others == ("lambada/gemma-2b.csv",)
@@ -227,7 +227,7 @@ def test_the_repositories_own_forms_of_people_and_decisions_are_read(tmp_path: P
     (tmp_path / "Made" / "made.gpt-x.sentence-LL.txt").write_text(
         "0\tThe hen ate the corn.\t-9\n1\tThe corn ate the hen.\t-12\n"
     )
-    found = import_logs(tmp_path, "kauf-2023")
-    assert not any("SECRET" in str(value) for value in found.ratings["kauf-2023"].to_numpy().ravel())
-    assert sorted(found.ratings["kauf-2023"]["value"]) == [1.0, 5.0, 7.0]
-    assert np.isclose(found.tables[0].to_pandas()["human_good"].item(), 6.0)
+    result = import_logs(tmp_path, "kauf-2023")
+    assert not any("SECRET" in str(value) for value in result.ratings["kauf-2023"].to_numpy().ravel())
+    assert sorted(result.ratings["kauf-2023"]["value"]) == [1.0, 5.0, 7.0]
+    assert np.isclose(result.tables[0].to_pandas()["human_good"].item(), 6.0)

@@ -71,8 +71,8 @@ def held(table: Scored) -> list[float]:
 
 
 def test_an_item_is_one_row_and_seeds_are_systems_but_those_of_ties(copies: Path) -> None:
-    found = import_logs([copies], PROFILE)
-    by_model = {table.model: table for table in found.tables}
+    result = import_logs([copies], PROFILE)
+    by_model = {table.model: table for table in result.tables}
     assert {name: held(table) for name, table in by_model.items()} == {
         "GPT-2-XL (pretrained)": [1, 1, 1],
         "RNNG BLLIP-LG #7": [1, 1, 0],
@@ -86,7 +86,7 @@ def test_an_item_is_one_row_and_seeds_are_systems_but_those_of_ties(copies: Path
     definition = by_model["RNNG BLLIP-LG #7"].signature["methods"]["predictions_hold"]
     assert definition["layout"]["of_probability"]
     assert "all predictions of the item's suite hold" in definition["imported"]["label"]
-    (left_out,) = found.left_out
+    (left_out,) = result.left_out
     assert str(left_out) == (
         "syntaxgym_results_grnn_.csv: 1 row(s) not imported: of the suites fgd-embed3, fgd-embed4, nn-nv-rpl, which "
         "the paper leaves out"

@@ -32,11 +32,11 @@ def in_chat(model: Any, question: str, stem: str) -> str:  # noqa: ANN401
 
 def naive_options(model: Any, prompt_text: str, options: list[str], *, bos: int | None) -> list[float]:  # noqa: ANN401
     """Return log P(option | prompt), one forward pass each."""
-    found = []
+    result = []
     for option in options:
         ids, n = tokens_of(model.tokenizer, prompt_text, option, bos)
-        found.append(target_logprob(model.model, ids, n))
-    return found
+        result.append(target_logprob(model.model, ids, n))
+    return result
 
 
 @pytest.mark.ci
@@ -67,10 +67,10 @@ def test_options_equal_the_naive_loop(
                 options = [f" {option}" for option in prompt.written_options(language)]
                 bos = model.info.bos_id if prompt_format == "base" else None
                 expected += naive_options(model, text, options, bos=bos)
-            found = np.array(row[f"{method}_logprobs"])
+            result = np.array(row[f"{method}_logprobs"])
             n_asked = len(expected)
-            assert found[:n_asked] == pytest.approx(expected, abs=1e-3)
-            assert np.isnan(found[n_asked:]).all()
+            assert result[:n_asked] == pytest.approx(expected, abs=1e-3)
+            assert np.isnan(result[n_asked:]).all()
             assert row[f"{method}_bad"] is None
             assert row[f"{method}_delta"] is None
             shown = np.array(expected).reshape(len(asked), -1)

@@ -74,8 +74,8 @@ class Canned(FakeScorer):
         assert (max_new_tokens, over_length) == (12, "error")
         SEEN.extend(ask.text for ask in prompts)
         progress(len(prompts))
-        found = [next(text for key, text in self.texts if key in ask.text) for ask in prompts]
-        return [Continuation(text=text, n_tokens=len(text)) for text in found]
+        result = [next(text for key, text in self.texts if key in ask.text) for ask in prompts]
+        return [Continuation(text=text, n_tokens=len(text)) for text in result]
 
 
 SEEN: list[str] = []
@@ -170,13 +170,13 @@ def test_answers_are_stored_and_never_written_twice(items: datasets.Dataset, pro
 def test_a_report_reads_what_was_written(items: datasets.Dataset, prompt_file: Path) -> None:
     table = scored(items, prompt_file, {"A: Good": "A", "A: Bad one": "B", "A: Bad": "A", "Rate: Good": "3", "R": "2"})
     summary = pairbank.report([table]).summary
-    found = {(row.method, row.metric): row for row in summary.itertuples()}
+    result = {(row.method, row.metric): row for row in summary.itertuples()}
     # one pair is chosen in both orders, two pairs in one order each way: ties, credited one half
-    assert found["choice", "accuracy"].value == pytest.approx(2 / 3)
-    assert found["choice", "accuracy"].n == 3
-    assert found["scale", "accuracy"].value == 1.0
-    assert ("choice", "accuracy_pooled") not in found
-    assert ("choice", "pearson") in found
+    assert result["choice", "accuracy"].value == pytest.approx(2 / 3)
+    assert result["choice", "accuracy"].n == 3
+    assert result["scale", "accuracy"].value == 1.0
+    assert ("choice", "accuracy_pooled") not in result
+    assert ("choice", "pearson") in result
 
 
 def test_a_prompt_without_room_is_an_error_or_nan(items: datasets.Dataset, prompt_file: Path, tmp_path: Path) -> None:
@@ -227,8 +227,8 @@ def test_a_seed_gives_the_same_draws_and_more_draws_leave_the_first_ones_as_they
     items: datasets.Dataset, prompt_file: Path
 ) -> None:
     def of_first(n: int, **more: Any) -> list[list[str]]:  # noqa: ANN401
-        found = drawn(items, prompt_file, methods=[f"scale@{n}samples"], **more)
-        texts = found[f"scale@{n}samples_texts"]
+        result = drawn(items, prompt_file, methods=[f"scale@{n}samples"], **more)
+        texts = result[f"scale@{n}samples_texts"]
         return [row[start : start + 3] for row in texts for start in (0, n)]
 
     assert of_first(3) == of_first(7)
@@ -245,13 +245,13 @@ def test_models_draw_by_numbers_of_their_own(items: datasets.Dataset) -> None:
 
 
 def test_the_model_is_a_rater_of_the_table_of_ratings(items: datasets.Dataset, prompt_file: Path) -> None:
-    found = drawn(items, prompt_file)
-    ratings = found.ratings()
+    result = drawn(items, prompt_file)
+    ratings = result.ratings()
     assert [*ratings.columns] == ["item_id", "side", "rater", "value", "scale", "model", "method"]
     scale = ratings[ratings["method"] == DRAWN[1]]
     assert set(scale["scale"]) == {"likert3"}
     means = scale.groupby(["item_id", "side"])["value"].mean()
-    for row in found.dataset:
+    for row in result.dataset:
         assert means.get((row["item_id"], "good")) == row[f"{DRAWN[1]}_good"]
     choice = ratings[ratings["method"] == DRAWN[0]]
     assert set(choice["scale"]) == {"forced-choice"}

@@ -35,8 +35,8 @@ def test_each_template_is_one_pass_and_the_mean_is_of_all_five(name: str, tmp_pa
             for template in TEMPLATES:
                 ids, n_target = tokens_of(model.tokenizer, template, sentence, model.info.bos_id)
                 expected.append(target_logprob(model.model, ids, n_target))
-            found = [row[f"in_template_{number}_{side}"] for number in range(1, 6)]
-            assert found == pytest.approx(expected, abs=1e-3)
+            result = [row[f"in_template_{number}_{side}"] for number in range(1, 6)]
+            assert result == pytest.approx(expected, abs=1e-3)
             assert row[f"in_template_{side}"] == pytest.approx(sum(expected) / 5, abs=1e-3)
         assert row["in_template_delta"] == row["in_template_good"] - row["in_template_bad"]
 

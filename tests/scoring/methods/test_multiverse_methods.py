@@ -38,8 +38,8 @@ def test_prompts_are_those_for_the_task_and_language_and_read_from_probabilities
 
 def test_counts_give_slor_and_contexts_give_pmi() -> None:
     items = pairbank.load_corpus("starter", subset="contexts")
-    found = multiverse_methods(items, with_unigrams=True, asked=False)
-    assert {"slor", "bayes_unigram", "pmi"} <= set(found)
+    result = multiverse_methods(items, with_unigrams=True, asked=False)
+    assert {"slor", "bayes_unigram", "pmi"} <= set(result)
 
 
 def test_items_of_one_side_have_no_multiverse(tmp_path: Path) -> None:

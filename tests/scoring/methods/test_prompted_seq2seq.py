@@ -88,9 +88,9 @@ def test_prompts_are_framed_as_hu_and_levys_code_frames_them(name: str) -> None:
     encoded = scorer.encode(method.requests(row, scorer))
     values = scorer.token_logprobs(encoded, progress=lambda _n: None)
     answers = [Answered(request=e, logprobs_nats=v) for e, v in zip(encoded, values, strict=True)]
-    found = method.values(answers, row)[f"{name}_logprobs"]
+    result = method.values(answers, row)[f"{name}_logprobs"]
     expected = [naive_nats(model, tokenizer, text, label) for label in labels]
-    assert found[:2] == pytest.approx(expected, abs=1e-4)
+    assert result[:2] == pytest.approx(expected, abs=1e-4)
 
 
 def test_an_unknown_token_is_flagged_where_it_is_scored() -> None:

@@ -80,7 +80,7 @@ def test_every_source_of_the_same_texts_gives_the_same_counts(tmp_path: Path) ->
     parquet = tmp_path / "data" / "train.parquet"
     parquet.parent.mkdir()
     pq.write_table(pa.Table.from_pylist(rows), parquet)
-    found = [
+    result = [
         count_unigrams(lines, fake),
         count_unigrams([jsonl], fake, column="body"),
         count_unigrams(documents_of_files([parquet], column="body"), fake),
@@ -88,11 +88,11 @@ def test_every_source_of_the_same_texts_gives_the_same_counts(tmp_path: Path) ->
         count_unigrams(documents_of_dataset(str(parquet.parent), column="body"), fake),
         count_unigrams(documents_of_dataset(str(parquet.parent), column="body", streaming=False), fake),
     ]
-    for table in found:
+    for table in result:
         assert counted(table) == counted(expected)
         assert table.documents_sha256 == expected.documents_sha256
         assert table.n_documents == len(texts)
-    assert found[4].source == {
+    assert result[4].source == {
         "kind": "dataset",
         "dataset": "data",
         "config": None,

@@ -145,11 +145,11 @@ def scores(scorer: CausalScorer, requests: Sequence[tuple[str, str]]) -> list[li
     return [values.tolist() for values in scorer.token_logprobs(encoded, progress=lambda _n: None)]
 
 
-def assert_close(found: Sequence[Sequence[float]], expected: Sequence[Sequence[float]]) -> None:
+def assert_close(result: Sequence[Sequence[float]], expected: Sequence[Sequence[float]]) -> None:
     """Compare token by token and in sum."""
-    assert [len(values) for values in found] == [len(values) for values in expected]
-    worst = max(float(np.abs(np.subtract(a, b)).max()) for a, b in zip(found, expected, strict=True))
-    worst_sum = max(abs(sum(a) - sum(b)) for a, b in zip(found, expected, strict=True))
+    assert [len(values) for values in result] == [len(values) for values in expected]
+    worst = max(float(np.abs(np.subtract(a, b)).max()) for a, b in zip(result, expected, strict=True))
+    worst_sum = max(abs(sum(a) - sum(b)) for a, b in zip(result, expected, strict=True))
     assert max(worst, worst_sum) <= TOLERANCE_NATS
 
 
@@ -205,8 +205,8 @@ def test_a_prefix_computed_once_for_many_packs_changes_no_score(case: Case, monk
     nouns = ("keys", "dogs", "cabinet", "author", "story", "table", "book")
     asked = [("The author of the book", f" is in the {noun} {verb}.") for noun in nouns for verb in ("is", "are")]
     asked += [("A dog barks and the dogs bark again. The", f" {noun} is on the table again.") for noun in nouns]
-    found = scores(case.scorer, asked)
-    assert_close(found, [case.naive(*request) for request in asked])
+    result = scores(case.scorer, asked)
+    assert_close(result, [case.naive(*request) for request in asked])
     if case.architecture.batching == "packed":
         assert max(lengths) >= 5
     if case.architecture.batching == "padded":

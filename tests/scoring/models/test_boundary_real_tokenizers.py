@@ -48,9 +48,9 @@ def scorer(request: pytest.FixtureRequest, scorers: dict[str, CausalScorer]) -> 
 
 
 def loaded(folder: Path, **options: Any) -> CausalScorer:  # noqa: ANN401 - options of load_model
-    found = load_model(folder, **options)
-    assert isinstance(found, CausalScorer)
-    return found
+    result = load_model(folder, **options)
+    assert isinstance(result, CausalScorer)
+    return result
 
 
 def encode(scorer: CausalScorer, context: str, target: str, *, chat: bool = False) -> EncodedRequest:
@@ -335,8 +335,8 @@ def test_a_text_that_holds_the_padding_token_scores_as_alone(scorers: dict[str, 
     asked = [("", f"The keys{end}{end} are here."), ("", end), (f"A dog{end}", f" barks.{end}"), ("", SENTENCES[0])]
     padded = CausalScorer(scorer.model, scorer.tokenizer, scorer.info, batching="padded")
     for one in (scorer, padded):
-        found = one.token_logprobs([encode(one, *pair) for pair in asked], progress=lambda _n: None)
-        for (context, target), values in zip(asked, found, strict=True):
+        result = one.token_logprobs([encode(one, *pair) for pair in asked], progress=lambda _n: None)
+        for (context, target), values in zip(asked, result, strict=True):
             ids, n_target = tokens_of(one.tokenizer, context, target, one.info.bos_id)
             assert values.tolist() == pytest.approx(token_logprobs(one.model, ids, n_target), abs=TOLERANCE_NATS)
 

@@ -270,14 +270,14 @@ def test_the_model_that_an_adapter_is_put_on_counts(name: str, tmp_path: Path) -
 def test_many_at_once_agree(tmp_path: Path) -> None:
     for i in range(6):
         (tmp_path / f"part-{i}.safetensors").write_bytes(bytes([i]) * (1 << 20))
-    found: list[str] = []
-    threads = [threading.Thread(target=lambda: found.append(fingerprint(tmp_path))) for _ in range(8)]
+    result: list[str] = []
+    threads = [threading.Thread(target=lambda: result.append(fingerprint(tmp_path))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8
-    assert len(set(found)) == 1
+    assert len(result) == 8
+    assert len(set(result)) == 1
 
 
 @pytest.mark.parametrize("name", ["llama", "bert", "t5"])

@@ -152,8 +152,8 @@ def test_a_choice_by_a_hair_is_flagged(tmp_path: Path) -> None:
     network: Any = model.model
     network.lm_head.weight.data[7] = network.lm_head.weight.data[9]
     network.lm_head.weight.data[[i for i in range(len(network.lm_head.weight)) if i not in {7, 9}]] = 0.0
-    found = write(model, [Ask(text=prompt) for prompt in PROMPTS], max_new_tokens=3)
-    assert NEAR_TIE in {flag for text in found for flag in text.flags}
+    result = write(model, [Ask(text=prompt) for prompt in PROMPTS], max_new_tokens=3)
+    assert NEAR_TIE in {flag for text in result for flag in text.flags}
 
 
 def test_a_prompt_without_room_is_refused_or_left_unanswered(tiny: LoadedModel) -> None:

@@ -83,7 +83,7 @@ def naive_token_logprobs(
         None if is_special else next(i for i, (_, word_end) in enumerate(spans) if start < word_end)
         for (start, _), is_special in zip(offsets, special, strict=True)
     ]
-    found = []
+    result = []
     for i, (_, end) in enumerate(offsets):
         if special[i] or end <= len(context.rstrip(" ")):
             continue
@@ -93,8 +93,8 @@ def naive_token_logprobs(
                 masked[j] = tokenizer.mask_token_id
         with torch.no_grad():
             logits = model(input_ids=torch.tensor([masked])).logits[0, i].double()
-        found.append(float(torch.log_softmax(logits, dim=-1)[ids[i]]))
-    return found
+        result.append(float(torch.log_softmax(logits, dim=-1)[ids[i]]))
+    return result
 
 
 def ignore(_n_done: int) -> None:
@@ -124,8 +124,8 @@ def sizes_of_passes(model: Any, run: Any) -> list[tuple[int, int]]:  # noqa: ANN
 def test_every_token_equals_one_hidden_token_one_forward_pass(family: str, pll: Pll) -> None:
     model, tokenizer = masked_model(family)
     texts = [ENGLISH, IN_CONTEXT, CHINESE, ARABIC, EMOJI]
-    found = scores(MaskedScorer(model, tokenizer, INFO, pll=pll), texts)
-    for text, values in zip(texts, found, strict=True):
+    result = scores(MaskedScorer(model, tokenizer, INFO, pll=pll), texts)
+    for text, values in zip(texts, result, strict=True):
         expected = naive_token_logprobs(model, tokenizer, text, WORDS[family][text], pll=pll)
         assert values.dtype == np.float64
         assert values.tolist() == pytest.approx(expected, abs=TOLERANCE_NATS)
@@ -257,10 +257,10 @@ def test_a_head_that_looks_at_its_neighbours_gets_all_rows() -> None:
 def test_bfloat16_logits_are_normalised_in_float32() -> None:
     logits = (torch.arange(2000).reshape(2, 1000) % 37 / 10).bfloat16()
     rows, tokens = np.array([0, 1, 1]), np.array([3, 3, 999])
-    found = read_logprobs_nats(logits, rows=rows, tokens=tokens, model_name="tiny")()
+    result = read_logprobs_nats(logits, rows=rows, tokens=tokens, model_name="tiny")()
     exact = torch.log_softmax(logits.double(), dim=-1)[rows, tokens].numpy()
     # bfloat16 has 8 bits: a log-probability near -9 would be off by up to 0.03.
-    assert found == pytest.approx(exact, abs=1e-5)
+    assert result == pytest.approx(exact, abs=1e-5)
 
 
 def test_a_bfloat16_model_is_scored() -> None:

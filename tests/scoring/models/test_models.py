@@ -326,12 +326,12 @@ def test_a_causal_model_with_the_tokenizer_of_bert_takes_cls_as_bos(tmp_path: Pa
     scorer = load_model(folder, device="cpu", bos="cls")
     assert (scorer.info.bos_policy, scorer.info.bos_id) == ("cls", 2)
     sentence = "他们来了。"
-    (found,) = scorer.token_logprobs(scorer.encode([Request(context="", target=sentence)]), progress=lambda _n: None)
+    (result,) = scorer.token_logprobs(scorer.encode([Request(context="", target=sentence)]), progress=lambda _n: None)
     ids = [2, *(words.index(c) for c in sentence)]
     with torch.no_grad():
         logits = scorer.model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
     expected = sum(float(logits[place, token]) for place, token in enumerate(ids[1:]))
-    assert found.sum() == pytest.approx(expected, abs=1e-4)  # no [SEP] behind it, no second [CLS]
+    assert result.sum() == pytest.approx(expected, abs=1e-4)  # no [SEP] behind it, no second [CLS]
 
 
 def test_cls_is_no_bos_where_the_tokenizer_has_none(llama: Path) -> None:

@@ -91,13 +91,13 @@ def naive_labels(model: Any, encoder_ids: list[int], labels: list[int]) -> list[
 
 
 def naive_sentence(model: Any, tokenizer: Any, rows: list[tuple[str, str, str]]) -> list[float]:  # noqa: ANN401
-    found = []
+    result = []
     for encoder_text, label_text, _ in rows:
         labels = ids_of(tokenizer, label_text)
         special = tokenizer.convert_tokens_to_ids(["<extra_id_0>", "<extra_id_1>", "</s>"])
         values = naive_labels(model, ids_of(tokenizer, encoder_text), labels)
-        found += [value for value, label in zip(values, labels, strict=True) if label not in special]
-    return found
+        result += [value for value, label in zip(values, labels, strict=True) if label not in special]
+    return result
 
 
 def as_request(request: EncodedRequest) -> Seq2SeqRequest:

@@ -111,9 +111,9 @@ def test_a_model_without_a_thinking_mode_has_none(tmp_path: Path) -> None:
 )
 def test_thinking_is_never_the_answer(text: str, answer: str | None) -> None:
     [row] = rated(1)
-    found = Generated(prompts()["rating_7_free"]).written([Continuation(text=text, n_tokens=9)], row)
-    assert found["rating_7_free_answers"][0] == answer
-    assert found["rating_7_free_unparsed"] == (answer is None)
+    result = Generated(prompts()["rating_7_free"]).written([Continuation(text=text, n_tokens=9)], row)
+    assert result["rating_7_free_answers"][0] == answer
+    assert result["rating_7_free_unparsed"] == (answer is None)
 
 
 def test_marks_of_thinking_that_are_special_tokens_are_kept_in_the_text(tmp_path: Path) -> None:

@@ -135,8 +135,8 @@ def test_a_texts_probability_is_that_of_all_texts_that_begin_with_it_and_end_its
 ) -> None:
     n = len(text.replace(" ", ""))
     every = list(continuations(two_letters, [0], n + 1))
-    spelled = sum(p for found, p in every if found.startswith(text) and starts_new_word(found[len(text) :]))
-    possible = sum(p for found, p in every if not found.startswith(" "))
+    spelled = sum(p for result, p in every if result.startswith(text) and starts_new_word(result[len(text) :]))
+    possible = sum(p for result, p in every if not result.startswith(" "))
     assert word_logprob(two_letters, text) == pytest.approx(math.log(spelled / possible), abs=1e-5)
 
 
@@ -177,11 +177,11 @@ def naive_values(scorer: CausalScorer, target: str, context: str) -> tuple[float
 
 def assert_equals_naive(scorer: CausalScorer, target: str, context: str) -> None:
     total, before, after = naive_values(scorer, target, context)
-    found = values(WordProbability(), scorer, row(target, context=context))
-    assert found["direct_wb_good_before"] == pytest.approx(before, abs=1e-4)
-    assert found["direct_wb_good_after"] == pytest.approx(after, abs=1e-4)
-    assert found["direct_wb_good"] == pytest.approx(total - before + after, abs=1e-3)
-    assert found["direct_wb_flags"] == []
+    result = values(WordProbability(), scorer, row(target, context=context))
+    assert result["direct_wb_good_before"] == pytest.approx(before, abs=1e-4)
+    assert result["direct_wb_good_after"] == pytest.approx(after, abs=1e-4)
+    assert result["direct_wb_good"] == pytest.approx(total - before + after, abs=1e-3)
+    assert result["direct_wb_flags"] == []
 
 
 PAIRS = [("barks.", "A dog"), ("believable story is on the table", "The un-"), ("A dogs bark.", ""), ("2", "1 or")]
@@ -203,8 +203,8 @@ def test_an_end_of_text_that_is_the_unknown_token_too_ends_words(tmp_path: Path)
 
 
 def test_a_target_that_ends_with_a_space_has_said_that_its_last_word_is_over(two_letters: CausalScorer) -> None:
-    found = values(WordProbability(), two_letters, row("a b ", context="b"))
-    assert found["direct_wb_good_after"] == 0
+    result = values(WordProbability(), two_letters, row("a b ", context="b"))
+    assert result["direct_wb_good_after"] == 0
 
 
 @pytest.mark.parametrize("architecture", ["mamba", "bloom", "mistral-sliding"])
@@ -271,10 +271,10 @@ def test_without_bos_the_start_of_a_text_is_no_edge_and_its_score_is_nan(tmp_pat
     loaded(tmp_path, TOKENIZERS["byte_bpe_eos"]())
     scorer = load_model(tmp_path, bos="none")
     assert isinstance(scorer, CausalScorer)
-    found = values(WordProbability(), scorer, row("A dog barks."))
-    assert math.isnan(found["direct_wb_good"])
-    assert math.isfinite(found["direct_wb_good_after"])
-    assert found["direct_wb_flags"] == ["first_token_unscored", "no_word_boundary"]
+    result = values(WordProbability(), scorer, row("A dog barks."))
+    assert math.isnan(result["direct_wb_good"])
+    assert math.isfinite(result["direct_wb_good_after"])
+    assert result["direct_wb_flags"] == ["first_token_unscored", "no_word_boundary"]
     assert math.isfinite(word_logprob(scorer, "barks.", "A dog"))
 
 
@@ -289,6 +289,6 @@ def test_a_target_that_does_not_begin_a_word_has_no_score(tmp_path: Path) -> Non
     encoded = reader.encode(requests)
     logprobs = reader.token_logprobs(encoded, progress=lambda _n: None)
     answers = [Answered(request=e, logprobs_nats=p) for e, p in zip(encoded, logprobs, strict=True)]
-    found = WordProbability().values(answers, item)
-    assert math.isnan(found["direct_wb_good"])
-    assert "no_word_boundary" in found["direct_wb_flags"]
+    result = WordProbability().values(answers, item)
+    assert math.isnan(result["direct_wb_good"])
+    assert "no_word_boundary" in result["direct_wb_flags"]

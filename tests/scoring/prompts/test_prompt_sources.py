@@ -57,7 +57,7 @@ def published(line: Mapping[str, Any], p: Presentation, row: Mapping[str, Any]) 
             "[PLC1]": words[0],
             "[PLC2]": words[1],
         }
-        asked = re.sub(r"\[[A-Z]+\d?\]", lambda found: filled[found[0]], template) + line["tail"]
+        asked = re.sub(r"\[[A-Z]+\d?\]", lambda result: filled[result[0]], template) + line["tail"]
         for option in line["opt"]:
             yield f"{asked} {answers[option.strip('[]')] if option.startswith('[') else option}"
         return
@@ -89,7 +89,7 @@ def published(line: Mapping[str, Any], p: Presentation, row: Mapping[str, Any]) 
     for option in line["opt"]:
         answer = options.get(option, option)
         filled = texts | {"cont": answer, "ans": answer}
-        text = re.sub(r"\{(\w+)\}", lambda found: filled[found[1]], template)  # noqa: B023 - called at once
+        text = re.sub(r"\{(\w+)\}", lambda result: filled[result[1]], template)  # noqa: B023 - called at once
         inside = "{cont}" in template or "{ans}" in template
         yield text if inside else f"{text}{line.get('sep', '')}{answer}"
 

@@ -82,10 +82,10 @@ def test_every_unit_is_done_once_whoever_dies(n_workers: int, p_dies: float) -> 
                 shares[task.job.unit].append((task.share.first, task.share.stop))
             else:
                 assert task.values_nats.tolist() == list(range(N_PLACES))
-        for found in shares.values():
-            found.sort()
-            assert (found[0][0], found[-1][1]) == (0, N_PLACES)
-            assert all(a[1] == b[0] for a, b in pairwise(found))
+        for result in shares.values():
+            result.sort()
+            assert (result[0][0], result[-1][1]) == (0, N_PLACES)
+            assert all(a[1] == b[0] for a, b in pairwise(result))
 
 
 @pytest.mark.parametrize(("sizes", "n_workers"), [([2_000], 2), ([128, 6], 2), ([600, *[128] * 5], 2), ([128] * 17, 8)])

@@ -112,16 +112,16 @@ def test_join_names_the_parts_that_are_missing_and_loads_no_model(
 def test_bytes_do_not_depend_on_threads(architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = saved_model(ARCHITECTURES[architecture], tmp_path / architecture)
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(100))
-    found, n_before = set(), torch.get_num_threads()
+    result, n_before = set(), torch.get_num_threads()
     try:
         for n_threads in (1, 2, 3):
             monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / f"{n_threads}"))
             torch.set_num_threads(n_threads)
             scored = pairbank.score(items, pairbank.load_model(str(folder)), methods=METHODS)
-            found.add(scored.save(tmp_path / "one.parquet").read_bytes())
+            result.add(scored.save(tmp_path / "one.parquet").read_bytes())
     finally:
         torch.set_num_threads(n_before)
-    assert len(found) == 1
+    assert len(result) == 1
 
 
 def test_small_corpora_are_not_all_the_first_parts() -> None:

@@ -104,10 +104,10 @@ def test_a_run_of_one_unit_is_shared_out_among_all_workers(
     expected = pairbank.score(items, pairbank.load_model(str(folder), device="cpu")).save(tmp_path / "one.parquet")
     monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
     with workers(folder, 2) as model:
-        found = pairbank.score(items, model).save(tmp_path / "ray.parquet")
+        result = pairbank.score(items, model).save(tmp_path / "ray.parquet")
         assert len({entry.pid for entry in model.ledger}) == 2
         assert times_scored(model) == [1]
-    assert found.read_bytes() == expected.read_bytes()
+    assert result.read_bytes() == expected.read_bytes()
 
 
 def folder_of(name: str, folder: Path) -> Path:
@@ -129,14 +129,14 @@ def test_workers_give_the_bytes_of_one_process(
     expected = in_one_process(folder, items, tmp_path)
     monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
     with workers(folder, n_workers) as model:
-        found = pairbank.score(items, model, methods=METHODS).save(tmp_path / "ray.parquet")
+        result = pairbank.score(items, model, methods=METHODS).save(tmp_path / "ray.parquet")
         assert set(times_scored(model)) == {1}
         assert len({entry.pid for entry in model.ledger}) == n_workers
         assert any(not entry.share.is_whole for entry in model.ledger) == (n_workers > 1)
         n_tasks = len(model.ledger)
         pairbank.score(items, model, methods=METHODS)
         assert len(model.ledger) == n_tasks  # all is stored
-    assert found.read_bytes() == expected
+    assert result.read_bytes() == expected
 
 
 @pytest.mark.slow
@@ -180,10 +180,10 @@ def test_a_worker_that_is_killed_comes_back_and_nothing_is_lost_or_scored_twice(
                 killed.append(model.ledger[-1].pid)
                 os.kill(killed[0], signal.SIGKILL)
 
-        found = pairbank.score(items, model, methods=METHODS, progress=on_share).save(tmp_path / "ray.parquet")
+        result = pairbank.score(items, model, methods=METHODS, progress=on_share).save(tmp_path / "ray.parquet")
         assert set(times_scored(model)) == {1}
     assert killed
-    assert found.read_bytes() == expected
+    assert result.read_bytes() == expected
 
 
 @pytest.mark.slow

@@ -62,10 +62,10 @@ def test_nodes_that_leave_or_join_change_no_byte(
     folder = saved_model(ARCHITECTURES[name], tmp_path / name)
     expected = nodes.in_one_process(folder, tmp_path / "one.parquet")
     nodes.with_nodes(cluster, n_nodes)
-    found = nodes.disturbed(cluster, folder, tmp_path / "ray.parquet", nodes.FAULTS[fault])
-    assert found.table == expected
-    assert found.n_scored_twice == 0
-    assert found.n_processes == 2 or fault == "node killed"
+    result = nodes.disturbed(cluster, folder, tmp_path / "ray.parquet", nodes.FAULTS[fault])
+    assert result.table == expected
+    assert result.n_scored_twice == 0
+    assert result.n_processes == 2 or fault == "node killed"
 
 
 def test_a_driver_that_is_killed_goes_on_with_the_same_nodes(
@@ -74,6 +74,6 @@ def test_a_driver_that_is_killed_goes_on_with_the_same_nodes(
     folder = saved_model(ARCHITECTURES["mistral"], tmp_path / "mistral")
     expected = nodes.in_one_process(folder, tmp_path / "one.parquet")
     nodes.with_nodes(cluster, 2)
-    found = nodes.driver_killed(cluster, folder, tmp_path / "ray.parquet")
-    assert found.table == expected
-    assert found.n_scored_twice == 0
+    result = nodes.driver_killed(cluster, folder, tmp_path / "ray.parquet")
+    assert result.table == expected
+    assert result.n_scored_twice == 0

@@ -208,9 +208,9 @@ def test_a_method_that_satisfies_the_protocol_is_run_stored_and_shown() -> None:
     fake = FakeScorer()
     run = Run(reader=fake, writer=fake, model_key="fake", over_length="error")
     told: list[float] = []
-    found = run.shard(rows, [Length()], told.append)["length"].to_pylist()
-    assert found == [{"length_delta": -1.0, "length_flags": []}, {"length_delta": None, "length_flags": ["no"]}]
-    assert run.shard(rows, [Length()], told.append)["length"].to_pylist() == found
+    result = run.shard(rows, [Length()], told.append)["length"].to_pylist()
+    assert result == [{"length_delta": -1.0, "length_flags": []}, {"length_delta": None, "length_flags": ["no"]}]
+    assert run.shard(rows, [Length()], told.append)["length"].to_pylist() == result
     assert store.shard_key("m", Length(), rows[:1]) != store.shard_key("m", Length(), rows[1:])
     assert "⟦The keys are here.⟧" in shown(Length(), rows[0], fake)
     with pytest.raises(ScoringError, match="it lacks no"):
@@ -221,6 +221,6 @@ def test_a_method_that_satisfies_the_writing_protocol_gets_what_the_model_wrote(
     rows = [ROW | {"subset": "asked"}, ROW | {"subset": "other"}]
     fake = FakeScorer()
     run = Run(reader=fake, writer=fake, model_key="fake writes", over_length="error")
-    found = run.shard(rows, [Echo()], lambda _share: None)["length"].to_pylist()
-    assert [row["length_flags"] for row in found] == [["written"], ["no"]]
+    result = run.shard(rows, [Echo()], lambda _share: None)["length"].to_pylist()
+    assert [row["length_flags"] for row in result] == [["written"], ["no"]]
     assert "⟦the shorter text⟧" in shown(Echo(), rows[0], fake)

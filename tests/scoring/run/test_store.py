@@ -48,9 +48,9 @@ def _flat(value: Any) -> Iterator[Any]:  # noqa: ANN401 - a cell
         yield pytest.approx(value, abs=1e-4, nan_ok=True) if isinstance(value, float) else value
 
 
-def plain(found: dict[str, Any]) -> dict[str, Any]:
+def plain(result: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers themselves, to be compared with what allows for rounding."""
-    return {name: [getattr(value, "expected", value) for value in values] for name, values in found.items()}
+    return {name: [getattr(value, "expected", value) for value in values] for name, values in result.items()}
 
 
 def cut(path: Path) -> None:

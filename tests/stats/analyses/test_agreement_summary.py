@@ -141,14 +141,14 @@ def test_the_kappas_of_song_2025_figure_5a(shared: Path) -> None:
         pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
     cells = pd.read_csv(path).melt(id_vars="model", var_name="method").assign(corpus="exp1")
     rows = list(cells[["model", "corpus", "method", "value"]].itertuples(index=False, name=None))
-    found = agreement_ranges(long(rows, metric="kappa")).set_index("method")
-    assert len(found) == 8 + 1
-    total = found.loc["all methods"]
+    result = agreement_ranges(long(rows, metric="kappa")).set_index("method")
+    assert len(result) == 8 + 1
+    total = result.loc["all methods"]
     # mean kappa .2494 over 168 cells, between .076 and .380; "around 0.25" in section 3.2.1
     assert total["n"] == 168
     assert total["mean"] == pytest.approx(0.2494, abs=5e-5)
     assert (round(total["min"], 3), round(total["max"], 2)) == (0.076, 0.38)
-    assert (found["n"].drop("all methods") == 21).all()
+    assert (result["n"].drop("all methods") == 21).all()
 
 
 def test_the_section_has_the_means_and_ranges_of_its_tables() -> None:
@@ -159,14 +159,14 @@ def test_the_section_has_the_means_and_ranges_of_its_tables() -> None:
             direct, asked = rng.normal(size=(2, 50))
             tables.append(scored_frame(model, direct, {"meta": asked + direct}, corpus=corpus))
             expected[model, corpus] = np.corrcoef(direct, asked + direct)[0, 1]
-    found = section(tables)
-    means = found.tables["mean_r"].set_index("model")["value"]
+    result = section(tables)
+    means = result.tables["mean_r"].set_index("model")["value"]
     assert means["m"] == pytest.approx((expected["m", "a"] + expected["m", "b"]) / 2)
     assert means["all models"] == pytest.approx(sum(expected.values()) / 4)
-    kappas = found.tables["kappa_range"].iloc[-1]
+    kappas = result.tables["kappa_range"].iloc[-1]
     assert (kappas["method"], kappas["kappas"]) == ("all methods", 4)
-    assert f"meta: mean r = {means['all models']:.2f} (2 models, 2 corpora)" in found.text
-    (ranges,) = found.tables["ranges"].to_dict("records")
+    assert f"meta: mean r = {means['all models']:.2f} (2 models, 2 corpora)" in result.text
+    (ranges,) = result.tables["ranges"].to_dict("records")
     ends = f"{min(expected.values()):.2f} to {max(expected.values()):.2f}"
     assert (ranges["Pearson's r"], ranges["n (r)"]) == (f"{means['all models']:.2f} ({ends})", "4 of 4")
     with pytest.raises(BankError, match="no table is scored both directly and with a prompt"):
@@ -183,7 +183,7 @@ def test_the_answer_says_how_many_intervals_exclude_0_beside_what_chance_gives()
         answers = {name: rng.normal(size=90) for name in METHODS}
         tables.append(scored_frame(f"m{nth}", rng.normal(size=90), answers))
     said = section(tables).answer
-    away = [int(found) for found in re.findall(r"(\d+) of 36 intervals exclude 0, 1\.8 expected by chance", said)]
+    away = [int(result) for result in re.findall(r"(\d+) of 36 intervals exclude 0, 1\.8 expected by chance", said)]
     assert len(away) == 2, said
     assert all(count <= 6 for count in away), "answers that follow nothing"
     assert "1 corpus, n = 90; " in said

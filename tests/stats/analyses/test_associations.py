@@ -25,14 +25,14 @@ def models(n: int = 3) -> list[ScoredFrame]:
 
 
 def test_every_table_has_its_numbers_with_n_and_interval() -> None:
-    found = section(models())
-    assert set(found.tables) == {
+    result = section(models())
+    assert set(result.tables) == {
         "answers_given_other_models",
         "people_given_length",
         "within_models",
         "predictors_of_ratings",
     }
-    others = keyed(found.tables["answers_given_other_models"], "model", "method")
+    others = keyed(result.tables["answers_given_other_models"], "model", "method")
     tables = [x.frame.iloc[1:] for x in models()]
     expected = partial_correlation(
         tables[0]["direct_delta"],
@@ -42,7 +42,7 @@ def test_every_table_has_its_numbers_with_n_and_interval() -> None:
     row = others["m0", "meta"]
     assert (row["value"], row["low"], row["n"]) == (expected.value, expected.low, 199)
     assert row["given"] == "direct of 2 other models"
-    assert found.tables["within_models"]["n"].tolist() == [199]
+    assert result.tables["within_models"]["n"].tolist() == [199]
 
 
 def test_a_model_without_log_probabilities_does_not_take_away_the_reference_of_the_others() -> None:
@@ -59,8 +59,8 @@ def test_a_model_without_log_probabilities_does_not_take_away_the_reference_of_t
 
 
 def test_parts_of_r_squared_sum_to_it_and_the_text_says_them() -> None:
-    found = section(models(1))
-    part = found.tables["predictors_of_ratings"]
+    result = section(models(1))
+    part = result.tables["predictors_of_ratings"]
     assert part["predictor"].tolist() == ["direct", "mean", "length", "meta"]
     assert part["importance"].sum() == pytest.approx(part["r2"].iloc[0], abs=1e-12)
     adjusted = 1 - (1 - part["r2"].iloc[0]) * 198 / 194
@@ -68,13 +68,13 @@ def test_parts_of_r_squared_sum_to_it_and_the_text_says_them() -> None:
     said = (
         f"{adjusted:.1%} of the variance of people's differences is predicted, corrected for the number of predictors"
     )
-    assert f"{said} (4 predictors, 199 items). Parts of R^2 = {part['r2'].iloc[0]:.3f}: " in found.text
-    assert "answers_given_other_models" not in found.tables
+    assert f"{said} (4 predictors, 199 items). Parts of R^2 = {part['r2'].iloc[0]:.3f}: " in result.text
+    assert "answers_given_other_models" not in result.tables
 
 
 def test_a_column_can_be_given_and_one_that_is_not_there_is_told() -> None:
-    found = section(models(1), given=("cosine_distance",))
-    assert set(found.tables["people_given_length"]["given"]) == {"length, cosine_distance"}
+    result = section(models(1), given=("cosine_distance",))
+    assert set(result.tables["people_given_length"]["given"]) == {"length, cosine_distance"}
     with pytest.raises(BankError, match="no table has a column 'colour'"):
         section(models(1), given=("colour",))
 

@@ -134,27 +134,27 @@ PLANTED: dict[str, tuple[Change, str, str]] = {
 def test_a_planted_fault_is_found_in_the_model_that_has_it_and_in_no_other(name: str) -> None:
     change, check, method = PLANTED[name]
     tables = with_fault(change, n_items=1600 if name == "coins" else N)
-    found = [one for one in looked_at(tables) if one.check == check and one.method in (method, "")]
-    assert {one.model for one in found} <= {"m1", ""}
-    assert found, f"{name} is not found"
-    assert all(one.said for one in found)
-    assert found[0].check == "zero" or found[0].n_concerned > 0
+    result = [one for one in looked_at(tables) if one.check == check and one.method in (method, "")]
+    assert {one.model for one in result} <= {"m1", ""}
+    assert result, f"{name} is not found"
+    assert all(one.said for one in result)
+    assert result[0].check == "zero" or result[0].n_concerned > 0
 
 
 @pytest.mark.parametrize(
     ("change", "check"), [(same_sides, "identical"), (twice, "repeated")], ids=["identical sides", "repeated pairs"]
 )
 def test_a_fault_of_the_items_is_told_once_with_its_largest_effect(change: Change, check: str) -> None:
-    (found,) = [one for one in looked_at(with_fault(change, models=(0, 1, 2))) if one.check == check]
-    assert found.n_concerned == {"identical": 10, "repeated": 22}[check]
-    assert 0 < abs(found.without - found.headline) < 0.2
+    (result,) = [one for one in looked_at(with_fault(change, models=(0, 1, 2))) if one.check == check]
+    assert result.n_concerned == {"identical": 10, "repeated": 22}[check]
+    assert 0 < abs(result.without - result.headline) < 0.2
 
 
 def test_a_copied_model_is_found_and_the_mean_over_models_is_told_without_it() -> None:
     tables = clean_tables(N)
     tables[2] = replace(tables[2], frame=tables[0].frame)
-    found = [one for one in looked_at(tables) if one.check == "copies"]
-    assert {(one.model, one.method) for one in found} == {("m2", "direct"), ("m2", "meta"), ("m2", "judge")}
+    result = [one for one in looked_at(tables) if one.check == "copies"]
+    assert {(one.model, one.method) for one in result} == {("m2", "direct"), ("m2", "meta"), ("m2", "judge")}
     line = section(tables).tables["findings"]
     line = line[(line["what"] == "scores of another model") & line["where"].str.contains("direct")]
     every = [(t.frame["direct_delta"] > 0).mean() for t in tables]
@@ -178,17 +178,17 @@ def test_one_prompt_in_both_orders_is_no_change() -> None:
 def test_another_definition_under_the_same_name_is_found() -> None:
     tables = clean_tables(N)
     tables[2] = replace(tables[2], signature={"methods": {"meta": {"sha256": "another"}}})
-    (found,) = [one for one in looked_at(tables) if one.check == "definitions"]
-    assert found.method == "meta"
-    assert "2 ways" in found.said
+    (result,) = [one for one in looked_at(tables) if one.check == "definitions"]
+    assert result.method == "meta"
+    assert "2 ways" in result.said
 
 
 def test_sides_whose_length_tells_which_is_better_are_found_without_a_model() -> None:
     def longer(frame: pd.DataFrame) -> None:
         frame["target_good"] = frame["target_good"].str.ljust(60, "x")
 
-    (found,) = [one for one in looked_at(with_fault(longer, models=(0, 1, 2))) if one.check == "lengths"]
-    assert found.headline == 1.0
+    (result,) = [one for one in looked_at(with_fault(longer, models=(0, 1, 2))) if one.check == "lengths"]
+    assert result.headline == 1.0
 
 
 @pytest.mark.ci

@@ -67,9 +67,9 @@ def table(cells: tuple[int, int, int, int]) -> Confusion:
 @pytest.mark.parametrize("measure", list(FIGURE_2))
 def test_accuracies_of_table_1_follow_from_the_cells(measure: str) -> None:
     for name, cells, published in zip(MODELS, FIGURE_2[measure], TABLE_1[measure], strict=False):
-        found = agreement_share(table(cells))
-        assert found.n == 350
-        assert found.value == pytest.approx(published, abs=0.005), name
+        result = agreement_share(table(cells))
+        assert result.n == 350
+        assert result.value == pytest.approx(published, abs=0.005), name
         assert cells[0] + cells[1] == 173  # people chose context 1 in 173 of 350
     thirty = table(FIGURE_2["LOGPROBS"][3])
     assert thirty.agreement == pytest.approx(0.8114, abs=5e-5)
@@ -105,10 +105,10 @@ def test_a_tie_is_the_first_context_as_in_the_published_code() -> None:
 
 
 def test_kappa_of_one_sided_choices_is_undefined() -> None:
-    found = confusion_kappa(table((3, 0, 4, 0)))
-    assert math.isnan(found.value)
-    assert found.reason == "the reference or the other always makes one choice"
-    assert (found.n, confusion_kappa(table((0, 0, 0, 0))).reason) == (7, "there are no items")
+    result = confusion_kappa(table((3, 0, 4, 0)))
+    assert math.isnan(result.value)
+    assert result.reason == "the reference or the other always makes one choice"
+    assert (result.n, confusion_kappa(table((0, 0, 0, 0))).reason) == (7, "there are no items")
     assert math.isnan(table((0, 0, 0, 0)).agreement)
     perfect = confusion_kappa(table(FIGURE_2["CHOICE"][5]))
     assert (perfect.value, perfect.high) == (1.0, 1.0)
@@ -155,8 +155,8 @@ def context_pairs(n_items: int = 120) -> ScoredFrame:
 
 def test_each_kind_of_method_is_its_measure() -> None:
     scored = context_pairs()
-    found = {(x.method, x.measure, x.reading) for x in measures(read_table(scored))}
-    assert found == {
+    result = {(x.method, x.measure, x.reading) for x in measures(read_table(scored))}
+    assert result == {
         ("direct", "LOGPROBS", ""),
         ("meta", "CHOICE", ""),
         ("rate", "LIKERT", "expected"),
@@ -168,8 +168,8 @@ def test_a_rating_without_its_most_probable_value_is_read_as_expected() -> None:
     scored = context_pairs()
     frame = scored.frame.drop(columns=["rate_argmax_good", "rate_argmax_bad"])
     pairs = read_table(replace(scored, frame=frame))
-    found = [(x.method, x.reading) for x in measures(pairs) if x.measure == "LIKERT"]
-    assert found == [("rate", "expected")]
+    result = [(x.method, x.reading) for x in measures(pairs) if x.measure == "LIKERT"]
+    assert result == [("rate", "expected")]
 
 
 def test_the_section_counts_choices_of_contexts() -> None:
@@ -195,19 +195,19 @@ def test_the_section_counts_choices_of_contexts() -> None:
 
 def test_two_measures_are_compared_item_by_item() -> None:
     scored = context_pairs()
-    found = keyed(section([scored]).tables["consistency"], "method", "versus", "metric")
-    row = found["meta", "rate (expected)", "consistency"]
+    result = keyed(section([scored]).tables["consistency"], "method", "versus", "metric")
+    row = result["meta", "rate (expected)", "consistency"]
     same = (scored.frame["meta_delta"] > 0) == (scored.frame["rate_delta"] > 0)
     assert row["value"] == pytest.approx(same.mean(), abs=1e-12)
     assert row["measure"] == "CHOICE-LIKERT"
-    assert ("rate (expected)", "rate (argmax)", "consistency") not in found
+    assert ("rate (expected)", "rate (argmax)", "consistency") not in result
 
 
 def test_log_probabilities_are_compared_with_each_prompt_on_the_same_items() -> None:
     scored = context_pairs()
     frame = scored.frame
-    found = section([scored, replace(scored, model="gpt2-xl")])
-    rows = keyed(found.tables["differences"].query("model == 'gpt2'"), "minus", "versus")
+    result = section([scored, replace(scored, model="gpt2-xl")])
+    rows = keyed(result.tables["differences"].query("model == 'gpt2'"), "minus", "versus")
     second = frame["target_number"] == 2
     sides = np.where(second, 1, -1)
     people, direct, meta = (frame[name] * sides > 0 for name in ("human_good", "direct_delta", "meta_delta"))
@@ -217,7 +217,7 @@ def test_log_probabilities_are_compared_with_each_prompt_on_the_same_items() -> 
     assert (row["method"], row["measure"], row["n"]) == ("direct", "LOGPROBS-CHOICE", len(frame))
     assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * gain.std() / np.sqrt(len(frame)), rel=0.05)
     assert set(rows) == {(minus, who) for minus in ("meta", "rate (expected)", "rate (argmax)") for who in WHO}
-    assert f"- LOGPROBS minus CHOICE: {gain.mean():+.2f} (median of 2 models; " in found.answer
+    assert f"- LOGPROBS minus CHOICE: {gain.mean():+.2f} (median of 2 models; " in result.answer
     alone = section([scored]).answer
     assert (
         f"- LOGPROBS minus CHOICE: {gain.mean():+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]\n- LOGPROBS minus LIKERT"
@@ -239,11 +239,11 @@ def test_a_prompt_of_which_every_comparison_is_a_tie_is_not_compared_with_log_pr
 def test_without_ratings_by_people_only_the_design_is_compared() -> None:
     scored = context_pairs()
     bare = replace(scored, frame=scored.frame.assign(human_good=None, human_bad=None).drop(columns="target_number"))
-    found = section([bare])
-    assert set(found.tables["accuracy"]["versus"]) == {"design"}
-    row = keyed(found.tables["accuracy"], "method", "metric")["direct", "kappa"]
+    result = section([bare])
+    assert set(result.tables["accuracy"]["versus"]) == {"design"}
+    row = keyed(result.tables["accuracy"], "method", "metric")["direct", "kappa"]
     assert row["reason"] == "the reference or the other always makes one choice"
-    assert "the items' design" in found.text
+    assert "the items' design" in result.text
 
 
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
@@ -291,8 +291,8 @@ def published(model: str, nth: int) -> ScoredFrame:
 
 
 def test_people_are_a_measure_and_their_choices_the_reference() -> None:
-    found = section([published(name, nth) for nth, name in enumerate(MODELS[:5])])
-    rows = keyed(found.tables["accuracy"], "model", "method", "versus", "metric")
+    result = section([published(name, nth) for nth, name in enumerate(MODELS[:5])])
+    rows = keyed(result.tables["accuracy"], "model", "method", "versus", "metric")
     for nth, model in enumerate(MODELS[:5]):
         for method, measure in (("direct", "LOGPROBS"), ("meta", "CHOICE"), ("rate (argmax)", "LIKERT")):
             row = rows[model, method, "human", "accuracy_ties_first"]
@@ -303,23 +303,23 @@ def test_people_are_a_measure_and_their_choices_the_reference() -> None:
     people = rows["human", "human (LIKERT)", "human", "accuracy_ties_first"]
     assert people["value"] == pytest.approx(336 / 350, abs=1e-12)  # .96 of their Table 2
     assert ("human", "human (CHOICE)", "human", "accuracy_ties_first") not in rows
-    same = keyed(found.tables["consistency"], "model", "method", "versus", "metric")
+    same = keyed(result.tables["consistency"], "model", "method", "versus", "metric")
     row = same["human", "human (CHOICE)", "human (LIKERT)", "consistency"]
     assert (row["measure"], row["first_first"], row["second_second"]) == ("CHOICE-LIKERT", 167, 169)
     assert row["value"] == pytest.approx(0.96, abs=0.005)
-    assert "people do in 0.96" in found.answer
-    assert "LOGPROBS 0.72 (gpt2_xl) to 0.83 (mpt_30b_chat)" in found.answer
+    assert "people do in 0.96" in result.answer
+    assert "LOGPROBS 0.72 (gpt2_xl) to 0.83 (mpt_30b_chat)" in result.answer
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("n_models", [1, 3, 21])
 def test_every_model_has_a_line_of_the_first_table_and_a_place_in_each_figure(n_models: int) -> None:
     tables = [replace(published("x", nth % 5), model=f"lab/model-{nth}") for nth in range(n_models)]
-    found = section(tables)
+    result = section(tables)
     models = [table.model for table in tables]
-    assert found.tables["choices"]["model"].tolist() == [*models, "human"]
-    assert found.main_figure in {figure.name for figure in found.figures}
-    confusions, accuracies, consistencies = (figure.draw() for figure in found.figures)
+    assert result.tables["choices"]["model"].tolist() == [*models, "human"]
+    assert result.main_figure in {figure.name for figure in result.figures}
+    confusions, accuracies, consistencies = (figure.draw() for figure in result.figures)
     counts = [
         np.asarray(axes.images[0].get_array(), dtype=int).ravel().tolist() for axes in confusions.axes if axes.images
     ]
@@ -333,13 +333,13 @@ def test_ratings_that_all_tie_are_said_to_tie_where_their_agreement_stands() -> 
     scored = published("m", 1)
     flat = scored.frame.assign(rate_argmax_good=3, rate_argmax_bad=3, rate_delta=0.0, meta_delta=-1.0)
     always_first = flat.assign(meta_delta=np.where(flat["target_number"] == 1, 1.0, -1.0))
-    found = section([replace(scored, frame=always_first)])
-    line = found.tables["choices"].iloc[0]
+    result = section([replace(scored, frame=always_first)])
+    line = result.tables["choices"].iloc[0]
     assert line["CHOICE-LIKERT"].startswith("1.00")
     assert line["CHOICE-LIKERT"].endswith("all tie")
-    assert "All 350 LIKERT comparisons of m are ties" in found.answer
-    assert "All 350 LIKERT comparisons of m are ties" in found.text
-    drawn = found.figures[0].draw()
+    assert "All 350 LIKERT comparisons of m are ties" in result.answer
+    assert "All 350 LIKERT comparisons of m are ties" in result.text
+    drawn = result.figures[0].draw()
     marked = [axes.get_ylabel() for axes in drawn.axes if "all tie" in {text.get_text() for text in axes.texts}]
     assert marked == ["LIKERT"]
 
@@ -351,9 +351,9 @@ def test_models_that_do_alike_are_said_once() -> None:
 
 def test_mean_ratings_are_the_reference_where_nobody_chose() -> None:
     scored = published("m", 0)
-    found = section([replace(scored, frame=scored.frame.drop(columns="human_choice"))])
-    rows = keyed(found.tables["accuracy"], "model", "method", "versus", "metric")
+    result = section([replace(scored, frame=scored.frame.drop(columns="human_choice"))])
+    rows = keyed(result.tables["accuracy"], "model", "method", "versus", "metric")
     assert rows["m", "direct", "human", "accuracy"]["told_by"] == "LIKERT"
     assert not any(key[0] == "human" and key[2] == "human" for key in rows)
     assert rows["human", "human (LIKERT)", "design", "accuracy"]["value"] == pytest.approx(0.96, abs=1e-12)
-    assert "what people prefer (LIKERT)" in found.answer
+    assert "what people prefer (LIKERT)" in result.answer

@@ -23,11 +23,11 @@ def models(n_models: int = 4) -> list[ScoredFrame]:
 
 @pytest.mark.ci
 def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
-    found = section(models()).tables["comparisons"]
-    by_kind = found.groupby("compared")["n"].size().to_dict()
+    result = section(models()).tables["comparisons"]
+    by_kind = result.groupby("compared")["n"].size().to_dict()
     assert by_kind == {"models": 6 * 2, "methods": 4}  # 6 pairs by 2 methods; 1 pair in 4 models
-    assert set(found["n"]) == {199}
-    keyed(found, "compared", "within", "a", "b")
+    assert set(result["n"]) == {199}
+    keyed(result, "compared", "within", "a", "b")
 
 
 @pytest.mark.ci
@@ -43,8 +43,8 @@ def test_a_pair_has_the_numbers_of_its_items() -> None:
 
 @pytest.mark.ci
 def test_p_values_are_corrected_within_a_kind() -> None:
-    found = section(models()).tables["comparisons"]
-    for _, part in found.groupby("compared"):
+    result = section(models()).tables["comparisons"]
+    for _, part in result.groupby("compared"):
         expected = corrected(part["p_mid"].to_numpy())
         np.testing.assert_array_equal(part["p_mid_holm"], expected.holm)
         np.testing.assert_array_equal(part["p_mid_bh"], expected.benjamini_hochberg)
@@ -54,8 +54,8 @@ def test_p_values_are_corrected_within_a_kind() -> None:
 def test_a_difference_has_an_interval_over_paradigms_and_the_wider_one_is_shown() -> None:
     names = [f"p{i % 12}" for i in range(len(models(1)[0].frame))]
     tables = [replace(x, frame=x.frame.assign(paradigm=names)) for x in models(2)]
-    found = section(tables)
-    row = keyed(found.tables["comparisons"], "within", "a")["direct", "m0"]
+    result = section(tables)
+    row = keyed(result.tables["comparisons"], "within", "a")["direct", "m0"]
     gain = np.subtract(*(np.sign(x.frame["direct_delta"].to_numpy()) for x in tables))
     gain, codes = gain[1:], pd.factorize(np.array(names[1:]))[0]  # the sides of the first item are identical
     # statsmodels' cluster-robust standard error of a mean, without its correction for one parameter
@@ -64,17 +64,17 @@ def test_a_difference_has_an_interval_over_paradigms_and_the_wider_one_is_shown(
     )
     error = fit.bse[0] * np.sqrt(12 / 11)
     assert row["high_paradigms"] - row["difference"] == pytest.approx(student.isf(0.025, 11) * error, rel=1e-9)
-    shown = found.tables["first"].iloc[0]
+    shown = result.tables["first"].iloc[0]
     wider = min(row["low"], row["low_paradigms"]), max(row["high"], row["high_paradigms"])
-    assert found.tables["first"]["difference"].str.contains(f"[{wider[0]:+.2f}, {wider[1]:+.2f}]", regex=False).any()
+    assert result.tables["first"]["difference"].str.contains(f"[{wider[0]:+.2f}, {wider[1]:+.2f}]", regex=False).any()
     assert shown["Holm's p, paradigms"]
 
 
 def test_only_common_items_are_compared() -> None:
     first, second = models(2)
     part = replace(second, frame=second.frame.iloc[50:120])
-    found = keyed(section([first, part]).tables["comparisons"], "compared", "within", "a", "b")
-    assert found["models", "direct", "m0", "m1"]["n"] == 70
+    result = keyed(section([first, part]).tables["comparisons"], "compared", "within", "a", "b")
+    assert result["models", "direct", "m0", "m1"]["n"] == 70
     other = replace(second, frame=second.frame.assign(item_id=[f"other/{i}" for i in range(200)]))
     row = keyed(section([first, other]).tables["comparisons"], "compared", "within", "a", "b")
     assert row["models", "direct", "m0", "m1"]["reason"] == "they share no scored items"
@@ -91,10 +91,10 @@ def test_the_same_seed_gives_the_same_table_whatever_the_order_of_rows() -> None
 
 @pytest.mark.ci
 def test_the_text_counts_differences() -> None:
-    found = section(models())
-    table = found.tables["comparisons"]
+    result = section(models())
+    table = result.tables["comparisons"]
     kind = table[table["compared"] == "models"]
-    assert f"{(kind['p_mid_holm'] < 0.05).sum()} of 12 comparisons differ" in found.text
+    assert f"{(kind['p_mid_holm'] < 0.05).sum()} of 12 comparisons differ" in result.text
 
 
 def test_one_model_with_one_method_is_refused() -> None:
@@ -105,11 +105,11 @@ def test_one_model_with_one_method_is_refused() -> None:
 @pytest.mark.ci
 def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> None:
     same = [rated_table(seed=1, n_items=400, model=name) for name in ("m0", "m1")]
-    found = section(same, margin=0.02)
-    rows = keyed(found.tables["comparisons"], "compared", "within", "a", "b")
+    result = section(same, margin=0.02)
+    rows = keyed(result.tables["comparisons"], "compared", "within", "a", "b")
     row = rows["models", "direct", "m0", "m1"]
     assert row["p_equivalent"] <= row["p_equivalent_holm"] < 0.05
-    assert "2 are equivalent within 0.02 (Holm)" in found.text
+    assert "2 are equivalent within 0.02 (Holm)" in result.text
     with pytest.raises(BankError, match="margin is 2"):
         section(same, margin=2)
 
@@ -121,12 +121,12 @@ def test_the_text_names_the_largest_difference_and_says_whether_it_is_significan
     better = replace(known, frame=frame, layouts=(DIRECT,))
     others = [replace(rated_table(400, seed=seed, model=f"m{seed}"), layouts=(DIRECT,)) for seed in (1, 2, 3, 4)]
     few = replace(others[0], model="few", frame=others[0].frame.head(6))
-    found = section([better, *others[:2], few])
-    assert "2 of 6 comparisons differ" in found.text
-    assert "Largest significant difference: `knows` - `m" in found.text
-    assert found.text.count("(`direct`, toy, n = 399)") == 1
-    assert found.answer == found.text.rpartition("\n\n")[0]
-    assert "not significant" not in found.text
+    result = section([better, *others[:2], few])
+    assert "2 of 6 comparisons differ" in result.text
+    assert "Largest significant difference: `knows` - `m" in result.text
+    assert result.text.count("(`direct`, toy, n = 399)") == 1
+    assert result.answer == result.text.rpartition("\n\n")[0]
+    assert "not significant" not in result.text
     none = section(others[:2])
     assert "0 of 1 comparisons differ" in none.text
     assert "Largest difference (not significant): `m1` - `m2`" in none.text
@@ -135,24 +135,24 @@ def test_the_text_names_the_largest_difference_and_says_whether_it_is_significan
 @pytest.mark.ci
 def test_of_many_corpora_the_answer_tells_how_many_differ() -> None:
     tables = [rated_table(60, seed=seed, corpus=f"c{seed}", model=model) for seed in range(5) for model in ("a", "b")]
-    found = section(tables)
-    n = (found.tables["comparisons"]["p_mid_holm"] < 0.05).sum()
-    assert found.answer.startswith(f"{n} of 20 comparisons of models and of methods on 5 corpora differ on such items")
+    result = section(tables)
+    n = (result.tables["comparisons"]["p_mid_holm"] < 0.05).sum()
+    assert result.answer.startswith(f"{n} of 20 comparisons of models and of methods on 5 corpora differ on such items")
 
 
 def test_comparisons_without_a_test_are_counted_with_the_reason() -> None:
     first, second = (replace(table, layouts=(DIRECT,)) for table in models(2))
     apart = replace(second, model="apart", frame=second.frame.assign(item_id=[f"other/{i}" for i in range(200)]))
-    found = section([first, second, apart])
-    assert "2 have no test: they share no scored items." in found.text
+    result = section([first, second, apart])
+    assert "2 have no test: they share no scored items." in result.text
 
 
 @pytest.mark.ci
 def test_the_first_page_has_seven_columns_with_those_that_differ_on_top() -> None:
-    found = section(models())
-    first, whole = (found.tables[name] for name in ("first", "comparisons"))
+    result = section(models())
+    first, whole = (result.tables[name] for name in ("first", "comparisons"))
     assert list(first) == ["corpus", "within", "a", "b", "difference", "n", "Holm's p"]
     assert len(first) == len(whole)
-    assert found.main_table == "first"
+    assert result.main_table == "first"
     p = whole[whole["compared"] == "models"].sort_values("p_mid_holm")["p_mid_holm"]
     assert first["Holm's p"][0] in (f"{p.iloc[0]:.3f}".removeprefix("0"), "< .001")

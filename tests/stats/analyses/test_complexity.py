@@ -43,26 +43,26 @@ def test_rho_is_scipys_and_english_is_left_out() -> None:
 
 def test_p_of_few_languages_counts_all_orders() -> None:
     x, y = [0, 0, 1, 1, 2, 2], [1.0, 2.0, 3.0, 4.0, 6.0, 5.0]
-    found = permuted_rho(x, y, rng=np.random.default_rng(0))
+    result = permuted_rho(x, y, rng=np.random.default_rng(0))
     exact = stats.permutation_test(
         (np.array(x),),
         lambda a: abs(stats.spearmanr(a, y).statistic),
         permutation_type="pairings",
         alternative="greater",
     )
-    assert found["p"] == pytest.approx(exact.pvalue, abs=1e-12)
+    assert result["p"] == pytest.approx(exact.pvalue, abs=1e-12)
 
 
 def test_a_rho_at_the_stated_effect_is_seen_in_four_samples_of_five() -> None:
     """Normal scores of 17 languages, 2, 11 and 4 a type, with the rank correlation that is said to have power .8."""
     rng = np.random.default_rng(1)
     rank = np.array(list(COMPLEXITY.values()), dtype=float)
-    found = permuted_rho(rank, rng.normal(size=17), rng=rng)
+    result = permuted_rho(rank, rng.normal(size=17), rng=rng)
     x = (rank - rank.mean()) / rank.std()
-    slope = found["least_with_power"] / np.sqrt(1 - found["least_with_power"] ** 2)
+    slope = result["least_with_power"] / np.sqrt(1 - result["least_with_power"] ** 2)
     drawn = slope * x + rng.normal(size=(2_000, 17))
     rhos = [stats.spearmanr(rank, one).statistic for one in drawn]
-    assert np.mean(np.abs(rhos) >= found["least_significant"]) == pytest.approx(0.8, abs=0.08)
+    assert np.mean(np.abs(rhos) >= result["least_significant"]) == pytest.approx(0.8, abs=0.08)
 
 
 def test_under_no_relation_one_sample_in_twenty_is_significant() -> None:

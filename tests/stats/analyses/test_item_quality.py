@@ -31,21 +31,21 @@ def tables(n_models: int = 60, *, faulty: int = 0, people: bool = False) -> list
 
 
 def test_suspects_are_named_with_their_curves_and_what_people_say() -> None:
-    found = section(tables(people=True))
-    items, suspects = found.tables["items"], found.tables["suspects"]
+    result = section(tables(people=True))
+    items, suspects = result.tables["items"], result.tables["suspects"]
     assert len(items) == 200
     assert 3 <= len(suspects) <= 8
     assert (suspects["human_delta"] < 0).all()
     assert (suspects["discrimination_high"] < 0.5).all()
-    assert f"{len(suspects)} items discriminate negatively" in found.answer
-    assert "People prefer the other side in 100% of them" in found.answer
+    assert f"{len(suspects)} items discriminate negatively" in result.answer
+    assert "People prefer the other side in 100% of them" in result.answer
     assert items["accuracy"].between(0, 1).all()
-    groups = found.tables["groups"]
+    groups = result.tables["groups"]
     assert groups["n"].tolist() == [10] * 20
     assert groups["suspects"].sum() == len(suspects)
-    assert found.tables["models"]["ability"].is_monotonic_decreasing
-    assert [figure.name for figure in found.figures] == ["items_toy_direct"]
-    found.figures[0].draw()
+    assert result.tables["models"]["ability"].is_monotonic_decreasing
+    assert [figure.name for figure in result.figures] == ["items_toy_direct"]
+    result.figures[0].draw()
 
 
 def test_too_few_models_are_refused_with_the_number_needed() -> None:
@@ -54,18 +54,18 @@ def test_too_few_models_are_refused_with_the_number_needed() -> None:
 
 
 def test_known_errors_are_shown_with_few_models_too() -> None:
-    found = section(tables(3, faulty=20))
-    assert "Inconclusive: `direct` on toy: 3 models" in found.answer
-    assert found.main_table == "known_errors"
-    assert len(found.tables["known_errors"]) == 3
+    result = section(tables(3, faulty=20))
+    assert "Inconclusive: `direct` on toy: 3 models" in result.answer
+    assert result.main_table == "known_errors"
+    assert len(result.tables["known_errors"]) == 3
 
 
 def test_accuracy_is_given_with_and_without_known_errors() -> None:
     scored = tables(13, faulty=30)
-    found = with_and_without(scored).set_index("model")
+    result = with_and_without(scored).set_index("model")
     for table in scored:
         right = table.frame["direct_delta"] > 0
-        row = found.loc[table.model]
+        row = result.loc[table.model]
         assert (row["n"], row["n_known_errors"]) == (200, 30)
         assert row["accuracy_with"] == pytest.approx(right.mean(), abs=1e-12)
         assert row["accuracy_without"] == pytest.approx(right[30:].mean(), abs=1e-12)

@@ -35,18 +35,18 @@ def of_languages(corpus: str, phenomenon: list[str], tags: list[str], *, model: 
 
 
 def three_models() -> list[ScoredFrame]:
-    found = []
+    result = []
     for model in ("gpt2", "bloom", "qwen"):
-        found.append(of_languages("one", ["NPI licensing", "SV-#"], ["en", "tr", "fr-CA"], model=model))
-        found.append(of_languages("two", ["npi_licensing", "nothing like it"], ["tr", "sw"], model=model))
-    found[1] = replace(found[1], layouts=(DIRECT,))
-    return found
+        result.append(of_languages("one", ["NPI licensing", "SV-#"], ["en", "tr", "fr-CA"], model=model))
+        result.append(of_languages("two", ["npi_licensing", "nothing like it"], ["tr", "sw"], model=model))
+    result[1] = replace(result[1], layouts=(DIRECT,))
+    return result
 
 
 def test_phenomena_of_two_corpora_are_pooled_under_one_name_in_each_language() -> None:
     tables = three_models()
-    found = section(tables)
-    cells = keyed(found.tables["phenomena"], "model", "method", "language", "phenomenon")
+    result = section(tables)
+    cells = keyed(result.tables["phenomena"], "model", "method", "language", "phenomenon")
     cell = cells["gpt2", "direct", "tr", "negation, NPIs"]
     assert cell["corpora"] == "one, two"
     deltas = np.concatenate(
@@ -66,15 +66,15 @@ def test_phenomena_of_two_corpora_are_pooled_under_one_name_in_each_language() -
 
 def test_languages_have_family_and_resources_and_say_where_no_prompt_is() -> None:
     tables = [replace(table, layouts=(DIRECT,)) if table.corpus == "two" else table for table in three_models()]
-    found = section(tables)
-    languages = found.tables["languages"]
+    result = section(tables)
+    languages = result.tables["languages"]
     assert languages["language"].tolist() == ["sw", "en", "fr-CA", "tr"]
     assert languages["resource class"].tolist() == [2, 5, 5, 4]
-    assert "No prompt in sw: sentences are scored, but models are not prompted." in found.text
-    assert "3 models have all languages" in found.text
-    assert found.answer.startswith("4 languages of 4 families and branches (n = ")
-    assert "Prompts exist for 3 of them" in found.answer
-    for figure in found.figures:
+    assert "No prompt in sw: sentences are scored, but models are not prompted." in result.text
+    assert "3 models have all languages" in result.text
+    assert result.answer.startswith("4 languages of 4 families and branches (n = ")
+    assert "Prompts exist for 3 of them" in result.answer
+    for figure in result.figures:
         assert figure.draw().get_axes()
 
 
@@ -89,8 +89,8 @@ def test_asking_is_held_against_probability_on_the_same_items() -> None:
 
 
 def test_a_model_that_lacks_a_language_is_named_and_one_language_is_an_error() -> None:
-    found = section(three_models()[:5])  # the third model lacks corpus two
-    assert "Coverage: sw lack some of the 3 models." in found.text
+    result = section(three_models()[:5])  # the third model lacks corpus two
+    assert "Coverage: sw lack some of the 3 models." in result.text
     only = rated_table(20)
     with pytest.raises(BankError, match=r"1 language\(s\) with scored choices; expected 2 or more"):
         section([only])
@@ -109,26 +109,26 @@ def test_a_hundred_languages_are_drawn_in_maps_that_can_be_read_and_none_is_left
         table = of_languages("many", ["NPI licensing", "SV-#"], tags, model=model)
         frame = pd.concat([table.frame.assign(language=np.roll(tags, shift)[:60]) for shift in (0, 41)])
         tables.append(replace(table, frame=frame.assign(item_id=[str(nth) for nth in range(len(frame))])))
-    found = section(tables)
+    result = section(tables)
     drawn: dict[str, list[str]] = {}
-    for figure in found.figures:
+    for figure in result.figures:
         axes = figure.draw().get_axes()[0]
         rows = [text.get_text() for text in axes.get_yticklabels()]
         assert len(rows) <= MOST_LANGUAGES
         drawn.setdefault(figure.name.removesuffix("_2"), []).extend(rows)
     for name in ("language_view_models", "language_view_gpt2_direct"):
-        assert len(drawn[name]) == len(set(drawn[name])) == len(found.tables["languages"])
-    assert found.first_figure is not None
-    assert found.first_figure.name == "language_view_models"
+        assert len(drawn[name]) == len(set(drawn[name])) == len(result.tables["languages"])
+    assert result.first_figure is not None
+    assert result.first_figure.name == "language_view_models"
 
 
 def test_many_models_stand_in_a_map_a_method_and_none_is_left_out() -> None:
     tables = [of_languages("one", ["SV-#"], ["en", "tr", "fr"], model=f"model-{nth}") for nth in range(19)]
-    found = section(tables)
-    maps = [one.draw().get_axes()[0] for one in found.figures if one.name.startswith("language_view_models")]
+    result = section(tables)
+    maps = [one.draw().get_axes()[0] for one in result.figures if one.name.startswith("language_view_models")]
     shown = [text.get_text() for axes in maps for text in axes.get_xticklabels()]
     assert set(shown) == {f"model-{nth}" for nth in range(19)}
-    assert len(shown) == 19 * found.tables["accuracy"]["method"].nunique()
+    assert len(shown) == 19 * result.tables["accuracy"]["method"].nunique()
 
 
 def test_every_language_of_a_corpus_is_known_and_unknown_ones_stand_last() -> None:
@@ -140,7 +140,7 @@ def test_every_language_of_a_corpus_is_known_and_unknown_ones_stand_last() -> No
 
 
 def test_a_name_of_a_phenomenon_stands_under_one_shared_name() -> None:
-    names = [name for found in shared_names().values() for name in found]
+    names = [name for result in shared_names().values() for name in result]
     assert len(names) == len(set(names))
     assert all(aligned(name.removesuffix("*")) != OTHER for name in names)
     assert (resources.files("pairbank.stats.analyses") / "phenomena.toml").is_file()

@@ -82,13 +82,13 @@ def types() -> dict[str, str | None]:
 def test_figure_4_is_the_mean_of_figure_1(cells: pd.DataFrame) -> None:
     means = keyed(typology_means(cells, types()), "negative_type", "method", "typology")
     kinds = ("analytic", "inflectional", "agglutinative")
-    found = 0
+    result = 0
     for (negative, method), published in FIGURE_4.items():
         for kind, value in zip(kinds, published, strict=True):
             cell = means[negative, method, kind]
             assert cell["value"] == pytest.approx(value, abs=0.005 + 1e-9), (negative, method, kind)
-            found += 1
-    assert found == 36
+            result += 1
+    assert result == 36
     assert [means["random", "meta", kind]["n_languages"] for kind in kinds] == [2, 11, 4]
 
 
@@ -116,18 +116,18 @@ def test_methods_correlate_over_languages_and_the_questions_do_so_by_english_alo
 
 def test_leaving_out_is_the_correlation_of_the_rest() -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 6))
-    found = leave_one_out(x, y, list("abcdef"))
+    result = leave_one_out(x, y, list("abcdef"))
     for position, name in enumerate("abcdef"):
         kept = np.arange(6) != position
-        assert found.without[name] == pytest.approx(np.corrcoef(x[kept], y[kept])[0, 1], abs=1e-12)
-    assert found.lowest == min(found.without.values())
-    assert found.highest == max(found.without.values())
+        assert result.without[name] == pytest.approx(np.corrcoef(x[kept], y[kept])[0, 1], abs=1e-12)
+    assert result.lowest == min(result.without.values())
+    assert result.highest == max(result.without.values())
 
 
 def test_two_languages_leave_nothing_to_correlate() -> None:
-    found = leave_one_out([1.0, 2.0], [1.0, 3.0], ["en", "zh"])
-    assert math.isnan(found.lowest)
-    assert math.isnan(found.without["en"])
+    result = leave_one_out([1.0, 2.0], [1.0, 3.0], ["en", "zh"])
+    assert math.isnan(result.lowest)
+    assert math.isnan(result.without["en"])
     flat = leave_one_out([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], ["en", "zh", "vi"])
     assert flat.most_influential is None
     with pytest.raises(BankError, match="expected 2 different ones"):
@@ -153,8 +153,8 @@ def concepts(languages: list[str], *, corpus: str) -> ScoredFrame:
 
 def test_the_section_pools_the_languages_of_a_model() -> None:
     tables = [concepts(["en"], corpus="comps"), concepts(["zh", "vi", "hu", "de"], corpus="xcomps")]
-    found = section(tables)
-    accuracy = found.tables["accuracy"]
+    result = section(tables)
+    accuracy = result.tables["accuracy"]
     assert len(accuracy) == 5 * 2 * 2  # languages, negative types, methods
     frame = tables[1].frame
     cell = accuracy.query("language == 'vi' and negative_type == 'random' and method == 'direct'").iloc[0]
@@ -162,17 +162,17 @@ def test_the_section_pools_the_languages_of_a_model() -> None:
     assert cell["value"] == pytest.approx((used["direct_delta"] > 0).mean(), abs=1e-12)
     assert (cell["n"], cell["n_excluded"]) == (len(used), 0)
     assert accuracy["n_excluded"].sum() == 2 * 2  # one identical pair in each corpus, by two methods
-    analytic = found.tables["typology"].query("typology == 'analytic' and method == 'direct'")
+    analytic = result.tables["typology"].query("typology == 'analytic' and method == 'direct'")
     assert set(analytic["n_languages"]) == {2}
-    assert found.tables["correlation"]["n"].tolist() == [5, 5]
-    assert "5 languages (en, de, zh, vi, hu)" in found.text
+    assert result.tables["correlation"]["n"].tolist() == [5, 5]
+    assert "5 languages (en, de, zh, vi, hu)" in result.text
 
 
 def test_invented_words_are_another_task() -> None:
     english, others = concepts(["en"], corpus="comps"), concepts(["zh", "vi"], corpus="xcomps")
     invented = np.where(np.arange(400) < 100, "property inheritance", "property knowledge")
-    found = section([replace(english, frame=english.frame.assign(phenomenon=invented)), others])
-    cells = found.tables["accuracy"].query("language == 'en' and method == 'direct'")
+    result = section([replace(english, frame=english.frame.assign(phenomenon=invented)), others])
+    cells = result.tables["accuracy"].query("language == 'en' and method == 'direct'")
     assert cells["n"].sum() == 300
 
 
@@ -239,8 +239,8 @@ def scored_cells(rows: list[tuple[str, str, str, int]], *, model: str, n_pairs: 
 
 
 def test_the_heat_map_has_figure_1_languages_by_group_and_kinds_within_methods() -> None:
-    found = published_section(1)
-    (figure,) = [x for x in found.figures if x.name == found.main_figure]
+    result = published_section(1)
+    (figure,) = [x for x in result.figures if x.name == result.main_figure]
     made = figure.draw()
     axes = made.axes[0]
     assert [x.get_text() for x in axes.get_xticklabels()] == LANGUAGES
@@ -260,8 +260,8 @@ def test_the_heat_map_has_figure_1_languages_by_group_and_kinds_within_methods()
 @pytest.mark.ci
 @pytest.mark.parametrize("n_models", [1, 3, 21])
 def test_every_model_is_drawn_in_the_figures_of_types_and_methods(n_models: int) -> None:
-    found = published_section(n_models)
-    drawn = {figure.name: figure.draw() for figure in found.figures if not figure.name.startswith("languages_lab")}
+    result = published_section(n_models)
+    drawn = {figure.name: figure.draw() for figure in result.figures if not figure.name.startswith("languages_lab")}
     assert set(drawn) == {"languages_types", "languages_methods"}
     for axes in drawn["languages_types"].axes:
         assert len([line for line in axes.lines if len(np.asarray(line.get_xdata())) == 3]) == n_models
@@ -271,45 +271,45 @@ def test_every_model_is_drawn_in_the_figures_of_types_and_methods(n_models: int)
     for axes in drawn["languages_methods"].axes:
         assert len(axes.lines) == 2 * n_models + 1  # points and a fit of each, and the rings of English
         assert axes.texts[0].get_text().startswith("r = ")
-    assert len(found.tables["types"]) <= 25
-    assert set(found.tables["types"]["model"]) == {f"lab/model-{nth}" for nth in range(n_models)}
+    assert len(result.tables["types"]) <= 25
+    assert set(result.tables["types"]["model"]) == {f"lab/model-{nth}" for nth in range(n_models)}
 
 
 def test_deeper_layers_of_complex_languages_are_tested_over_languages() -> None:
-    found = published_section(3)
-    layers = keyed(found.tables["complexity"], "what", "model")["best layer", "lab/model-0"]
+    result = published_section(3)
+    layers = keyed(result.tables["complexity"], "what", "model")["best layer", "lab/model-0"]
     assert layers["rho"] == pytest.approx(1.0, abs=1e-9)
     assert (layers["n_languages"], layers["p"] < 0.001) == (17, True)
-    assert "best layer rho = 1.00" in found.answer
-    assert "with 17 languages p &lt; .05 needs |rho| of 0.5" in found.answer
+    assert "best layer rho = 1.00" in result.answer
+    assert "with 17 languages p &lt; .05 needs |rho| of 0.5" in result.answer
     # scipy.stats.spearmanr over the 17 languages of the published cells, Direct, mean of four kinds
     direct = keyed(published_section(1).tables["complexity"], "what", "model")["direct", "lab/model-0"]
     assert direct["rho"] == pytest.approx(DIRECT_RHO, abs=5e-4)
 
 
 def test_items_that_a_question_cannot_be_put_about_are_counted_and_stated() -> None:
-    found = published_section(1)
-    unasked = keyed(found.tables["unasked"], "language")
+    result = published_section(1)
+    unasked = keyed(result.tables["unasked"], "language")
     assert (unasked["zh",]["n_unasked"], unasked["zh",]["n_items"], unasked["de",]["n_unasked"]) == (12, 400, 0)
-    assert "`meta` was not asked of 12 of 7,200 items" in found.answer
-    assert "zh 12 of 400" in found.text
+    assert "`meta` was not asked of 12 of 7,200 items" in result.answer
+    assert "zh 12 of 400" in result.text
 
 
 def test_random_minus_subtle_is_the_mean_over_languages_of_differences_of_accuracies() -> None:
-    found = published_section(1)
-    cells = found.tables["accuracy"].query("method == 'direct'")
+    result = published_section(1)
+    cells = result.tables["accuracy"].query("method == 'direct'")
     wide = cells.pivot_table(index="language", columns="negative_type", values="value")
     ahead = wide["random"] - wide.drop(columns="random").mean(axis=1)
-    row = found.tables["contrasts"].set_index("method").loc["direct"]
+    row = result.tables["contrasts"].set_index("method").loc["direct"]
     assert row["value"] == pytest.approx(ahead.mean())
     assert (row["n_languages"], row["n_higher"]) == (len(ahead), (ahead > 0).sum())
     assert row["low"] < row["value"] < row["high"]
-    assert f"`direct` {row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]" in found.answer
-    assert "Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): " in found.answer
+    assert f"`direct` {row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]" in result.answer
+    assert "Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): " in result.answer
     english = cells.groupby("language")["value"].mean()
     gap = english["en"] - english.drop("en").mean()
-    assert "English minus the mean of the other languages: " in found.answer
-    assert f"`direct` {gap:+.2f}" in found.answer
+    assert "English minus the mean of the other languages: " in result.answer
+    assert f"`direct` {gap:+.2f}" in result.answer
     assert "interval above 0 in " in published_section(3).answer
 
 
@@ -349,15 +349,15 @@ def outcomes(
 def test_kinds_that_are_alike_are_seldom_said_to_differ_where_languages_share_their_items() -> None:
     """One in twenty, at most; a t-test over languages, which takes them for independent, is wrong far more often."""
     rng = np.random.default_rng(11)
-    found, over_languages = [], []
+    result, over_languages = [], []
     for _ in range(200):
         pairs = outcomes(rng, gain=0.0)
         row = random_minus_subtle(pairs)
-        found.append(not row["low"] <= 0 <= row["high"])
+        result.append(not row["low"] <= 0 <= row["high"])
         frame = pd.DataFrame({"x": pairs.credit, "language": pairs.language, "random": pairs.kind == "random"})
         wide = frame.groupby(["language", "random"])["x"].mean().unstack()
         over_languages.append(bool(stats.ttest_1samp((wide[True] - wide[False]).to_numpy(), 0).pvalue < 0.05))
-    assert np.mean(found) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    assert np.mean(result) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
     assert np.mean(over_languages) > 0.3
     seen = [random_minus_subtle(outcomes(rng, gain=1.2))["low"] > 0 for _ in range(60)]
     assert np.mean(seen) > 0.6
@@ -391,9 +391,9 @@ def test_differences_between_languages_are_tested_over_properties_and_corrected(
     assert row["F"] == pytest.approx(expected.statistic)
     assert row["p"] == pytest.approx(expected.pvalue)
     assert row["n_languages"] == 10
-    found = published_section(3)
-    table = found.tables["varies"]
+    result = published_section(3)
+    table = result.tables["varies"]
     assert (table["p_holm"] >= table["p"]).all()
     n = int((table.query("method == 'direct'")["p_holm"] < 0.05).sum())
-    assert "Differences between languages in accuracy (analysis of variance over properties, Holm's" in found.answer
-    assert f"`direct` p &lt; .05 in {n} of 3 models" in found.answer
+    assert "Differences between languages in accuracy (analysis of variance over properties, Holm's" in result.answer
+    assert f"`direct` p &lt; .05 in {n} of 3 models" in result.answer

@@ -37,21 +37,21 @@ def with_slor(model: str, *, beta: float, n: int = 150, single: bool = False) ->
 
 def test_each_model_has_its_own_weights_beside_slor() -> None:
     tables = [with_slor(name, beta=beta) for name, beta in (("small", 0.9), ("middle", 0.6), ("large", 0.3))]
-    found = section(tables)
-    rows = keyed(found.tables["linking"], "model", "metric")
+    result = section(tables)
+    rows = keyed(result.tables["linking"], "model", "metric")
     betas = [rows[name, "β (frequency)"]["value"] for name in ("small", "middle", "large")]
     assert betas == pytest.approx([0.9, 0.6, 0.3], abs=0.1)
     assert rows["large", "Δr (MORCELA − SLOR)"]["low"] > 0
     assert (rows["large", "r (SLOR)"]["n"], rows["large", "r (SLOR)"]["n_groups"]) == (300, 150)
-    assert "MORCELA is above SLOR in 2 and below in 0 of 3 combinations of model and corpus" in found.answer
-    assert list(found.tables["links"]["model"]) == ["small", "middle", "large"]
+    assert "MORCELA is above SLOR in 2 and below in 0 of 3 combinations of model and corpus" in result.answer
+    assert list(result.tables["links"]["model"]) == ["small", "middle", "large"]
 
 
 def test_single_sentences_are_fitted_and_a_table_that_cannot_be_is_named() -> None:
     single = with_slor("one", beta=0.5, single=True)
-    found = section([single, rated_table(60, model="without")])
-    assert found.tables["linking"]["n"].unique().tolist() == [150]
-    assert "- not fitted: toy, without: not scored by slor" in found.text
+    result = section([single, rated_table(60, model="without")])
+    assert result.tables["linking"]["n"].unique().tolist() == [150]
+    assert "- not fitted: toy, without: not scored by slor" in result.text
     with pytest.raises(BankError, match=r"no link can be fitted \(toy, without: not scored by slor\)"):
         section([rated_table(60, model="without")])
     unrated = replace(single, frame=single.frame.assign(human_good=np.nan))

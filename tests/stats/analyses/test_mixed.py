@@ -29,11 +29,11 @@ def test_every_outcome_has_an_r_squared_in_the_report() -> None:
 
 @pytest.mark.ci
 def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> None:
-    found = section(models())
-    effects = found.tables["effects"]
+    result = section(models())
+    effects = result.tables["effects"]
     assert set(effects["unit"]) == {"paradigm"}
     assert set(effects["n"]) == {12}
-    assert "12 paradigms of 119 items as a sample" in found.text
+    assert "12 paradigms of 119 items as a sample" in result.text
     rows = keyed(effects, "outcome", "term", "level")
     assert rows["delta", "method", "meta"]["versus"] == "direct"
     assert set(effects["term"]) == {"method", "model"}, "each phenomenon has one paradigm here: it tells nothing"
@@ -41,36 +41,36 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
     interval = f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}] standard deviations"
     differ = int(row["p_holm"] < 0.05)
     said = f"of 1 other method, {differ} differ from `direct` at 0.05 (Holm). `meta` is furthest from it, by {interval}"
-    assert f"delta of these 2 models: {said} (Holm's p " in found.text
-    assert "accuracy by these 2 methods: of 1 other model, " in found.text
+    assert f"delta of these 2 models: {said} (Holm's p " in result.text
+    assert "accuracy by these 2 methods: of 1 other model, " in result.text
 
 
 @pytest.mark.ci
 def test_four_models_are_a_sample_and_a_model_with_all_methods_is_the_reference() -> None:
     tables = models(seeds=4)
     tables[0] = always_first(replace(tables[0], layouts=(DIRECT, POOLED)))
-    found = section([tables[0], *(replace(x, layouts=(DIRECT, POOLED)) for x in tables[1:])])
-    assert "delta of models like these 4: of 1 other method, " in found.text
-    parts = found.tables["variance"]
+    result = section([tables[0], *(replace(x, layouts=(DIRECT, POOLED)) for x in tables[1:])])
+    assert "delta of models like these 4: of 1 other method, " in result.text
+    parts = result.tables["variance"]
     assert parts.loc[parts["part"] == "method x model", "outcome"].tolist() == ["delta", "accuracy"]
-    effects = found.tables["effects"]
+    effects = result.tables["effects"]
     assert set(effects.loc[effects["term"] == "model", "versus"]) == {"m1"}  # m0 has position bias by `meta`
-    assert "in accuracy of models like these 4 (3 with more than one method): " in found.answer
-    assert "in delta of models like these 4: " in found.answer
-    assert len(found.answer.split()) <= 60
-    first = found.tables["comparisons"].query("outcome == 'accuracy'").iloc[0]
+    assert "in accuracy of models like these 4 (3 with more than one method): " in result.answer
+    assert "in delta of models like these 4: " in result.answer
+    assert len(result.answer.split()) <= 60
+    first = result.tables["comparisons"].query("outcome == 'accuracy'").iloc[0]
     assert (first["compared"], first["furthest"], first["versus"]) == ("1 other method", "meta", "direct")
-    assert any(note.startswith("toy, accuracy: not compared because of position bias") for note in found.footnotes)
+    assert any(note.startswith("toy, accuracy: not compared because of position bias") for note in result.footnotes)
 
 
 @pytest.mark.ci
 def test_items_are_the_units_of_a_corpus_without_paradigms_and_as_many_as_asked_for_are_drawn() -> None:
-    found = section(models(paradigms=2), max_items=40)
-    assert set(found.tables["effects"]["unit"]) == {"item"}
-    assert set(found.tables["effects"]["n"]) == {40}
-    assert "40 items, drawn from 119 as a sample" in found.text
+    result = section(models(paradigms=2), max_items=40)
+    assert set(result.tables["effects"]["unit"]) == {"item"}
+    assert set(result.tables["effects"]["n"]) == {40}
+    assert "40 items, drawn from 119 as a sample" in result.text
     again = section(models(paradigms=2), max_items=40)
-    pd.testing.assert_frame_equal(found.tables["effects"], again.tables["effects"])
+    pd.testing.assert_frame_equal(result.tables["effects"], again.tables["effects"])
 
 
 def test_one_method_of_one_model_is_refused() -> None:
@@ -85,35 +85,35 @@ def test_one_method_of_one_model_is_refused() -> None:
 def test_nothing_is_seldom_said_where_methods_change_each_model_and_none_on_average(
     n_models: int, threshold: bool
 ) -> None:
-    found = mixed_errors(20, 2, n_models, n_items=4, n_runs=20, seed=3, threshold=threshold, by_model=0.3)
-    assert found["fitted"] == 1
-    assert found["coverage"] >= 0.75
+    result = mixed_errors(20, 2, n_models, n_items=4, n_runs=20, seed=3, threshold=threshold, by_model=0.3)
+    assert result["fitted"] == 1
+    assert result["coverage"] >= 0.75
     # each said wrongly in 4 of 20 at most: at .05, more often in 3 of 1,000
-    assert max(found["method"], found["model"], found["phenomenon"]) <= 0.2
+    assert max(result["method"], result["model"], result["phenomenon"]) <= 0.2
 
 
 @pytest.mark.ci
 def test_log_odds_of_a_right_answer_are_fitted_where_asked_for() -> None:
-    found = section(models(), logistic=True)
-    effects = found.tables["effects"]
+    result = section(models(), logistic=True)
+    effects = result.tables["effects"]
     rows = keyed(effects[effects["outcome"] != "delta"], "outcome", "term", "level")
     (odds,) = [row for (outcome, term, _), row in rows.items() if (outcome, term) == ("log odds", "method")]
     (shares,) = [row for (outcome, term, _), row in rows.items() if (outcome, term) == ("accuracy", "method")]
     assert odds["ci_method"] == "mixed-laplace"
     assert odds["value"] * shares["value"] > 0
     assert odds["df"] == pytest.approx(shares["df"])
-    assert " in log odds (Holm's p " in found.text
-    assert set(found.tables["variance"].query("outcome == 'log odds'")["part"]) >= {"item", "unit"}
+    assert " in log odds (Holm's p " in result.text
+    assert set(result.tables["variance"].query("outcome == 'log odds'")["part"]) >= {"item", "unit"}
     assert "log odds" not in set(section(models()).tables["effects"]["outcome"])
 
 
 @pytest.mark.ci
 def test_log_odds_of_methods_on_models_like_these_have_no_interval() -> None:
-    found = section(models(seeds=4), logistic=True)
-    rows = found.tables["effects"].query("outcome == 'log odds'").set_index("term")
+    result = section(models(seeds=4), logistic=True)
+    rows = result.tables["effects"].query("outcome == 'log odds'").set_index("term")
     assert rows.loc["method", ["low", "high", "p"]].isna().all()
     assert rows["p"][rows.index == "model"].notna().all()
-    assert "in log odds (no interval: " in found.text
+    assert "in log odds (no interval: " in result.text
 
 
 @pytest.mark.ci

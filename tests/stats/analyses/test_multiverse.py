@@ -21,12 +21,12 @@ from rated_tables import keyed
 
 
 def test_every_combination_of_what_the_tables_hold_is_a_specification() -> None:
-    found = curve(multiverse_tables(100, seed=0), n_draws=20)
+    result = curve(multiverse_tables(100, seed=0), n_draws=20)
     # linking functions, wordings, (averaged, each counts, 2 x one per item), (all, close, people agree, are sure)
-    assert len(found.table) == 2 * 2 * 4 * 4
-    assert found.varying == ("linking", "wording", "orders", "items")
-    assert found.fixed["model"] == "m0"
-    assert found.table["estimate"].is_monotonic_increasing
+    assert len(result.table) == 2 * 2 * 4 * 4
+    assert result.varying == ("linking", "wording", "orders", "items")
+    assert result.fixed["model"] == "m0"
+    assert result.table["estimate"].is_monotonic_increasing
 
 
 def test_one_specification_is_the_comparison_of_the_report() -> None:
@@ -54,20 +54,20 @@ def test_ties_are_a_choice_where_there_are_some() -> None:
     tables = multiverse_tables(100, seed=0)
     frame = tables[0].frame.copy()
     frame.loc[:9, ["direct_delta", "direct_good"]] = [0.0, -30.0]
-    found = curve([replace(tables[0], frame=frame)], n_draws=20).table
-    assert set(found["ties"]) == {"one half", "wrong", "left out"}
-    one = found.query("linking == 'direct' and wording == 'ask1' and orders == 'averaged' and items == 'all'")
+    result = curve([replace(tables[0], frame=frame)], n_draws=20).table
+    assert set(result["ties"]) == {"one half", "wrong", "left out"}
+    one = result.query("linking == 'direct' and wording == 'ask1' and orders == 'averaged' and items == 'all'")
     by_rule = dict(zip(one["ties"], one["estimate"], strict=True))
     assert by_rule["one half"] - by_rule["wrong"] == pytest.approx(0.05)
 
 
 def test_two_models_are_compared_by_every_reading_that_both_have() -> None:
     tables = multiverse_tables(100, seed=3, n_models=3)
-    found = curve(tables, "m1 > m0", n_draws=20)
-    assert len(found.table) == (2 + 2 * 4) * 4
+    result = curve(tables, "m1 > m0", n_draws=20)
+    assert len(result.table) == (2 + 2 * 4) * 4
     turned = curve(tables, "m1 < m0", n_draws=20)
-    assert turned.table["estimate"].to_numpy() == pytest.approx(-found.table["estimate"].to_numpy()[::-1])
-    assert found.claim.in_words == "m1 is right more often than m0"
+    assert turned.table["estimate"].to_numpy() == pytest.approx(-result.table["estimate"].to_numpy()[::-1])
+    assert result.claim.in_words == "m1 is right more often than m0"
     many = curve(tables, "m1 > m*", n_draws=20)
     assert set(many.table["model"]) == {"m1 - m0", "m1 - m2"}
 

@@ -41,15 +41,15 @@ def words() -> ScoredFrame:
 
 def test_words_have_a_mean_log_probability_and_r_with_direct() -> None:
     table = words()
-    found = section([table])
-    rows = keyed(found.tables["prediction"], "method", "metric")
+    result = section([table])
+    rows = keyed(result.tables["prediction"], "method", "metric")
     assert set(rows) == {("direct", "mean_logprob"), ("meta", "mean_logprob"), ("meta", "pearson")}
     direct, meta = (table.frame[f"{name}_good"].to_numpy(dtype=np.float64) for name in ("direct", "meta"))
     assert rows["meta", "mean_logprob"]["value"] == pytest.approx(meta.mean(), abs=1e-12)
     half = 1.96 * float(stats.sem(meta))
     assert rows["meta", "mean_logprob"]["low"] == pytest.approx(meta.mean() - half, abs=0.05 * half)
     assert rows["meta", "pearson"]["value"] == pytest.approx(stats.pearsonr(direct, meta).statistic, abs=1e-12)
-    assert f"`direct` {direct.mean():.2f} nats" in found.text
+    assert f"`direct` {direct.mean():.2f} nats" in result.text
 
 
 def test_pairs_are_no_words_to_predict() -> None:
@@ -64,9 +64,9 @@ def test_balanced_accuracy_is_that_of_scikit_learn() -> None:
     rng = generator()
     good = rng.uniform(size=300) < 0.7
     answers = rng.normal(size=300) + np.where(good, 0.8, 0.1)
-    found = balanced_accuracy(answers, good)
-    assert found.value == pytest.approx(metrics.balanced_accuracy_score(good, answers > 0), abs=1e-12)
-    assert (found.n, found.low < found.value < found.high) == (300, True)
+    result = balanced_accuracy(answers, good)
+    assert result.value == pytest.approx(metrics.balanced_accuracy_score(good, answers > 0), abs=1e-12)
+    assert (result.n, result.low < result.value < result.high) == (300, True)
 
 
 def test_balanced_accuracy_of_pairs_is_the_pooled_accuracy() -> None:
@@ -76,24 +76,24 @@ def test_balanced_accuracy_of_pairs_is_the_pooled_accuracy() -> None:
     logprobs = np.log(generator().uniform(0.1, 1, (80, 2, 2)))
     yes_minus_no = logprobs[:, :, 0] - logprobs[:, :, 1]
     pooled = accuracy_pooled(logprobs, judge)
-    found = balanced_accuracy(
+    result = balanced_accuracy(
         yes_minus_no.ravel(), np.tile([True, False], 80), items=np.repeat(np.arange(80), 2)
     )  # fmt: skip
-    assert found.n == 80
-    assert found.value == pytest.approx(pooled.value, abs=1e-12)
-    assert (found.low, found.high) == pytest.approx((pooled.low, pooled.high), abs=0.01)
+    assert result.n == 80
+    assert result.value == pytest.approx(pooled.value, abs=1e-12)
+    assert (result.low, result.high) == pytest.approx((pooled.low, pooled.high), abs=0.01)
 
 
 def test_saying_yes_to_all_is_chance() -> None:
     # 90 good and 10 bad sentences: plain accuracy would be .9
-    found = balanced_accuracy(np.ones(100), np.arange(100) < 90)
-    assert found.value == 0.5
-    assert found.low < 0.5 < found.high
+    result = balanced_accuracy(np.ones(100), np.arange(100) < 90)
+    assert result.value == 0.5
+    assert result.low < 0.5 < result.high
 
 
 def test_one_class_has_no_balance() -> None:
-    found = balanced_accuracy([1.0, -1.0], [True, True])
-    assert (math.isnan(found.value), found.reason) == (True, "there are no bad sentences")
+    result = balanced_accuracy([1.0, -1.0], [True, True])
+    assert (math.isnan(result.value), result.reason) == (True, "there are no bad sentences")
     assert balanced_accuracy([0.0, 0.0], [True, False], items=[0, 0]).value == 0.5
     with pytest.raises(BankError, match="expected one label per answer"):
         balanced_accuracy([1.0], [True, False])

@@ -26,53 +26,53 @@ MODELS = ["gpt2", "gpt2-large", "flan-t5-small"]
 
 
 @pytest.fixture(scope="module")
-def found() -> Section:
+def result() -> Section:
     return section(asked_tables(MODELS))
 
 
-def row(found: Section, task: str, prompt: str, corpus: str, model: str = "gpt2") -> dict[str, object]:
-    return keyed(found.tables["comparisons"], "task", "prompt", "corpus", "model")[task, prompt, corpus, model]
+def row(result: Section, task: str, prompt: str, corpus: str, model: str = "gpt2") -> dict[str, object]:
+    return keyed(result.tables["comparisons"], "task", "prompt", "corpus", "model")[task, prompt, corpus, model]
 
 
-def test_r_of_words_is_that_of_log_probabilities_and_of_pairs_that_of_differences(found: Section) -> None:
+def test_r_of_words_is_that_of_log_probabilities_and_of_pairs_that_of_differences(result: Section) -> None:
     words = asked_table("p18", "gpt2", seed=0).frame
     expected = stats.pearsonr(words["direct_good"], words["1_1_good"]).statistic
-    assert row(found, "Exp. 1", "MetaInstruct", "p18")["r"] == pytest.approx(expected, abs=1e-12)
+    assert row(result, "Exp. 1", "MetaInstruct", "p18")["r"] == pytest.approx(expected, abs=1e-12)
     pairs = asked_table("dtfit", "gpt2", seed=0).frame
     expected = stats.pearsonr(pairs["direct_delta"], pairs["2_2_delta"]).statistic
-    assert row(found, "Exp. 2", "MetaQuestionComplex", "dtfit")["r"] == pytest.approx(expected, abs=1e-12)
+    assert row(result, "Exp. 2", "MetaQuestionComplex", "dtfit")["r"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_r_of_a_task_is_the_unweighted_mean_over_corpora(found: Section) -> None:
-    own = [row(found, "Exp. 3b", PROMPTS[0], corpus)["r"] for corpus in ("syntaxgym", "hu-levy-blimp")]
-    assert row(found, "Exp. 3b", PROMPTS[0], POOLED)["r"] == pytest.approx(np.mean(np.array(own, dtype=float)))
+def test_r_of_a_task_is_the_unweighted_mean_over_corpora(result: Section) -> None:
+    own = [row(result, "Exp. 3b", PROMPTS[0], corpus)["r"] for corpus in ("syntaxgym", "hu-levy-blimp")]
+    assert row(result, "Exp. 3b", PROMPTS[0], POOLED)["r"] == pytest.approx(np.mean(np.array(own, dtype=float)))
 
 
-def test_accuracy_of_a_task_pools_the_items_of_its_corpora_and_is_balanced(found: Section) -> None:
+def test_accuracy_of_a_task_pools_the_items_of_its_corpora_and_is_balanced(result: Section) -> None:
     # 45 + 90 pairs: the mean over items, not over corpora; scikit-learn's balanced accuracy of Yes against No
     answers = [np.array(asked_table(c, "gpt2", seed=0).frame["3a_0_logprobs"].to_list()) for c in list(CORPORA)[3:]]
     together = np.concatenate(answers).reshape(-1, 2, 2)
     says_yes = (together[:, :, 0] > together[:, :, 1]).ravel()
     expected = metrics.balanced_accuracy_score(np.tile([True, False], len(together)), says_yes)
-    pooled = row(found, "Exp. 3a", PROMPTS[0], POOLED)
+    pooled = row(result, "Exp. 3a", PROMPTS[0], POOLED)
     assert pooled["asked"] == pytest.approx(expected)
     assert pooled["n"] == 45 + 90
-    means = [row(found, "Exp. 3a", PROMPTS[0], corpus)["asked"] for corpus in ("syntaxgym", "hu-levy-blimp")]
+    means = [row(result, "Exp. 3a", PROMPTS[0], corpus)["asked"] for corpus in ("syntaxgym", "hu-levy-blimp")]
     assert pooled["asked"] == pytest.approx((45 * float(str(means[0])) + 90 * float(str(means[1]))) / 135)
 
 
-def test_words_of_both_corpora_are_pooled_and_compared_item_by_item(found: Section) -> None:
+def test_words_of_both_corpora_are_pooled_and_compared_item_by_item(result: Section) -> None:
     frames = [asked_table(corpus, "gpt2", seed=0).frame for corpus in ("p18", "news-2023")]
     direct, asked = (
         np.concatenate([frame[name] for frame in frames]).astype(float) for name in ("direct_good", "1_0_good")
     )
-    pooled = row(found, "Exp. 1", PROMPTS[0], POOLED)
+    pooled = row(result, "Exp. 1", PROMPTS[0], POOLED)
     assert (pooled["direct"], pooled["asked"]) == (pytest.approx(direct.mean()), pytest.approx(asked.mean()))
     interval = stats.ttest_rel(asked, direct).confidence_interval()
     assert (pooled["difference_low"], pooled["difference_high"]) == pytest.approx((interval.low, interval.high))
 
 
-def test_the_answer_counts_the_tasks_in_which_asking_is_lower(found: Section) -> None:
+def test_the_answer_counts_the_tasks_in_which_asking_is_lower(result: Section) -> None:
     one = section(asked_tables(["gpt2"]))
     cells = one.tables["comparisons"]
     whole = cells[(cells["corpus"] == POOLED) | (cells["task"] == "Exp. 2")]
@@ -83,21 +83,21 @@ def test_the_answer_counts_the_tasks_in_which_asking_is_lower(found: Section) ->
     ends = whole[whole["measure"] == "accuracy"]["difference"].agg(["min", "max"])
     assert f"accuracy {ends['min']:+.2f} to {ends['max']:+.2f} (n = 50 to 135 items)" in one.answer
     assert f"Pearson's r of answers with log-probabilities is {whole['r'].min():.2f} to" in one.answer
-    assert "of 12 cases (model × task)" in found.answer
+    assert "of 12 cases (model × task)" in result.answer
     for model in MODELS:
-        assert (found.tables["consistency"]["model"] == model).sum() == 4
+        assert (result.tables["consistency"]["model"] == model).sum() == 4
     assert len(section(asked_tables([f"m{nth}" for nth in range(7)])).tables["consistency"]) == 7
 
 
-def test_the_consistency_figure_has_a_panel_a_model_with_its_r(found: Section, tmp_path: Path) -> None:
-    figures = {figure.name: figure for figure in found.figures}
-    assert found.first_figure is figures["prompting_consistency"]
+def test_the_consistency_figure_has_a_panel_a_model_with_its_r(result: Section, tmp_path: Path) -> None:
+    figures = {figure.name: figure for figure in result.figures}
+    assert result.first_figure is figures["prompting_consistency"]
     drawn = figures["prompting_consistency"].draw()
     panels = {axes.get_title(loc="left"): axes for axes in drawn.axes if axes.images and axes.get_title(loc="left")}
     assert list(panels) == ["flan-t5-small", "gpt2", "gpt2-large"]  # by declared size
     image = np.asarray(panels["gpt2"].images[0].get_array())
     assert image.shape == (4, 3)
-    assert image[2, 1] == pytest.approx(row(found, "Exp. 3a", "MetaInstruct", POOLED)["r"])
+    assert image[2, 1] == pytest.approx(row(result, "Exp. 3a", "MetaInstruct", POOLED)["r"])
     bars = figures["prompting_performance"].draw().axes[0].containers
     assert len(bars) >= 4
     assert {f"prompting_scatter_Exp._{task}" for task in ("1", "2", "3a", "3b")} <= set(figures)
@@ -110,31 +110,31 @@ def test_the_consistency_figure_has_a_panel_a_model_with_its_r(found: Section, t
     assert png.stat().st_size > 5_000
 
 
-def test_bars_show_the_pooled_accuracy_of_the_paper(found: Section) -> None:
-    (figure,) = [figure for figure in found.figures if figure.name == "prompting_performance"]
+def test_bars_show_the_pooled_accuracy_of_the_paper(result: Section) -> None:
+    (figure,) = [figure for figure in result.figures if figure.name == "prompting_performance"]
     axes = {axes.get_title(loc="left"): axes for axes in figure.draw().axes}["Exp. 3b"]
     heights = [
         patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)
     ]  # direct of 3 models, then each prompt's
     expected = [
-        row(found, "Exp. 3b", PROMPTS[0], POOLED, model)["asked"] for model in ("flan-t5-small", "gpt2", "gpt2-large")
+        row(result, "Exp. 3b", PROMPTS[0], POOLED, model)["asked"] for model in ("flan-t5-small", "gpt2", "gpt2-large")
     ]
     assert heights[3:6] == pytest.approx(expected)
 
 
 def test_every_prompt_of_the_paper_has_its_experiment_in_its_label() -> None:
     labels = {name: prompt.label for name, prompt in prompts().items() if name.startswith("hl23_")}
-    found = {names_of(label, name, kind="", items="") for name, label in labels.items()}
-    assert {(task, prompt) for task in ("Exp. 1", "Exp. 2", "Exp. 3a", "Exp. 3b") for prompt in PROMPTS} <= found
-    assert {("Exp. 3a, Mandarin", prompt) for prompt in PROMPTS} <= found
-    assert all(task.startswith("Exp. ") for task, _ in found)
+    result = {names_of(label, name, kind="", items="") for name, label in labels.items()}
+    assert {(task, prompt) for task in ("Exp. 1", "Exp. 2", "Exp. 3a", "Exp. 3b") for prompt in PROMPTS} <= result
+    assert {("Exp. 3a, Mandarin", prompt) for prompt in PROMPTS} <= result
+    assert all(task.startswith("Exp. ") for task, _ in result)
 
 
-def test_agreement_of_words_is_that_of_log_probabilities(found: Section) -> None:
+def test_agreement_of_words_is_that_of_log_probabilities(result: Section) -> None:
     means = agreement_summary.section([asked_table("p18", "gpt2", seed=0)])
     assert means.tables["mean_r"]["reason"].isna().all()
     (r,) = means.tables["mean_r"].query("method == '1_0' and model == 'gpt2'")["value"]
-    assert r == pytest.approx(row(found, "Exp. 1", PROMPTS[0], "p18")["r"])
+    assert r == pytest.approx(row(result, "Exp. 1", PROMPTS[0], "p18")["r"])
     assert means.answer.startswith("Pearson's r of prompted scores with `direct` averages ")
 
 
@@ -149,16 +149,16 @@ def test_tables_without_questions_or_without_truth_are_refused() -> None:
     assert len(layouts_of("Exp. 2")) == 3
 
 
-def test_figure_3_is_the_mean_over_models_of_their_means_over_corpora_with_its_spread(found: Section) -> None:
-    cells = found.tables["comparisons"]
+def test_figure_3_is_the_mean_over_models_of_their_means_over_corpora_with_its_spread(result: Section) -> None:
+    cells = result.tables["comparisons"]
     own = cells[(cells["corpus"] == POOLED) | (cells["task"] == "Exp. 2")]
-    means = keyed(found.tables["mean_consistency"], "task", "prompt")
+    means = keyed(result.tables["mean_consistency"], "task", "prompt")
     for (task, prompt), part in own.groupby(["task", "prompt"]):
         r = part["r"].to_numpy(dtype=float)
         here = means[task, prompt]
         assert (here["mean"], here["sd"]) == pytest.approx((r.mean(), r.std(ddof=1)))
         assert (here["min"], here["max"], here["n_models"]) == (r.min(), r.max(), len(MODELS))
-    (figure,) = [one for one in found.figures if one.name == "prompting_mean_consistency"]
+    (figure,) = [one for one in result.figures if one.name == "prompting_mean_consistency"]
     drawn = figure.draw()
     panels = [axes for axes in drawn.axes if axes.images and axes.get_title(loc="left")]
     assert [axes.get_title(loc="left") for axes in panels] == ["mean over models", "lowest model", "highest model"]
@@ -168,26 +168,26 @@ def test_figure_3_is_the_mean_over_models_of_their_means_over_corpora_with_its_s
 
 
 def test_the_answer_has_mean_r_in_the_order_of_the_paper_and_what_showing_both_sentences_changes(
-    found: Section,
+    result: Section,
 ) -> None:
-    cells = found.tables["comparisons"]
+    cells = result.tables["comparisons"]
     own = cells[(cells["corpus"] == POOLED) | (cells["task"] == "Exp. 2")]
     by_task = own.groupby("task")["r"].mean()
     shown = ", ".join(f"{task} {value:.2f}" for task, value in by_task.items())
     by_model = own.groupby(["model", "task"])["r"].mean().unstack()
     n_lower = (by_model["Exp. 3b"] < by_model["Exp. 1"]).sum()
-    assert f"Mean r by task: {shown}; lower in the last than in the first in {n_lower} of 3 models." in found.answer
-    assert "Mean r by prompt: MetaQuestionSimple " in found.answer
+    assert f"Mean r by task: {shown}; lower in the last than in the first in {n_lower} of 3 models." in result.answer
+    assert "Mean r by prompt: MetaQuestionSimple " in result.answer
     asked = own.groupby(["task", "model"])["asked"].mean()
     gain = (asked["Exp. 3b"] - asked["Exp. 3a"]).mean()
-    assert f"(Exp. 3b) minus one sentence (Exp. 3a): {gain:+.2f} (mean of 3 models; " in found.answer
+    assert f"(Exp. 3b) minus one sentence (Exp. 3a): {gain:+.2f} (mean of 3 models; " in result.answer
 
 
-def test_no_text_of_the_study_speaks_of_a_bootstrap_that_is_not_there(found: Section) -> None:
+def test_no_text_of_the_study_speaks_of_a_bootstrap_that_is_not_there(result: Section) -> None:
     from pairbank.study.declaration import load_study
 
     assert "seeded" not in " ".join(load_study("hu-levy-2023").notes)
-    assert found.draws == ""
+    assert result.draws == ""
 
 
 def test_a_negative_result_by_prompting_alone_is_counted_where_three_intervals_show_it() -> None:

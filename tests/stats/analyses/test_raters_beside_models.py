@@ -77,17 +77,17 @@ def test_a_model_that_is_wrong_on_whole_paradigms_does_not_pass_for_a_person() -
 
 def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
     tables = models()
-    found = made(tables, forced(tables[0]))
-    beside = found.tables["beside"]
+    result = made(tables, forced(tables[0]))
+    beside = result.tables["beside"]
     assert beside["who"].str.contains("majority").sum() == 2
     assert set(beside["n"].dropna()) == {299}  # one pair is no choice
-    tests = found.tables["test"].set_index(["model", "method", "phenomenon"])
+    tests = result.tables["test"].set_index(["model", "method", "phenomenon"])
     assert tests.loc[("sure", "direct", ""), "winning_rate"] == 1
     assert tests.loc[("guessing", "direct", ""), "winning_rate"] == 0
-    assert "individual raters are right in 0.8" in found.answer
-    assert "pass the alternative-annotator test (epsilon = 0.1): sure by `direct`" in found.answer
-    assert found.text.startswith("How often is one person right")
-    for figure in found.figures:
+    assert "individual raters are right in 0.8" in result.answer
+    assert "pass the alternative-annotator test (epsilon = 0.1): sure by `direct`" in result.answer
+    assert result.text.startswith("How often is one person right")
+    for figure in result.figures:
         assert figure.draw().get_axes()
 
 
@@ -95,8 +95,8 @@ def test_accuracies_have_the_intervals_of_the_summary_over_items_and_over_paradi
     tables = models()
     names = [f"p{i % 15}" for i in range(len(tables[0].frame))]
     tables = [replace(table, frame=table.frame.assign(paradigm=names)) for table in tables]
-    found = made(tables, forced(tables[0]))
-    rows = found.tables["each"]
+    result = made(tables, forced(tables[0]))
+    rows = result.tables["each"]
     mine = rows[(rows["kind"] == "model") & (rows["method"] == "meta")].set_index("who").loc[tables[0].model]
     summary = summarise(tables[0].frame, tables[0].layouts, model=tables[0].model)
     same = summary[(summary["metric"] == "accuracy") & (summary["method"] == "meta") & (summary["group_by"] == "all")]
@@ -104,7 +104,7 @@ def test_accuracies_have_the_intervals_of_the_summary_over_items_and_over_paradi
         assert mine[name] == same[name].iloc[0]
     people = rows[rows["kind"] != "model"]
     assert (people["n_paradigms"] == 15).all()
-    shown = found.tables["beside"].set_index("who").loc["majority of raters", "accuracy"]
+    shown = result.tables["beside"].set_index("who").loc["majority of raters", "accuracy"]
     own = rows.set_index("who").loc["majority of raters"]
     low, high = min(own["low"], own["low_paradigms"]), max(own["high"], own["high_paradigms"])
     assert shown == f"{own['value']:.2f} [{low:.2f}, {high:.2f}]"
@@ -119,32 +119,32 @@ def test_nobody_is_as_good_as_a_person_and_the_answer_says_so() -> None:
 
 def test_ratings_of_both_sides_make_choices_and_correlations() -> None:
     tables = models()
-    found = made(tables, likert(tables[0]))
-    each = found.tables["each"]
+    result = made(tables, likert(tables[0]))
+    each = result.tables["each"]
     raters = each[each["kind"] == "rater"]
     assert raters["value"].notna().all()
     assert raters["r_with_others"].between(0.2, 1).all()
-    assert set(found.tables["reliability"]["of"]) == {"choices", "ratings of sides"}
+    assert set(result.tables["reliability"]["of"]) == {"choices", "ratings of sides"}
     meta = each[(each["who"] == "sure") & (each["method"] == "meta")]
     assert meta["r_with_others"].isna().all()  # it scores no side
 
 
 def test_raters_who_saw_one_side_are_compared_by_their_ratings() -> None:
     tables = models()
-    found = made(tables, likert(tables[0], both=False))
-    assert found.tables["each"]["value"].isna().all()
-    tests = found.tables["test"]
+    result = made(tables, likert(tables[0], both=False))
+    assert result.tables["each"]["value"].isna().all()
+    tests = result.tables["test"]
     assert set(tests["method"]) == {"direct"}
     assert (tests["n"] > 300).all()
-    assert "a rater correlates with the mean of the others at r" in found.answer
+    assert "a rater correlates with the mean of the others at r" in result.answer
 
 
 def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
     tables = models()
     frame = tables[0].frame
     human = np.sign(frame["human_good"].to_numpy() - frame["human_bad"].to_numpy())[1:]  # the first is no choice
-    found = section(tables, Context(mean_ratings=("toy",)))
-    each = found.tables["each"]
+    result = section(tables, Context(mean_ratings=("toy",)))
+    each = result.tables["each"]
     people = each[each["kind"] == "people"].set_index("who")
     assert people.loc["mean ratings", "value"] == pytest.approx((human > 0).mean())
     direct = each[(each["who"] == "shifted") & (each["method"] == "direct")].iloc[0]
@@ -152,12 +152,12 @@ def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
     r = np.corrcoef(np.concatenate(sides[:2]), np.concatenate(sides[2:]))[0, 1]
     assert (direct["r_with_means"], direct["n_means"]) == (pytest.approx(r), 598)
     assert each[each["method"] == "meta"]["r_with_means"].isna().all()  # it scores no side
-    assert found.text.startswith("Which side do people's mean ratings prefer")
-    assert "publishes mean ratings without individual ones (the number of raters per mean is not" in found.answer
-    assert "Summed log-probability (`direct`) decreases with length" in found.answer
-    assert "no ceiling of r: the source gives mean ratings only" in found.text
-    assert found.tables["test"].empty
-    for figure in found.figures:
+    assert result.text.startswith("Which side do people's mean ratings prefer")
+    assert "publishes mean ratings without individual ones (the number of raters per mean is not" in result.answer
+    assert "Summed log-probability (`direct`) decreases with length" in result.answer
+    assert "no ceiling of r: the source gives mean ratings only" in result.text
+    assert result.tables["test"].empty
+    for figure in result.figures:
         assert figure.draw().get_axes()
     known = [replace(t, frame=t.frame.assign(human_n=np.arange(300) % 3 + 8)) for t in tables]
     assert "8 to 10 raters per mean" in section(known, Context(mean_ratings=("toy",))).answer
@@ -166,11 +166,11 @@ def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
 def test_single_ratings_are_taken_where_there_are_both() -> None:
     tables, other = models(), rated_table(40, corpus="means", model="sure")
     ratings = [forced(tables[0])]
-    found = section([*tables, other], Context(ratings=ratings, mean_ratings=("toy", "means")))
-    people = found.tables["each"].query("kind == 'people'")
+    result = section([*tables, other], Context(ratings=ratings, mean_ratings=("toy", "means")))
+    people = result.tables["each"].query("kind == 'people'")
     assert people.groupby("corpus")["who"].count().to_dict() == {"means": 1, "toy": 3}
-    assert "means publishes mean ratings" in found.answer
-    assert "toy publishes" not in found.answer
+    assert "means publishes mean ratings" in result.answer
+    assert "toy publishes" not in result.answer
 
 
 def test_a_fair_score_of_single_sentences_is_named_where_there_is_one() -> None:
@@ -249,8 +249,8 @@ def with_answers(model: str, *, knows: bool) -> ScoredFrame:
 
 def test_distributions_of_answers_are_held_against_peoples_and_against_one_for_all() -> None:
     tables = [with_answers("knows", knows=True), with_answers("guesses", knows=False)]
-    found = made(tables, likert(tables[0], n_raters=6))
-    rows = keyed(found.tables["distances"], "model", "method", "of")
+    result = made(tables, likert(tables[0], n_raters=6))
+    rows = keyed(result.tables["distances"], "model", "method", "of")
     assert {method for _, method, _ in rows} == {"rating", DRAWN.method}, "yes or no is no scale of seven"
     assert rows["knows", DRAWN.method, "model"]["n"] == 2 * 59 - 1
     for method in ("rating", DRAWN.method):
@@ -258,10 +258,10 @@ def test_distributions_of_answers_are_held_against_peoples_and_against_one_for_a
         assert ends[0] < 0 < ends[1]
         of_model = rows["knows", method, "model"]
         assert of_model["value"] == pytest.approx(of_model["floor"], rel=0.25)
-    assert f"nearer than that: knows by `rating`, knows by `{DRAWN.method}`." in found.answer
+    assert f"nearer than that: knows by `rating`, knows by `{DRAWN.method}`." in result.answer
     alone = made(tables[1:], likert(tables[0], n_raters=6))
     assert "no model is shown to be nearer." in alone.answer
-    assert "Wasserstein distance of the first" in found.definitions
+    assert "Wasserstein distance of the first" in result.definitions
 
 
 def test_judgments_are_held_against_binary_ratings_and_other_scales_are_not_compared() -> None:

@@ -71,11 +71,11 @@ def test_a_paradigm_below_chance_is_counted_and_the_lowest_have_intervals() -> N
     table = rated_table(200)
     names = np.array([f"p{i % 5}" for i in range(200)])
     wrong = np.where(names == "p3", -1.0, table.frame["direct_delta"])
-    found = paradigms.section([replace(table, frame=table.frame.assign(paradigm=names, direct_delta=wrong))])
-    said = found.text.split("\n\n")[0]
+    result = paradigms.section([replace(table, frame=table.frame.assign(paradigm=names, direct_delta=wrong))])
+    said = result.text.split("\n\n")[0]
     assert "`direct`: of 5 values of paradigm with 5 items or more, 1 is below chance (0.05, signs exchanged by" in said
     assert "The lowest:\n- p3: 0.00 [0.00, 0.12]\n- " in said
-    assert "hardest" not in found.text
+    assert "hardest" not in result.text
 
 
 def test_shares_of_nothing_are_not_told() -> None:

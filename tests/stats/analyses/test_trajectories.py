@@ -60,18 +60,18 @@ def run_of(run: str, seed: int) -> list[ScoredFrame]:
 
 
 def test_onsets_are_where_the_phenomena_were_learnt() -> None:
-    found = section(run_of("run", 1)[::-1])
-    onsets = found.tables["onsets"].set_index("phenomenon")
+    result = section(run_of("run", 1)[::-1])
+    onsets = result.tables["onsets"].set_index("phenomenon")
     for kind, place in LEARNT_AT.items():
         onset = float(onsets["onset"][kind])
         if place is None:
             assert np.isnan(onset)
         else:
             assert onset == 100 * place
-    curves = found.tables["curves"]
+    curves = result.tables["curves"]
     assert list(curves[curves["phenomenon"] == "all items"]["amount"]) == [100 * place for place in range(7)]
-    assert "Of 6 phenomena, 5 are above chance for good" in found.text
-    assert len(found.figures) == 1
+    assert "Of 6 phenomena, 5 are above chance for good" in result.text
+    assert len(result.figures) == 1
 
 
 def test_steps_and_tokens_may_be_declared() -> None:
@@ -86,10 +86,10 @@ def test_steps_and_tokens_may_be_declared() -> None:
 
 
 def test_two_runs_that_learn_in_one_order_are_said_to_agree() -> None:
-    found = section([*run_of("one", 1), *run_of("two", 2)])
-    (row,) = found.tables["order"].to_dict("records")
+    result = section([*run_of("one", 1), *run_of("two", 2)])
+    (row,) = result.tables["order"].to_dict("records")
     assert row["rho_onset"] > 0.9
-    assert "1 agree" in found.text
+    assert "1 agree" in result.text
 
 
 def test_rank_agreement_of_random_orders_is_rarely_significant() -> None:
@@ -114,17 +114,17 @@ def test_null_runs_rarely_have_an_onset_and_true_ones_rarely_too_early() -> None
     rng, n_runs = np.random.default_rng(3), 60
     nothing = np.zeros(N_CHECKPOINTS)
     late = np.where(np.arange(N_CHECKPOINTS) < TRUE_ONSET, 0.0, 0.8)
-    wrong = early = found = 0
+    wrong = early = result = 0
     for _ in range(n_runs):
         null = [drawn(rng, 100, kept=0.95, bias=0.0, learnt=nothing, shared=0.0) for _ in range(12)]
         true = [drawn(rng, 100, kept=0.5, bias=0.0, learnt=late, shared=0.0) for _ in range(12)]
         wrong += any(onsets(signs, over_first=False) is not None for signs in null)
         places = [onsets(signs, over_first=False) for signs in true]
         early += any(place is not None and place < TRUE_ONSET for place in places)
-        found += all(place == TRUE_ONSET for place in places)
+        result += all(place == TRUE_ONSET for place in places)
     assert wrong / n_runs <= 0.1
     assert early / n_runs <= 0.1
-    assert found / n_runs > 0.8
+    assert result / n_runs > 0.8
 
 
 def test_checkpoints_of_a_folder_are_scored_one_after_the_other(tmp_path: Path) -> None:
@@ -185,13 +185,13 @@ def test_next_words_have_mean_log_probabilities_and_r_with_direct_over_training(
         direct = -rng.exponential(2.0, 80) - (1_000 - step) / 1_000
         asked = fit * direct - (1 - fit) * rng.exponential(4.0, 80) - 1.0
         tables.append(next_words(f"run@step-{step}", direct, asked))
-    found = section(tables)
-    words = found.tables["words"].set_index(["method", "amount"])
+    result = section(tables)
+    words = result.tables["words"].set_index(["method", "amount"])
     assert words.loc[("direct", 10.0), "value"] == pytest.approx(tables[0].frame["direct_good"].mean())
     by_hand = np.corrcoef(tables[1].frame["direct_good"], tables[1].frame["hf24_lambada_good"])[0, 1]
     assert words.loc[("hf24_lambada", 100.0), "r"] == pytest.approx(by_hand)
     assert words.loc[("hf24_lambada", 1_000.0), "r"] == pytest.approx(1.0)
     assert words["r"].isna().to_list() == [True, False] * 3
-    assert "80 next words): from step 10 to 1,000, mean log P goes from" in found.text
-    assert found.main_table == "words"
-    assert [figure.name for figure in found.figures] == ["trajectories_run_words_words"]
+    assert "80 next words): from step 10 to 1,000, mean log P goes from" in result.text
+    assert result.main_table == "words"
+    assert [figure.name for figure in result.figures] == ["trajectories_run_words_words"]

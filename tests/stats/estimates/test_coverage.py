@@ -74,9 +74,9 @@ CASES = (
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.estimate}-{case.data}")
 def test_the_interval_covers_in_93_to_97_percent_within_sampling_error(case: Case) -> None:
-    found = coverage(case, 50, runs=RUNS)
-    assert found.given > 0.99
-    assert 0.93 - 0.02 <= found.held <= 0.97 + 0.02
+    result = coverage(case, 50, runs=RUNS)
+    assert result.given > 0.99
+    assert 0.93 - 0.02 <= result.held <= 0.97 + 0.02
 
 
 def test_a_case_that_does_not_cover_is_seen() -> None:

@@ -20,9 +20,9 @@ def summary() -> pd.DataFrame:
 
 
 def test_every_metric_of_a_summary_is_known_and_its_values_lie_in_its_range() -> None:
-    found = summary()
-    assert set(found["metric"]) <= set(METRICS)
-    for row in found[found["value"].notna()].to_dict("records"):
+    result = summary()
+    assert set(result["metric"]) <= set(METRICS)
+    for row in result[result["value"].notna()].to_dict("records"):
         metric = METRICS[row["metric"]]
         assert metric.low <= row["value"] <= metric.high
 
@@ -33,14 +33,14 @@ def test_every_metric_is_defined_in_the_documentation() -> None:
 
 
 def test_a_wide_table_has_the_headings_of_its_metrics_and_those_of_rare_ones_only_where_they_are() -> None:
-    found = summary()
-    assert list(accuracy_table(found).columns)[6:-1] == ["accuracy", "orders pooled", "first option chosen"]
-    rare = found.iloc[:1].assign(metric="unparsed", value=0.25, low=np.nan, high=np.nan)
-    assert "no answer found" in accuracy_table(pd.concat([found, rare]))
+    result = summary()
+    assert list(accuracy_table(result).columns)[6:-1] == ["accuracy", "orders pooled", "first option chosen"]
+    rare = result.iloc[:1].assign(metric="unparsed", value=0.25, low=np.nan, high=np.nan)
+    assert "no answer found" in accuracy_table(pd.concat([result, rare]))
     usual = [heading for heading in metrics_by_heading("agreement") if not heading.endswith("of sentences")]
-    assert list(agreement_table(found).columns)[-5:-1] == usual
-    sentences = found.iloc[:1].assign(metric="pearson_human_sentence", versus="human")
-    assert "Pearson r of sentences" in agreement_table(pd.concat([found, sentences]))
+    assert list(agreement_table(result).columns)[-5:-1] == usual
+    sentences = result.iloc[:1].assign(metric="pearson_human_sentence", versus="human")
+    assert "Pearson r of sentences" in agreement_table(pd.concat([result, sentences]))
 
 
 def test_no_metric_without_a_heading_has_a_column() -> None:

@@ -28,9 +28,9 @@ def test_the_standard_error_is_that_of_cluster_robust_least_squares() -> None:
 def test_fewer_than_ten_paradigms_unknown_ones_or_one_an_item_give_no_interval() -> None:
     x, y, codes = nested(np.random.default_rng(2), 9, 10, shared=0.5)
     for clusters in (codes, np.where(codes == 3, -1, codes), np.arange(codes.size), None):
-        for found in (pearson(x, y, clusters=clusters), cohens_kappa(x, y, clusters=clusters)):
-            assert found.n_paradigms == 0
-            assert np.isnan(found.low_paradigms)
+        for result in (pearson(x, y, clusters=clusters), cohens_kappa(x, y, clusters=clusters)):
+            assert result.n_paradigms == 0
+            assert np.isnan(result.low_paradigms)
     with pytest.raises(BankError, match="one paradigm per item"):
         draws([0, 1], 3)
 
@@ -84,8 +84,8 @@ def test_ratings_that_only_their_paradigms_share_with_the_model_are_not_called_p
         x, z, y = (rng.normal(size=20)[codes] + rng.normal(size=codes.size) for _ in range(3))
         items += p_of_all(y, np.column_stack([x, z])) < 0.05
         paradigms += p_over_paradigms(y, {"x": x, "z": z}, codes) < 0.05
-        found = partial_correlation(x, y, z[:, np.newaxis], clusters=codes)
-        partial += not found.low_paradigms <= 0 <= found.high_paradigms
+        result = partial_correlation(x, y, z[:, np.newaxis], clusters=codes)
+        partial += not result.low_paradigms <= 0 <= result.high_paradigms
     assert items / n_runs > 0.4
     assert max(paradigms, partial) / n_runs <= 0.10
 

@@ -73,8 +73,8 @@ def test_stored_choices_share_a_tie_that_is_one_but_for_noise() -> None:
     logprobs = np.array([[-0.5, -0.5 + 1e-16, -3.0]])
     assert most_probable_ratings(logprobs, np.array([1.0, 2.0, 3.0])).tolist() == [1.5]
     prompt = prompt_named("meta_question_simple")
-    found = Prompted(prompt).readout([-0.5, -0.5 + 1e-16, -0.5, -0.75], [])
-    assert found["meta_question_simple_first_choice"] == 0.75
+    result = Prompted(prompt).readout([-0.5, -0.5 + 1e-16, -0.5, -0.75], [])
+    assert result["meta_question_simple_first_choice"] == 0.75
 
 
 def test_values_that_tie_pairwise_share_one_rank() -> None:
@@ -107,12 +107,12 @@ def test_a_model_whose_answers_are_one_but_for_rounding_has_no_r_in_a_summary_no
     frames = [scored_frame(m, direct[k], {"p": answers[k]}) for k, m in enumerate("ab")]
     rows = pd.concat([summarise(one.frame, one.layouts, model=one.model) for one in frames])
     chosen = rows[(rows["group_by"] == "all") & (rows["method"] == "p")]
-    found = {(row["model"], row["metric"]): row for row in chosen.to_dict("records")}
-    assert found["a", "pearson"]["value"] > 0.5
+    result = {(row["model"], row["metric"]): row for row in chosen.to_dict("records")}
+    assert result["a", "pearson"]["value"] > 0.5
     for metric in ("pearson", "spearman"):
-        assert np.isnan(found["b", metric]["value"])
-        assert "by rounding alone" in found["b", metric]["reason"]
-    assert found["b", "accuracy"]["value"] == 1.0
+        assert np.isnan(result["b", metric]["value"])
+        assert "by rounding alone" in result["b", metric]["reason"]
+    assert result["b", "accuracy"]["value"] == 1.0
     stack = DeltaStack(
         corpus="toy", models=("a", "b"), prompts=("p",), item_ids=tuple(f"{n}" for n in range(80)), n_identical=0,
         direct_nats=direct, meta_nats=answers[np.newaxis],

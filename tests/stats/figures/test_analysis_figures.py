@@ -69,7 +69,7 @@ FIGURES = {
 @pytest.mark.ci
 @pytest.mark.parametrize("n_models", [1, 9])
 def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_path: Path) -> None:
-    found = sections(n_models)
+    result = sections(n_models)
     for name, expected in FIGURES.items():
         names = [x.format("" if n_models == 1 else {"paradigms": "_direct"}.get(name, "_toy")) for x in expected]
         if n_models > 1:  # the scatters of nine models are cells of one figure; panels go on in a second one
@@ -77,21 +77,21 @@ def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_p
             names = [one.removesuffix("_model_0_x") for one in names]
             names = [one for name in names for one in ([f"{name}_1", f"{name}_2"] if name in paged else [name])]
             names += ["paradigms_toy_meta"] if name == "paradigms" else []
-        assert [figure.name for figure in found[name].figures] == names
-    assert [figure.name for figure in found["languages"].figures[:2]] == ["languages_types", "languages_methods"]
-    figures = [figure for section in found.values() for figure in section.figures]
+        assert [figure.name for figure in result[name].figures] == names
+    assert [figure.name for figure in result["languages"].figures[:2]] == ["languages_types", "languages_methods"]
+    figures = [figure for section in result.values() for figure in section.figures]
     assert len({figure.name for figure in figures}) == len(figures)
     for figure in figures:
         assert figure.caption.endswith(".")
         assert figure.draw().axes
-    png, svg, _ = save_figure(found["people"].figures[0].draw(), tmp_path / figures[0].name)
+    png, svg, _ = save_figure(result["people"].figures[0].draw(), tmp_path / figures[0].name)
     assert min(png.stat().st_size, svg.stat().st_size) > 1000
 
 
 def test_a_curve_has_the_r_of_each_bin() -> None:
-    found = people([rated_table()])
-    (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
-    table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
+    result = people([rated_table()])
+    (figure,) = [x for x in result.figures if x.name == "people_bins_toy_cosine_distance"]
+    table = result.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
     line = figure.draw().axes[0].lines[0]
     np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=np.float64), table["value"])
     assert "n = 19 to 20 a bin). Bands are 95% intervals." in figure.caption
@@ -99,9 +99,9 @@ def test_a_curve_has_the_r_of_each_bin() -> None:
 
 @pytest.mark.parametrize("n_models", [3, 21])
 def test_several_models_are_drawn_each(n_models: int) -> None:
-    found = people([rated_table(seed=s, model=f"m{s}") for s in range(n_models)])
-    (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
-    table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
+    result = people([rated_table(seed=s, model=f"m{s}") for s in range(n_models)])
+    (figure,) = [x for x in result.figures if x.name == "people_bins_toy_cosine_distance"]
+    table = result.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
     drawn = figure.draw()
     lines = {str(line.get_label()): np.asarray(line.get_ydata(), dtype=float) for line in drawn.axes[0].lines}
     for model, part in table.groupby("model"):
@@ -111,38 +111,38 @@ def test_several_models_are_drawn_each(n_models: int) -> None:
 
 
 def test_the_areas_of_all_models_are_marks_at_their_values() -> None:
-    found = grammaticality.section([rated_table(seed=s, model=f"m{s}") for s in range(5)])
-    (figure,) = [x for x in found.figures if x.name == "grammaticality_auc"]
+    result = grammaticality.section([rated_table(seed=s, model=f"m{s}") for s in range(5)])
+    (figure,) = [x for x in result.figures if x.name == "grammaticality_auc"]
     marks = next(line for line in figure.draw().axes[0].lines if np.size(line.get_xdata()) == 5)
-    table = found.tables["separability"].query("metric == 'auc'")
+    table = result.tables["separability"].query("metric == 'auc'")
     np.testing.assert_allclose(np.asarray(marks.get_xdata(), dtype=float), table["value"])
-    (roc,) = [x for x in found.figures if x.name == "grammaticality_roc_toy"]
+    (roc,) = [x for x in result.figures if x.name == "grammaticality_roc_toy"]
     assert {"m0", "m4"} < {line.get_label() for line in roc.draw().axes[0].lines}
 
 
 def test_a_scatter_has_the_two_scores_of_each_pair() -> None:
     table = rated_table()
-    found = grammaticality.section([table])
-    (figure,) = [x for x in found.figures if x.name == "grammaticality_scatter_gpt2"]
+    result = grammaticality.section([table])
+    (figure,) = [x for x in result.figures if x.name == "grammaticality_scatter_gpt2"]
     (axes,) = figure.draw().axes
     points = np.asarray(axes.collections[0].get_offsets())
     np.testing.assert_allclose(points, table.frame.iloc[1:][["direct_bad", "direct_good"]])
-    r = found.tables["correlation"]["value"].iloc[0]
+    r = result.tables["correlation"]["value"].iloc[0]
     assert axes.get_title(loc="left") == f"toy\nr = {r:.2f}, n = 199"
 
 
 def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
     tables = [rated_table(seed=s, model=f"m{s:02d}") for s in range(12)]
     models = [table.model for table in tables]
-    found = {x.name: x for x in grammaticality.section(tables).figures}
-    drawn_cells = [found[f"grammaticality_scatter_{nth}"].draw().axes[0] for nth in (1, 2)]
+    result = {x.name: x for x in grammaticality.section(tables).figures}
+    drawn_cells = [result[f"grammaticality_scatter_{nth}"].draw().axes[0] for nth in (1, 2)]
     assert [text.get_text() for axes in drawn_cells for text in axes.get_yticklabels()] == models
     last = tables[-1].frame.iloc[1:]
     places = np.asarray(drawn_cells[-1].collections[0].get_offsets())[-len(last) :] % 1
     np.testing.assert_array_equal(places[:, 0] + places[:, 1] < 1, last["direct_good"] > last["direct_bad"])
     rows = []
     for nth in (1, 2, 3):
-        panels = found[f"grammaticality_distributions_toy_{nth}"].draw().axes
+        panels = result[f"grammaticality_distributions_toy_{nth}"].draw().axes
         rows += [axes.get_ylabel() for axes in panels if axes.get_ylabel()]
     assert rows == models
     drawn = people(tables).figures
@@ -153,18 +153,18 @@ def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
 
 
 def test_the_legend_of_a_roc_curve_has_its_area() -> None:
-    found = grammaticality.section([rated_table()])
-    (figure,) = [x for x in found.figures if x.name == "grammaticality_roc_toy"]
+    result = grammaticality.section([rated_table()])
+    (figure,) = [x for x in result.figures if x.name == "grammaticality_roc_toy"]
     legend = figure.draw().axes[0].get_legend()
-    area = found.tables["separability"].query("metric == 'auc'")["value"].iloc[0]
+    area = result.tables["separability"].query("metric == 'auc'")["value"].iloc[0]
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [f"direct: {area:.2f}"]
 
 
 def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
     tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
-    found = paradigms.section(tables)
-    (figure,) = [x for x in found.figures if x.name == "paradigms_toy_direct"]
+    result = paradigms.section(tables)
+    (figure,) = [x for x in result.figures if x.name == "paradigms_toy_direct"]
     axes = figure.draw().axes[0]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["m0", "m1", "m2"]
     drawn = np.asarray(axes.images[0].get_array(), dtype=float)
@@ -178,8 +178,8 @@ def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
 @pytest.mark.ci
 def test_a_matrix_of_differences_is_antisymmetric() -> None:
     tables = [rated_table(60, seed=s, model=f"m{s}") for s in range(8)]
-    found = comparisons.section(tables)
-    (figure,) = [x for x in found.figures if x.name == "comparisons_toy_models"]
+    result = comparisons.section(tables)
+    (figure,) = [x for x in result.figures if x.name == "comparisons_toy_models"]
     image = np.ma.filled(np.ma.asarray(figure.draw().axes[0].images[0].get_array(), dtype=np.float64), np.nan)
     assert image.shape == (8, 8)
     np.testing.assert_allclose(image, -image.T)

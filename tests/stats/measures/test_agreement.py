@@ -72,12 +72,12 @@ PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, ma
 @given(PAIRS)
 def test_spearman_with_ties_is_scipys(pairs: list[tuple[int, int]]) -> None:
     x, y = np.array(pairs).T
-    found = spearman(x, y)
+    result = spearman(x, y)
     if np.ptp(x) == 0 or np.ptp(y) == 0:
-        assert math.isnan(found.value)
+        assert math.isnan(result.value)
     else:
-        assert found.value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
-        assert -1 <= found.value <= 1
+        assert result.value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+        assert -1 <= result.value <= 1
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -156,9 +156,9 @@ def test_the_standard_error_of_kappa_is_fleiss_cohen_everitts() -> None:
     # Cells 20, 5, 10, 15 (n = 50): p_o = .7, p_e = .5, kappa = .4. Fleiss, Cohen & Everitt 1969, eq. 13:
     # A = .4 (1 - 1.1 * .6)^2 + .3 (1 - .9 * .6)^2 = .10972; B = .6^2 (.1 * 1.1^2 + .2 * .9^2) = .10188;
     # C = (.4 - .5 * .6)^2 = .01; variance = (A + B - C) / (.5^2 * 50) = .016128
-    found = kappa_of(np.array([[20.0, 5.0], [10.0, 15.0]]))
-    assert found.value == pytest.approx(0.4, abs=1e-12)
-    assert found.standard_error == pytest.approx(math.sqrt(0.016128), abs=1e-12)
+    result = kappa_of(np.array([[20.0, 5.0], [10.0, 15.0]]))
+    assert result.value == pytest.approx(0.4, abs=1e-12)
+    assert result.standard_error == pytest.approx(math.sqrt(0.016128), abs=1e-12)
 
 
 def test_the_interval_of_kappa_stands_on_the_z_scale_of_the_smoothed_table() -> None:
@@ -186,9 +186,9 @@ def test_kappa_and_its_standard_error_are_those_of_statsmodels(cells: tuple[int,
     from statsmodels.stats import inter_rater
 
     expected = inter_rater.cohens_kappa(np.reshape(cells, (2, 2)))
-    found = kappa_of(np.reshape(cells, (2, 2)).astype(np.float64))
-    assert cohens_kappa(*deltas(cells)).value == found.value == pytest.approx(expected.kappa, abs=1e-12)
-    assert found.standard_error == pytest.approx(expected.std_kappa, abs=1e-12)
+    result = kappa_of(np.reshape(cells, (2, 2)).astype(np.float64))
+    assert cohens_kappa(*deltas(cells)).value == result.value == pytest.approx(expected.kappa, abs=1e-12)
+    assert result.standard_error == pytest.approx(expected.std_kappa, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_kappa_of_rare_choices_has_no_interval_and_that_of_perfect_agreement_end
 
 def test_raw_agreement_has_the_interval_of_wilson() -> None:
     low, high = stats.binomtest(27, 30).proportion_ci(method="wilson")
-    found = raw_agreement(*deltas((20, 2, 1, 7)))
-    assert (found.value, found.low, found.high) == pytest.approx((0.9, low, high), abs=1e-12)
+    result = raw_agreement(*deltas((20, 2, 1, 7)))
+    assert (result.value, result.low, result.high) == pytest.approx((0.9, low, high), abs=1e-12)
 
 
 def test_vectors_of_different_length_are_refused() -> None:
@@ -247,9 +247,9 @@ def test_answers_that_are_equal_but_for_rounding_have_no_r(statistic: Measure, a
     # rounding that goes with the items' length, and so with their probabilities: r would be .9 and "significant"
     rounding = 2e-5 * (direct + 0.4 * rng.normal(size=60))
     for x, y, name in ((direct, answer + rounding, "second"), (answer + rounding, direct, "first")):
-        found = statistic(x, y)
-        assert math.isnan(found.value)
-        assert found.reason == f"the {name} values differ by rounding alone (sd at most 0.0001)"
+        result = statistic(x, y)
+        assert math.isnan(result.value)
+        assert result.reason == f"the {name} values differ by rounding alone (sd at most 0.0001)"
     assert statistic(direct, answer + 100 * rounding).low > 0.7
 
 

@@ -43,8 +43,8 @@ def test_numbers_have_all_digits_and_pingouin_is_left_as_it_was() -> None:
     assert pingouin.options["round.column.CI95"] == 2
     rounded = pingouin.ttest(x, y)
     assert exact["CI95"].iloc[0][0] != rounded["CI95"].iloc[0][0] == pytest.approx(exact["CI95"].iloc[0][0], abs=0.005)
-    found = partial_correlation(x, y, np.arange(30.0)[:, np.newaxis])
-    for number in (found.value, found.low, found.high, bayes_factor_of_r(found.value, 30)):
+    result = partial_correlation(x, y, np.arange(30.0)[:, np.newaxis])
+    for number in (result.value, result.low, result.high, bayes_factor_of_r(result.value, 30)):
         assert number != round(number, 9)
 
 
@@ -65,12 +65,12 @@ def test_levels_of_subjects_do_not_count_within_them() -> None:
     rng = np.random.default_rng(7)
     level = np.repeat([0.0, 10.0, 20.0, 30.0], 60)
     x, y = level + rng.normal(size=240), level + rng.normal(size=240)
-    found = within_correlation(x, y, np.repeat(list("abcd"), 60), np.tile(np.arange(60), 4))
+    result = within_correlation(x, y, np.repeat(list("abcd"), 60), np.tile(np.arange(60), 4))
     assert pearsonr(x, y).statistic > 0.98
-    assert found.low < 0 < found.high
-    assert found.n == 60
+    assert result.low < 0 < result.high
+    assert result.n == 60
     centred = pd.DataFrame({"x": x, "y": y, "s": level}).groupby("s").transform(lambda c: c - c.mean())
-    assert found.value == pytest.approx(float(pearsonr(centred["x"], centred["y"]).statistic), abs=1e-12)
+    assert result.value == pytest.approx(float(pearsonr(centred["x"], centred["y"]).statistic), abs=1e-12)
     assert np.isnan(within_correlation(x[:120], y[:120], np.repeat(list("ab"), 60), np.arange(120)).value)
 
 

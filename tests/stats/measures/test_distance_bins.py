@@ -16,27 +16,27 @@ def test_bins_are_those_of_pandas_qcut(seed: int) -> None:
     rng = np.random.default_rng(seed)
     distance = rng.gamma(1.0, size=1007)
     expected = pd.qcut(distance, 10, labels=False)
-    for found in equal_bins(distance):
-        np.testing.assert_array_equal(found.rows, np.flatnonzero(expected == found.number - 1))
+    for result in equal_bins(distance):
+        np.testing.assert_array_equal(result.rows, np.flatnonzero(expected == result.number - 1))
 
 
 def test_repeated_quantiles_merge_bins_as_qcut_drops_them() -> None:
     distance = np.random.default_rng(0).poisson(3, size=500)
     expected = pd.qcut(distance, 10, labels=False, duplicates="drop")
-    found = equal_bins(distance)
-    assert [b.rows.size for b in found] == pd.Series(expected).value_counts(sort=False).sort_index().tolist()
-    assert sum(b.rows.size for b in found) == 500
+    result = equal_bins(distance)
+    assert [b.rows.size for b in result] == pd.Series(expected).value_counts(sort=False).sort_index().tolist()
+    assert sum(b.rows.size for b in result) == 500
 
 
 def test_each_bin_has_the_r_of_scipy() -> None:
     rng = np.random.default_rng(3)
     x, noise, distance = rng.normal(size=(3, 200))
     y = x + noise
-    for found in correlation_by_bin(x, y, distance):
-        rows = found.bin.rows
-        assert found.estimate.n == rows.size == 20
-        assert found.estimate.value == pytest.approx(stats.pearsonr(x[rows], y[rows]).statistic, abs=1e-12)
-        assert found.bin.low <= found.bin.median <= found.bin.high
+    for result in correlation_by_bin(x, y, distance):
+        rows = result.bin.rows
+        assert result.estimate.n == rows.size == 20
+        assert result.estimate.value == pytest.approx(stats.pearsonr(x[rows], y[rows]).statistic, abs=1e-12)
+        assert result.bin.low <= result.bin.median <= result.bin.high
 
 
 def test_a_bin_without_variation_is_undefined_with_the_reason() -> None:

@@ -14,9 +14,9 @@ from pairbank.stats.analyses.linking import FittedLinking, RatedSentences, fitte
 
 
 def fitted(given: RatedSentences) -> FittedLinking:
-    found = fitted_linking(given)
-    assert not isinstance(found, str), found
-    return found
+    result = fitted_linking(given)
+    assert not isinstance(result, str), result
+    return result
 
 
 def test_weights_are_the_ratios_of_statsmodels_coefficients() -> None:
@@ -24,13 +24,13 @@ def test_weights_are_the_ratios_of_statsmodels_coefficients() -> None:
     y, n = given.ratings, given.n_tokens
     ols = sm.OLS(y, sm.add_constant(np.column_stack([given.logprob_nats / n, given.unigram_nats / n, 1 / n])))
     weights = ols.fit().params
-    found = fitted(given)
-    assert found.beta.value == pytest.approx(-weights[2] / weights[1], abs=1e-6)
-    assert found.gamma.value == pytest.approx(weights[3] / weights[1], abs=1e-6)
+    result = fitted(given)
+    assert result.beta.value == pytest.approx(-weights[2] / weights[1], abs=1e-6)
+    assert result.gamma.value == pytest.approx(weights[3] / weights[1], abs=1e-6)
     slor = (given.logprob_nats - given.unigram_nats) / n
-    assert found.r_slor.value == pytest.approx(np.corrcoef(slor, y)[0, 1], abs=1e-12)
-    assert found.r.value == pytest.approx(np.corrcoef(found.scores, y)[0, 1], abs=1e-12)
-    assert found.over_slor.value == pytest.approx(found.r.value - found.r_slor.value, abs=1e-12)
+    assert result.r_slor.value == pytest.approx(np.corrcoef(slor, y)[0, 1], abs=1e-12)
+    assert result.r.value == pytest.approx(np.corrcoef(result.scores, y)[0, 1], abs=1e-12)
+    assert result.over_slor.value == pytest.approx(result.r.value - result.r_slor.value, abs=1e-12)
 
 
 @pytest.mark.ci
@@ -38,9 +38,9 @@ def test_weights_are_the_ratios_of_statsmodels_coefficients() -> None:
 def test_intervals_hold_what_was_planted_and_a_right_slor_is_not_beaten(n_groups: int) -> None:
     held = above = beaten = 0
     for seed in range(40):
-        found = fitted(sentences(np.random.default_rng(seed), beta=0.6, gamma=8.0, n=240, n_groups=n_groups))
-        held += found.beta.low <= 0.6 <= found.beta.high
-        above += found.over_slor.low > 0
+        result = fitted(sentences(np.random.default_rng(seed), beta=0.6, gamma=8.0, n=240, n_groups=n_groups))
+        held += result.beta.low <= 0.6 <= result.beta.high
+        above += result.over_slor.low > 0
         null = fitted(sentences(np.random.default_rng(seed + 900), beta=1.0, gamma=0.0, n=240, n_groups=n_groups))
         beaten += null.over_slor.low > 0
     assert held >= 34

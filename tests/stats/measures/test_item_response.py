@@ -15,25 +15,25 @@ from pairbank.stats.measures.item_response import fit_items, negative_items
 def test_the_test_is_that_of_scipy_for_right_and_wrong_answers() -> None:
     rng = np.random.default_rng(0)
     credit = (rng.random((60, 13)) < np.linspace(0.3, 0.8, 13)).astype(float)
-    found = negative_items(credit)
+    result = negative_items(credit)
     for nth, answers in enumerate(credit):
         rest = np.delete(credit, nth, axis=0).sum(axis=0)
         right, wrong = rest[answers == 1], rest[answers == 0]
         if not len(right) or not len(wrong) or len(np.unique(rest)) < len(rest):  # scipy's is exact without ties
             continue
         expected = stats.mannwhitneyu(right, wrong, alternative="less", method="exact").pvalue
-        assert found.p[nth] == pytest.approx(expected, abs=1e-12)
-    assert np.isfinite(found.p).sum() > 40
+        assert result.p[nth] == pytest.approx(expected, abs=1e-12)
+    assert np.isfinite(result.p).sum() > 40
 
 
 def test_half_credits_are_tested_by_spearmans_rho() -> None:
     rng = np.random.default_rng(1)
     credit = rng.choice([0.0, 0.5, 1.0], size=(60, 14))
     credit[0] = np.where(np.arange(14) < 7, 1.0, 0.5)
-    found = negative_items(credit)
+    result = negative_items(credit)
     rest = credit[1:].sum(axis=0)
     expected = stats.spearmanr(credit[0], rest, alternative="less").pvalue
-    assert found.p[0] == pytest.approx(expected, rel=1e-9)
+    assert result.p[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_an_item_is_its_logistic_regression_on_ability_weighed_with_the_other_items() -> None:
@@ -122,7 +122,7 @@ def test_too_few_models_or_items_are_refused_with_the_numbers_needed() -> None:
 )
 def test_intervals_cover_and_false_suspects_are_rare(design: Design) -> None:
     """Ten runs; docs/validation.md has 100 runs of more designs."""
-    found = means(design, n_runs=10)
-    assert 0.91 < found["difficulty"] < 0.99
-    assert 0.91 < found["discrimination"] < 0.99
-    assert found["any_false"] <= 0.1
+    result = means(design, n_runs=10)
+    assert 0.91 < result["difficulty"] < 0.99
+    assert 0.91 < result["discrimination"] < 0.99
+    assert result["any_false"] <= 0.1

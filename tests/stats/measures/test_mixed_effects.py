@@ -186,8 +186,8 @@ def test_they_are_those_of_the_lme4_that_is_installed(tmp_path: Path) -> None:
     rscript = shutil.which("Rscript")
     if rscript is None or subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, check=False).returncode:
         pytest.skip("R or its package lme4 is not installed (Debian: r-cran-lme4)")
-    found = r_fits(rscript, {name: cells_of(name) for name in DESIGNS}, tmp_path)
-    for name, reference in found.items():
+    result = r_fits(rscript, {name: cells_of(name) for name in DESIGNS}, tmp_path)
+    for name, reference in result.items():
         fitted = fit_mixed(cells_of(name), references=FIRST)
         assert not [one for one in differences(fitted, reference, DESIGNS[name][2]) if off(*one)], name
 

@@ -130,10 +130,10 @@ PARTS = {
 
 def differences(fitted: Fitted, reference: dict[str, tuple[float, ...]], n_methods: int) -> list[str]:
     """Return what is off by more than 0.001 (estimates, standard deviations) or 2% (standard errors)."""
-    variances, found = dict(fitted.variances), list[str]()
+    variances, result = dict(fitted.variances), list[str]()
     for name, part in PARTS.items():
         if part in variances and abs(variances[part] ** 0.5 - reference[name][0] ** 0.5) > 1e-3:
-            found.append(f"{part}: {variances[part]} for {reference[name][0]}")
+            result.append(f"{part}: {variances[part]} for {reference[name][0]}")
     for effect in fitted.effects:
         if effect.term == "phenomenon":
             continue
@@ -142,8 +142,8 @@ def differences(fitted: Fitted, reference: dict[str, tuple[float, ...]], n_metho
         if effect.term == "model":  # ours is by these methods: without what methods vary by model
             own = np.sqrt(own**2 + 2 * variances.get("method x model", 0.0) / n_methods)
         if abs(effect.estimate.value - value) > 1e-3 or abs(own / error - 1) > 0.02:
-            found.append(f"{effect.level}: {effect.estimate.value}, {own} for {value}, {error}")
-    return found
+            result.append(f"{effect.level}: {effect.estimate.value}, {own} for {value}, {error}")
+    return result
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -50,10 +50,10 @@ def test_the_exact_test_is_that_of_statsmodels_and_mid_p_that_of_the_binomial(b:
 def test_without_discordant_items_there_is_no_p_value() -> None:
     assert math.isnan(mcnemar_exact(0, 0))
     assert math.isnan(mcnemar_mid_p(0, 0))
-    found = compare([1.0, -1.0], [2.0, -3.0])
-    assert found.reason == "no item is right for one and wrong for the other"
-    assert math.isnan(found.detectable)
-    assert found.difference.value == 0.0
+    result = compare([1.0, -1.0], [2.0, -3.0])
+    assert result.reason == "no item is right for one and wrong for the other"
+    assert math.isnan(result.detectable)
+    assert result.difference.value == 0.0
     with pytest.raises(BankError, match="discordant items are -1 and 0"):
         mcnemar_exact(-1, 0)
 
@@ -61,27 +61,27 @@ def test_without_discordant_items_there_is_no_p_value() -> None:
 def test_a_comparison_counts_items_and_ties() -> None:
     a = [1, 1, 1, -1, -1, 0, 1]
     b = [1, -1, -1, 1, -1, 1, 0]
-    found = compare(a, b)
-    assert (found.n, found.n_only_a, found.n_only_b, found.n_ties) == (7, 2, 1, 2)
+    result = compare(a, b)
+    assert (result.n, result.n_only_a, result.n_only_b, result.n_ties) == (7, 2, 1, 2)
     # accuracies with ties one half: A 4.5 of 7, B 3.5 of 7
-    assert found.difference.value == pytest.approx(1 / 7, abs=1e-12)
+    assert result.difference.value == pytest.approx(1 / 7, abs=1e-12)
     turned = compare(b, a)
-    assert (turned.n_only_a, turned.n_only_b, turned.p_mid) == (1, 2, found.p_mid)
+    assert (turned.n_only_a, turned.n_only_b, turned.p_mid) == (1, 2, result.p_mid)
 
 
 def test_the_interval_is_that_of_pairs() -> None:
     # A is right where B is, and on 40 items more: the difference varies like a share of 40 in 400
     b = np.where(np.arange(400) < 200, 1.0, -1.0)
     a = np.where(np.arange(400) < 240, 1.0, -1.0)
-    found = compare(a, b).difference
+    result = compare(a, b).difference
     half = 1.96 * math.sqrt(0.1 * 0.9 / 400)
-    assert found.value == pytest.approx(0.1, abs=1e-12)
-    assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half), abs=0.004)
+    assert result.value == pytest.approx(0.1, abs=1e-12)
+    assert (result.low, result.high) == pytest.approx((0.1 - half, 0.1 + half), abs=0.004)
     # the adjusted Wald interval by hand: half an item more of each kind, 401 in all
     centre, square = 40 / 401, 41 / 401
     half = 1.959963984540054 * math.sqrt((square - centre**2) / 401)
-    assert (found.low, found.high) == pytest.approx((centre - half, centre + half), abs=1e-12)
-    assert found.method == "adjusted-wald"
+    assert (result.low, result.high) == pytest.approx((centre - half, centre + half), abs=1e-12)
+    assert result.method == "adjusted-wald"
 
 
 def test_without_a_discordant_item_the_difference_has_an_interval_that_shrinks_with_n() -> None:
@@ -122,17 +122,17 @@ def test_corrections_follow_their_definitions() -> None:
     # by hand: Holm multiplies the sorted p-values by 8, 7, ... 1 and keeps the running maximum; Benjamini and Hochberg
     # multiply by 8/1, 8/2, ... 8/8 and keep the running minimum from the largest
     p = [0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205]
-    found = corrected(p)
+    result = corrected(p)
     holm = [0.008, 0.056, 0.234, 0.234, 0.234, 0.234, 0.234, 0.234]
     discovery = [0.008, 0.032, 0.0672, 0.0672, 0.0672, 0.08, 0.0845714286, 0.205]
-    np.testing.assert_allclose(found.holm, holm, atol=1e-9)
-    np.testing.assert_allclose(found.benjamini_hochberg, discovery, atol=1e-9)
+    np.testing.assert_allclose(result.holm, holm, atol=1e-9)
+    np.testing.assert_allclose(result.benjamini_hochberg, discovery, atol=1e-9)
 
 
 def test_comparisons_without_a_p_value_do_not_count() -> None:
-    found = corrected([0.01, math.nan, 0.04])
-    np.testing.assert_allclose(found.holm, [0.02, math.nan, 0.04])
-    assert found.n_tests == 2
+    result = corrected([0.01, math.nan, 0.04])
+    np.testing.assert_allclose(result.holm, [0.02, math.nan, 0.04])
+    assert result.n_tests == 2
     assert corrected([]).n_tests == 0
     with pytest.raises(BankError, match="expected 0 to 1"):
         corrected([1.2])
@@ -150,9 +150,9 @@ def test_ties_count_one_half_in_the_test_as_all_signs_give_it() -> None:
     gains = np.array([1.0, 1.0, -1.0, 0.5, 0.5, 0.5, -0.5, 0.0])
     sums = np.array([np.dot(signs, np.abs(gains)) for signs in itertools.product((-1, 1), repeat=8)])
     seen = gains.sum()
-    found = gain_test(gains)
-    assert found.p_exact == pytest.approx(np.mean(np.abs(sums) >= seen), abs=1e-12)
-    assert found.p_mid == pytest.approx(np.mean(np.abs(sums) > seen) + np.mean(np.abs(sums) == seen) / 2, abs=1e-12)
+    result = gain_test(gains)
+    assert result.p_exact == pytest.approx(np.mean(np.abs(sums) >= seen), abs=1e-12)
+    assert result.p_mid == pytest.approx(np.mean(np.abs(sums) > seen) + np.mean(np.abs(sums) == seen) / 2, abs=1e-12)
     none = gain_test([0.5, -0.5])
     assert none.p_exact == 1.0
     assert none.p_mid == pytest.approx(0.75)
@@ -162,11 +162,11 @@ def test_a_method_that_ties_where_it_is_unsure_is_not_called_better_for_it() -> 
     rng = np.random.default_rng(11)
     easy = 1 + rng.normal(size=4000)
     a, b = np.round((easy + rng.normal(size=4000)) / 2), easy + rng.normal(size=4000)
-    found = compare(a, b)
-    assert found.n_ties > 1000
-    assert mcnemar_mid_p(found.n_only_a, found.n_only_b) < 0.001
-    assert found.n_only_a > found.n_only_b, "on decided items alone A looks better"
-    assert found.difference.high < 0.01
+    result = compare(a, b)
+    assert result.n_ties > 1000
+    assert mcnemar_mid_p(result.n_only_a, result.n_only_b) < 0.001
+    assert result.n_only_a > result.n_only_b, "on decided items alone A looks better"
+    assert result.difference.high < 0.01
 
 
 def test_beyond_paradigms_counts_paradigms_and_not_items() -> None:
@@ -185,9 +185,9 @@ def test_gains_finer_than_halves_are_tested_over_all_their_signs(gain: list[floa
     signs = np.array(list(itertools.product((1, -1), repeat=len(gain))))
     sums, seen = np.abs(signs @ np.abs(gain)), abs(sum(gain))
     more, same = (sums > seen + 1e-9).mean(), (np.abs(sums - seen) < 1e-9).mean()
-    found = gain_test(gain)
-    assert found.p_exact == pytest.approx(more + same, abs=1e-12)
-    assert found.p_mid == pytest.approx(more + same / 2, abs=1e-12)
+    result = gain_test(gain)
+    assert result.p_exact == pytest.approx(more + same, abs=1e-12)
+    assert result.p_mid == pytest.approx(more + same / 2, abs=1e-12)
 
 
 def test_many_finer_gains_have_the_p_value_of_the_exact_test(monkeypatch: pytest.MonkeyPatch) -> None:

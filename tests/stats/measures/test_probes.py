@@ -43,8 +43,8 @@ def test_noise_is_not_told_apart() -> None:
     # 240 coin flips: the standard deviation of their mean is .032; five of them are allowed
     rng = np.random.default_rng(2)
     states = rng.normal(size=(2 * N_PAIRS, 300))
-    [found] = cross_validated(states, [np.repeat([True, False], N_PAIRS)], alone_pairs(N_PAIRS))
-    assert abs(found.accuracy.mean() - 0.5) < 0.16
+    [result] = cross_validated(states, [np.repeat([True, False], N_PAIRS)], alone_pairs(N_PAIRS))
+    assert abs(result.accuracy.mean() - 0.5) < 0.16
 
 
 def test_pairs_with_a_common_sentence_never_part() -> None:
@@ -86,19 +86,19 @@ def test_fewer_coordinates_give_the_regression_of_the_plain_pipeline(
     states = rng.normal(size=(n_rows, hidden)) @ rng.normal(size=(hidden, hidden)) + better[:, None]
     states[:, 0] = 7.0  # a feature that never varies
     folds = alone_pairs(n_rows // 2)
-    [found] = cross_validated(states, [better], folds)
+    [result] = cross_validated(states, [better], folds)
     for fold in range(5):
         train, test = folds != fold, folds == fold
         plain = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8, max_iter=10_000))
         predicted = plain.fit(states[train], better[train]).predict(states[test])
         # one test sentence may stand on the border
-        assert found.f1[fold] == pytest.approx(f1_score(better[test], predicted), abs=1.01 / test.sum())
-        assert found.accuracy[fold] == pytest.approx(accuracy_score(better[test], predicted), abs=1.01 / test.sum())
+        assert result.f1[fold] == pytest.approx(f1_score(better[test], predicted), abs=1.01 / test.sum())
+        assert result.accuracy[fold] == pytest.approx(accuracy_score(better[test], predicted), abs=1.01 / test.sum())
 
 
 def test_equal_states_everywhere_are_chance_and_no_error() -> None:
-    [found] = cross_validated(np.ones((20, 64)), [np.repeat([True, False], 10)], alone_pairs(10))
-    assert found.accuracy.tolist() == [0.5] * 5
+    [result] = cross_validated(np.ones((20, 64)), [np.repeat([True, False], 10)], alone_pairs(10))
+    assert result.accuracy.tolist() == [0.5] * 5
 
 
 def test_a_regression_that_does_not_converge_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,10 +147,10 @@ def test_states_that_are_not_standardised_give_the_regression_of_scikit_learn() 
     better = np.repeat([True, False], N_PAIRS)
     states[better, :3] += 0.8
     folds = alone_pairs(N_PAIRS)
-    (found,) = cross_validated(states, [better], folds, standardise=False)
+    (result,) = cross_validated(states, [better], folds, standardise=False)
     expected = []
     for fold in range(5):
         test = folds == fold
         model = LogisticRegression(max_iter=10_000, tol=1e-8).fit(states[~test], better[~test])
         expected.append(f1_score(better[test], model.predict(states[test])))
-    assert found.f1 == pytest.approx(expected, abs=1e-9)
+    assert result.f1 == pytest.approx(expected, abs=1e-9)

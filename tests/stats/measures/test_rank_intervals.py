@@ -35,9 +35,9 @@ def test_ranks_are_those_of_a_loop_over_pairs_with_ties_and_gaps() -> None:
             best[down] += 1
             worst[up] -= 1
     counts = pair_counts(_credits(deltas))
-    found = rank_intervals(counts)
-    assert found.best.tolist() == best
-    assert found.worst.tolist() == worst
+    result = rank_intervals(counts)
+    assert result.best.tolist() == best
+    assert result.worst.tolist() == worst
     assert len(set(best)) > 1
     [first] = [test for pair, test in zip(pairs, tests, strict=True) if pair == (0, 1)]
     assert counts.only[0, 1] == first.n_only_a
@@ -47,10 +47,10 @@ def test_ranks_are_those_of_a_loop_over_pairs_with_ties_and_gaps() -> None:
 def test_half_gains_are_tested_as_half_gains() -> None:
     # 14 half gains for the first, 6 for the second: p = .115, which 7 to 3 whole ones (p = .34) are not
     credit = np.array([[1.0] * 14 + [0.5] * 6 + [1.0] * 10, [0.5] * 14 + [1.0] * 6 + [1.0] * 10])
-    found = rank_intervals(pair_counts(credit))
+    result = rank_intervals(pair_counts(credit))
     p = gain_test(credit[0] - credit[1]).p_exact
     assert p == pytest.approx(2 * binom.sf(13, 20, 0.5))
-    assert (found.best.tolist(), found.worst.tolist()) == ([1, 1], [2, 2])
+    assert (result.best.tolist(), result.worst.tolist()) == ([1, 1], [2, 2])
     surely = rank_intervals(pair_counts(credit), level=1 - 1.01 * p)
     assert (surely.best.tolist(), surely.worst.tolist()) == ([1, 2], [1, 2])
     hardly = rank_intervals(pair_counts(credit), level=1 - 0.99 * p)
@@ -95,9 +95,9 @@ def test_gains_finer_than_halves_are_tested_by_their_squares() -> None:
 
 
 def test_models_that_answer_alike_share_all_ranks() -> None:
-    found = rank_intervals(pair_counts(np.ones((4, 30))))
-    assert found.best.tolist() == [1, 1, 1, 1]
-    assert found.worst.tolist() == [4, 4, 4, 4]
+    result = rank_intervals(pair_counts(np.ones((4, 30))))
+    assert result.best.tolist() == [1, 1, 1, 1]
+    assert result.worst.tolist() == [4, 4, 4, 4]
 
 
 @pytest.mark.parametrize("shares", [[0.7] * 6, [0.5, 0.55, 0.6, 0.65, 0.7, 0.75]])

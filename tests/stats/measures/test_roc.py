@@ -43,12 +43,12 @@ def test_the_area_is_that_of_scikit_learn(ties: bool) -> None:
 def test_one_string_an_item_gives_delong() -> None:
     # by hand: good 3, 5, 6, bad 1, 4. Placements of good: 1/2, 1, 1 (mean 5/6), of bad: 1, 2/3 (mean 5/6).
     # var = s2(good)/3 + s2(bad)/2 = (1/12)/3 + (1/18)/2 = 1/36 + 1/36 = 1/18 (DeLong et al. 1988)
-    found = auc(labelled_strings([3.0, 5.0, 6.0, 1.0, 4.0], [1, 1, 1, 0, 0]), level=0.5)
-    assert found.value == pytest.approx(5 / 6, abs=1e-12)
+    result = auc(labelled_strings([3.0, 5.0, 6.0, 1.0, 4.0], [1, 1, 1, 0, 0]), level=0.5)
+    assert result.value == pytest.approx(5 / 6, abs=1e-12)
     # the normal quantile of .75 is 0.6744897501960817; the logit of 5/6 is log 5, its slope 1 / (5/36)
     half = 0.6744897501960817 * math.sqrt(1 / 18) * 36 / 5
-    assert found.low == pytest.approx(5 * math.exp(-half) / (1 + 5 * math.exp(-half)), abs=1e-12)
-    assert found.high == pytest.approx(5 * math.exp(half) / (1 + 5 * math.exp(half)), abs=1e-12)
+    assert result.low == pytest.approx(5 * math.exp(-half) / (1 + 5 * math.exp(-half)), abs=1e-12)
+    assert result.high == pytest.approx(5 * math.exp(half) / (1 + 5 * math.exp(half)), abs=1e-12)
 
 
 def test_the_interval_is_near_the_bootstraps_and_knows_that_sides_of_a_pair_are_alike() -> None:
@@ -58,10 +58,10 @@ def test_the_interval_is_near_the_bootstraps_and_knows_that_sides_of_a_pair_are_
     for _ in range(200):
         weights = np.bincount(generator(len(areas)).integers(2000, size=2000), minlength=2000)
         areas.append(metrics.roc_auc_score(labels, scores, sample_weight=np.tile(weights, 2)))
-    found = auc(pooled_pairs(good, bad))
-    assert found.high - found.low == pytest.approx(2 * 1.96 * np.std(areas), rel=0.15)
+    result = auc(pooled_pairs(good, bad))
+    assert result.high - result.low == pytest.approx(2 * 1.96 * np.std(areas), rel=0.15)
     independent = auc(labelled_strings(*flat(good, bad)))
-    assert independent.high - independent.low > 2 * (found.high - found.low)
+    assert independent.high - independent.low > 2 * (result.high - result.low)
 
 
 def test_the_interval_covers_the_truth() -> None:
@@ -70,8 +70,8 @@ def test_the_interval_covers_the_truth() -> None:
     for seed in range(400):
         rng = generator(seed)
         message, good, bad = rng.normal(size=(3, 60))
-        found = auc(pooled_pairs(2 * message + good, 2 * message + bad))
-        hits += found.low <= 0.5 <= found.high
+        result = auc(pooled_pairs(2 * message + good, 2 * message + bad))
+        hits += result.low <= 0.5 <= result.high
     assert 0.92 <= hits / 400 <= 0.98
 
 
@@ -90,8 +90,8 @@ def test_exchanging_the_classes_turns_the_area_round(good: list[float], bad: lis
 def test_a_corpus_of_67_thousand_pairs_takes_seconds() -> None:
     good, bad = pairs(67_000, ties=True)
     start = time.perf_counter()
-    found = auc(pooled_pairs(good, bad))
-    assert found.low < found.value < found.high
+    result = auc(pooled_pairs(good, bad))
+    assert result.low < result.value < result.high
     assert time.perf_counter() - start < 5
 
 
@@ -102,9 +102,9 @@ def test_the_curve_lies_on_that_of_scikit_learn(ties: bool) -> None:
     false_positive, true_positive, _ = metrics.roc_curve(labels, scores, drop_intermediate=False)
     points = set(zip(false_positive.round(9), true_positive.round(9), strict=True))
     curve = roc_curve(pooled_pairs(good, bad))
-    found = set(zip(curve.false_positive_rate.round(9), curve.true_positive_rate.round(9), strict=True))
-    assert found <= points
-    assert {(0.0, 0.0), (1.0, 1.0)} <= found
+    result = set(zip(curve.false_positive_rate.round(9), curve.true_positive_rate.round(9), strict=True))
+    assert result <= points
+    assert {(0.0, 0.0), (1.0, 1.0)} <= result
     assert metrics.auc(curve.false_positive_rate, curve.true_positive_rate) == pytest.approx(
         metrics.roc_auc_score(labels, scores), abs=0.002
     )
@@ -113,9 +113,9 @@ def test_the_curve_lies_on_that_of_scikit_learn(ties: bool) -> None:
 
 def test_an_empty_class_is_undefined_with_the_reason() -> None:
     only_good = labelled_strings([1.0, 2.0], [1, 1])
-    found = auc(only_good)
-    assert math.isnan(found.value)
-    assert found.reason == "there are no ungrammatical strings"
+    result = auc(only_good)
+    assert math.isnan(result.value)
+    assert result.reason == "there are no ungrammatical strings"
     with pytest.raises(BankError, match="no ROC curve: there are no ungrammatical strings"):
         roc_curve(only_good)
     assert auc(pooled_pairs([], [])).reason == "there are no grammatical strings"
@@ -150,12 +150,12 @@ def test_items_may_have_any_number_of_strings() -> None:
 def test_of_paradigms_the_standard_error_is_that_of_items_that_have_all_their_strings() -> None:
     good, bad = pairs(240, ties=True)
     codes = np.arange(240) % 12
-    found, plain = auc(pooled_pairs(good, bad), clusters=codes), auc(pooled_pairs(good, bad))
-    assert (found.value, found.low, found.high, found.n_paradigms) == (plain.value, plain.low, plain.high, 12)
+    result, plain = auc(pooled_pairs(good, bad), clusters=codes), auc(pooled_pairs(good, bad))
+    assert (result.value, result.low, result.high, result.n_paradigms) == (plain.value, plain.low, plain.high, 12)
     whole = auc(Strings(good=good, bad=bad, good_item=codes, bad_item=codes, n_items=12))
     normal, student = 1.959963984540054, 2.200985160082949  # Student's with 11 degrees of freedom
     centre = math.log(plain.value / (1 - plain.value))
     half = (math.log(whole.high / (1 - whole.high)) - centre) * student / normal
-    assert found.high_paradigms == pytest.approx(1 / (1 + math.exp(-(centre + half))), abs=1e-12)
-    assert found.low_paradigms == pytest.approx(1 / (1 + math.exp(-(centre - half))), abs=1e-12)
+    assert result.high_paradigms == pytest.approx(1 / (1 + math.exp(-(centre + half))), abs=1e-12)
+    assert result.low_paradigms == pytest.approx(1 / (1 + math.exp(-(centre - half))), abs=1e-12)
     assert auc(pooled_pairs(good, bad), clusters=np.arange(240) % 9).n_paradigms == 0

@@ -67,11 +67,11 @@ def test_an_answer_by_place_is_told_as_one_and_counts_with_orders_pooled() -> No
 
 def test_averaging_the_orders_would_have_told_a_preference_of_an_answer_by_place() -> None:
     # the model is surer of option 1 where the worse side stands first: averaged, it "prefers" the worse side
-    found = [answering(lean=9, order=2.0, seed=seed) for seed in range(20)]
-    averaged = [float((one.frame["meta_delta"][1:] > 0).mean()) for one in found]
+    result = [answering(lean=9, order=2.0, seed=seed) for seed in range(20)]
+    averaged = [float((one.frame["meta_delta"][1:] > 0).mean()) for one in result]
     assert max(averaged) < 0.25
-    assert all("prompted answers favour" not in overview(one).answer for one in found[:3])
-    assert all("gpt2 always picks the first option" in overview(one).answer for one in found[:3])
+    assert all("prompted answers favour" not in overview(one).answer for one in result[:3])
+    assert all("gpt2 always picks the first option" in overview(one).answer for one in result[:3])
 
 
 def test_a_report_without_a_title_asks_about_its_models_and_corpora() -> None:
@@ -151,11 +151,11 @@ def test_each_number_has_its_own_n_where_they_differ() -> None:
         human_good=table.frame["human_good"].where(table.frame["item_id"].isin(table.frame["item_id"][:50])),
         **{f"other_{name}": table.frame[f"meta_{name}"] for name in ("good", "bad", "delta", "logprobs")},
     )
-    found = overview(replace(table, frame=frame, layouts=(*table.layouts, other)))
-    assert "(gpt2, toy, n = 119 to 199)" in found.answer
-    assert "Human judgments favour the better side in" in found.answer
-    assert "(n = 49)." in found.answer
-    (row,) = found.tables["accuracies"].to_dict("records")
+    result = overview(replace(table, frame=frame, layouts=(*table.layouts, other)))
+    assert "(gpt2, toy, n = 119 to 199)" in result.answer
+    assert "Human judgments favour the better side in" in result.answer
+    assert "(n = 49)." in result.answer
+    (row,) = result.tables["accuracies"].to_dict("records")
     assert row["n"] == 199
     assert row["meta"].endswith("(n = 119)")
     assert row["people"].endswith("(n = 49)")
@@ -164,12 +164,12 @@ def test_each_number_has_its_own_n_where_they_differ() -> None:
 
 def test_whether_a_model_goes_with_people_is_on_the_first_page() -> None:
     table = rated_table()
-    found = overview(table)
+    result = overview(table)
     direct, people = table.frame["direct_delta"][1:], (table.frame["human_good"] - table.frame["human_bad"])[1:]
     r = float(np.corrcoef(direct, people)[0, 1])
     said = "Pearson's r with human judgments (toy, n = 199): `direct` "
-    assert f"{said}{r:.2f} [" in found.answer
-    (figure,) = [figure for figure in found.figures if figure.name == "with_people_toy_gpt2"]
+    assert f"{said}{r:.2f} [" in result.answer
+    (figure,) = [figure for figure in result.figures if figure.name == "with_people_toy_gpt2"]
     assert len(figure.draw().axes) >= 2
     two = overview(table, rated_table(seed=1, model="b"))
     assert "Pearson's r with human judgments (toy, n = 199): " in two.answer
@@ -209,11 +209,11 @@ def test_a_method_that_applies_to_no_item_is_named() -> None:
 
 def test_the_csv_of_agreement_has_numbers() -> None:
     table = rated_table()
-    found = agreement_numbers(summarise(table.frame, table.layouts, model="gpt2"))
-    row = found[(found["versus"] == "direct") & (found["group"] == "all")].iloc[0]
-    numbers = [name for name in map(str, found) if name.startswith(("Pearson", "Spearman", "Cohen", "same"))]
+    result = agreement_numbers(summarise(table.frame, table.layouts, model="gpt2"))
+    row = result[(result["versus"] == "direct") & (result["group"] == "all")].iloc[0]
+    numbers = [name for name in map(str, result) if name.startswith(("Pearson", "Spearman", "Cohen", "same"))]
     assert len(numbers) == 4 * 4
-    assert all(pd.api.types.is_numeric_dtype(found[name]) for name in numbers)
+    assert all(pd.api.types.is_numeric_dtype(result[name]) for name in numbers)
     r = float(np.corrcoef(table.frame["direct_delta"][1:], table.frame["meta_delta"][1:])[0, 1])
     assert row["Pearson r"] == pytest.approx(r, abs=1e-12)
     assert row["Pearson r low"] < row["Pearson r"] < row["Pearson r high"]

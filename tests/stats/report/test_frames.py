@@ -35,11 +35,11 @@ def test_the_summary_of_a_light_frame_is_that_of_the_whole_table() -> None:
 def test_equal_lists_are_one_object_and_null_stays_null() -> None:
     lists = [["a", "b"], [], None, ["a", "b"], ["b"], [], None]
     column = pa.chunked_array([pa.array(lists[:3], pa.list_(pa.string())), pa.array(lists[3:], pa.list_(pa.string()))])
-    found = _shared_lists(column)
-    assert [None if cell is None else list(cell) for cell in found] == lists
-    assert found[0] is found[3]
+    result = _shared_lists(column)
+    assert [None if cell is None else list(cell) for cell in result] == lists
+    assert result[0] is result[3]
     assert _shared_lists(column.slice(0, 0)).tolist() == []
-    assert found.dtype == np.dtype(object)
+    assert result.dtype == np.dtype(object)
 
 
 def test_a_report_of_files_has_the_numbers_of_one_in_memory_and_keeps_few_frames(

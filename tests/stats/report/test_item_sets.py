@@ -60,8 +60,8 @@ def test_many_models_with_the_same_items_are_counted() -> None:
 @pytest.mark.ci
 def test_comparisons_of_such_models_are_on_the_items_that_both_have() -> None:
     a, b = models("a", "b")
-    found = section([a, without(b, 3, 4)]).tables["comparisons"]
-    between = found[found["compared"] == "models"]
+    result = section([a, without(b, 3, 4)]).tables["comparisons"]
+    between = result[result["compared"] == "models"]
     assert set(between["n"]) == {57}, "60, less two that b lacks, less one with identical sides"
     same = section([without(a, 3, 4), without(b, 3, 4)]).tables["comparisons"]
     columns = ["within", "a", "b", "difference", "low", "high", "n"]
@@ -95,12 +95,12 @@ def test_tables_that_number_their_items_differently_are_paired_by_text() -> None
     places = list(range(len(items)))
     straight, turned = (renumbered(scored, order, model="same") for order in (places, places[::-1]))
     other = replace(turned, signature={**turned.signature, "model": {**turned.signature["model"], "name": "copy"}})
-    found = pairbank.report([straight, other], analyses=["comparisons"], n_resamples=20)
-    section_ = next(part for part in found.parts if part.id == "comparisons")
+    result = pairbank.report([straight, other], analyses=["comparisons"], n_resamples=20)
+    section_ = next(part for part in result.parts if part.id == "comparisons")
     between = section_.tables["comparisons"]
     row = between[between["compared"] == "models"].iloc[0]
     assert (row["n_only_a"], row["n_only_b"]) == (0, 0), "one model under two names differs from itself on no item"
-    assert "**Items of starter are paired by their texts**: `same`, `copy`" in found.warnings[0]
+    assert "**Items of starter are paired by their texts**: `same`, `copy`" in result.warnings[0]
 
 
 def test_tables_without_a_common_text_are_refused_and_without_texts_noted() -> None:

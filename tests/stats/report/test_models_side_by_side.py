@@ -28,13 +28,13 @@ def test_models_stand_from_small_to_large_and_unknown_ones_last() -> None:
     names = ["Llama3.1 405B", "nobody's", "mine", "Qwen 1.5B"]
     tables = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
     mine = ModelFeatures(family="Mine", generation="1", size_billions=7, type="base")
-    found = pairbank.report(tables, features={"mine": mine})
+    result = pairbank.report(tables, features={"mine": mine})
     ordered = ["Qwen 1.5B", "mine", "Llama3.1 405B", "nobody's"]
-    assert list(dict.fromkeys(found.summary["model"])) == ordered
-    assert found.overview.tables["accuracies"]["model"].tolist() == ordered
-    axes = found.figures[0].draw().axes[0]
+    assert list(dict.fromkeys(result.summary["model"])) == ordered
+    assert result.overview.tables["accuracies"]["model"].tolist() == ordered
+    axes = result.figures[0].draw().axes[0]
     assert [text.get_text() for text in axes.figure.legends[0].get_texts()] == ordered
-    (note,) = [note for note in found.notes if "small to large" in note]
+    (note,) = [note for note in result.notes if "small to large" in note]
     assert note.endswith("nothing is declared of nobody's: last.")
     alone = pairbank.report(tables[1:2])
     assert not any("small to large" in note for note in alone.notes)
@@ -96,10 +96,10 @@ def test_people_stand_once_and_never_as_a_row_of_empty_cells() -> None:
     frames = related_frames(NAMES[:10], n_items=40, n_prompts=9)
     for frame in frames:
         frame.frame["human_good"], frame.frame["human_bad"] = 2.0, np.where(np.arange(40) < 30, 1.0, 3.0)
-    found = overview(frames)
-    table = found.tables["accuracies"]
+    result = overview(frames)
+    table = result.tables["accuracies"]
     assert table["people"].tolist() == ["0.75 [0.60, 0.86]", *[""] * 9]
-    (figure,) = [figure for figure in found.figures if figure.name == "accuracy_toy"]
+    (figure,) = [figure for figure in result.figures if figure.name == "accuracy_toy"]
     axes = figure.draw().axes[0]
     assert [text.get_text() for text in axes.get_yticklabels()] == NAMES[:10]
     assert "People's mean ratings: 0.75 [0.60, 0.86] (n = 40)." in figure.caption

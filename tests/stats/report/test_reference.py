@@ -52,10 +52,10 @@ def test_reports_are_the_same_but_for_the_name() -> None:
         pairbank.score(items, FakeScorer(name=name), methods=["direct", "meta_question_simple"])
         for name in ("ant", "bee", "cow")
     ]
-    expected, found = tables_of(own), tables_of([scored_elsewhere(table) for table in own])
-    assert expected.keys() == found.keys()
+    expected, result = tables_of(own), tables_of([scored_elsewhere(table) for table in own])
+    assert expected.keys() == result.keys()
     for name, frame in expected.items():
-        pd.testing.assert_frame_equal(found[name], frame, check_dtype=False, obj=name)
+        pd.testing.assert_frame_equal(result[name], frame, check_dtype=False, obj=name)
     assert {"summary", "agreement_summary/mean_r"} < expected.keys()
 
 

@@ -192,8 +192,8 @@ def test_no_probe_is_an_error_and_one_without_a_value_says_why() -> None:
 def test_people_are_drawn_once_beside_several_models() -> None:
     frames = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
     summary = pd.concat([summarise(one.frame, one.layouts, model=one.model) for one in frames])
-    found = {figure.name: figure for figure in overview_section(summary, frames).figures}
-    axes = found["accuracy_toy"].draw().axes[0]
+    result = {figure.name: figure for figure in overview_section(summary, frames).figures}
+    axes = result["accuracy_toy"].draw().axes[0]
     handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     assert set(handles) == {"m0", "m1", "m2", "people"}
 

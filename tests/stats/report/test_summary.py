@@ -71,8 +71,8 @@ def test_every_metric_of_the_whole_corpus_is_there_once() -> None:
     whole = summary[summary["group_by"] == "all"]
     accuracies = {("direct", "accuracy")}
     accuracies |= {(m, k) for m in ("meta", "judge") for k in ("accuracy", "accuracy_pooled", "position_bias")}
-    found = {(x.method, x.metric) for x in whole.itertuples() if x.versus == ""}
-    assert found == accuracies | {("human", "human_accuracy")}
+    result = {(x.method, x.metric) for x in whole.itertuples() if x.versus == ""}
+    assert result == accuracies | {("human", "human_accuracy")}
     agreement = {(m, k) for m in ("meta", "judge") for k in ("pearson", "spearman", "kappa", "raw_agreement")}
     assert {(x.method, x.metric) for x in whole.itertuples() if x.versus == "direct"} == agreement
     people = {(m, k) for m in ("direct", "meta", "judge") for k in ("pearson_human", "spearman_human")}

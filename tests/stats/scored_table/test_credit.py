@@ -30,8 +30,8 @@ def credit(table: ScoredFrame, method: str) -> tuple[float, float]:
     """The accuracy of a method by its credits, and its share of first options where that is position bias."""
     scores = read_table(table).choices.method(method)
     assert scores is not None
-    found = credits_of(scores)
-    return float(np.nanmean(found.credit)), found.first_option
+    result = credits_of(scores)
+    return float(np.nanmean(result.credit)), result.first_option
 
 
 @pytest.mark.parametrize("layout", [META, POOLED])
@@ -59,15 +59,15 @@ def test_an_averaged_method_with_position_bias_is_pooled() -> None:
 
 def test_models_with_position_bias_are_named_and_not_compared() -> None:
     fair = [rated_table(seed=seed, model=f"m{seed}") for seed in range(2)]
-    found = section([*fair, *(always_first(rated_table(seed=9, model=name)) for name in ("b0", "b1"))])
-    rows = found.tables["comparisons"]
+    result = section([*fair, *(always_first(rated_table(seed=9, model=name)) for name in ("b0", "b1"))])
+    rows = result.tables["comparisons"]
     asked = rows[(rows["compared"] == "models") & (rows["within"] == "meta")]
     assert [*zip(asked["a"], asked["b"], strict=True)] == [("m0", "m1")]
     assert not {"b0", "b1"} & set(rows[rows["compared"] == "methods"]["within"])
     said = "Not compared because of position bias: `b0` by `meta`; `b1` by `meta`."
-    assert said in found.answer
-    assert said in found.text
-    apart = found.tables["position_bias"]
+    assert said in result.answer
+    assert said in result.text
+    apart = result.tables["position_bias"]
     assert apart["model"].to_list() == ["b0", "b1"]
     assert set(apart["accuracy"]) == {0.5}
     assert set(apart["first_option"]) == {1.0}

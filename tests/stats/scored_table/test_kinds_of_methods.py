@@ -70,10 +70,10 @@ def rated(**more: Any) -> pd.DataFrame:  # noqa: ANN401
 
 
 def test_ties_of_the_likeliest_ratings_are_one_half_or_context_1() -> None:
-    found = values(rated(), RATING)
-    assert found["likert", "accuracy"] == 0.75
-    assert found["likert", "accuracy_argmax"] == (1 + 0.5 + 0.5 + 0) / 4
-    assert ("likert", "accuracy_argmax_ties_first") not in found, "the items do not say which context is the first"
+    result = values(rated(), RATING)
+    assert result["likert", "accuracy"] == 0.75
+    assert result["likert", "accuracy_argmax"] == (1 + 0.5 + 0.5 + 0) / 4
+    assert ("likert", "accuracy_argmax_ties_first") not in result, "the items do not say which context is the first"
     # Ivanova et al. 2024: a tie counts as context 1; it is the better one in both tied items, then in one of them
     assert values(rated(target_number=[2, 1, 1, 2]), RATING)["likert", "accuracy_argmax_ties_first"] == 0.75
     assert values(rated(target_number=["2", "1", "2", "2"]), RATING)["likert", "accuracy_argmax_ties_first"] == 0.5
@@ -87,9 +87,9 @@ def test_a_rating_without_its_likeliest_ratings_is_refused() -> None:
 def test_a_presentation_that_is_not_asked_is_no_trial() -> None:
     logprobs = [[-0.1, -2.0, NAN, NAN], [NAN, NAN, -0.2, -1.0], [NAN, NAN, -1.0, -0.2], [-0.5, -0.1, NAN, NAN]]
     frame = items(4, choice_delta=[1.9, -0.8, 0.8, -0.4], choice_logprobs=logprobs)
-    found = values(frame, FIXED)
-    assert found["choice", "accuracy"] == found["choice", "accuracy_pooled"] == 0.5
-    assert found["choice", "position_bias"] == 0.5
+    result = values(frame, FIXED)
+    assert result["choice", "accuracy"] == result["choice", "accuracy_pooled"] == 0.5
+    assert result["choice", "position_bias"] == 0.5
     always_one = [[-0.1, -2.0, NAN, NAN], [NAN, NAN, -0.2, -1.0]]
     assert position_bias(FIXED.reshape(always_one), FIXED).value == 1.0
     assert accuracy_pooled(FIXED.reshape(always_one), FIXED).n == 2
@@ -113,13 +113,13 @@ def test_predicted_words_have_a_mean_and_a_correlation_and_no_accuracy() -> None
     direct, asked = [-1.0, -2.0, -3.0, -5.0], [-2.0, -1.0, -4.0, -6.0]
     empty = dict.fromkeys(("direct_delta", "direct_bad", "ask_delta", "target_bad"), [None] * 4)
     frame = items(4, direct_good=direct, ask_good=asked, ask_logprobs=[[x] for x in asked], **empty)
-    found = values(frame, DIRECT, WORD)
-    assert found["direct", "mean_logprob"] == -2.75
-    assert found["ask", "mean_logprob"] == -3.25
+    result = values(frame, DIRECT, WORD)
+    assert result["direct", "mean_logprob"] == -2.75
+    assert result["ask", "mean_logprob"] == -3.25
     # sums of products of deviations by hand: 10.25, 8.75 and 14.75; one swap of neighbours in four ranks: 0.8
-    assert found["ask", "pearson_logprob"] == pytest.approx(10.25 / (8.75 * 14.75) ** 0.5, abs=1e-12)
-    assert found["ask", "spearman_logprob"] == pytest.approx(0.8, abs=1e-12)
-    assert not [metric for _, metric in found if "accuracy" in metric]
+    assert result["ask", "pearson_logprob"] == pytest.approx(10.25 / (8.75 * 14.75) ** 0.5, abs=1e-12)
+    assert result["ask", "spearman_logprob"] == pytest.approx(0.8, abs=1e-12)
+    assert not [metric for _, metric in result if "accuracy" in metric]
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,9 @@ def test_rows_stand_in_the_order_of_their_ids_with_nan_for_null() -> None:
 
 def test_groups_are_all_rows_and_the_values_of_columns_that_vary() -> None:
     table = read(scored(negative_type=["b", "a", "a"]), [DIRECT])
-    found = {(x.group_by, x.group): x.rows.tolist() for x in table.groups}
+    result = {(x.group_by, x.group): x.rows.tolist() for x in table.groups}
     # language and the one known phenomenon do not vary; rows are numbered in the order of the ids
-    assert found == {
+    assert result == {
         ("all", ""): [0, 1, 2],
         ("subset", "s"): [0, 2],
         ("subset", "t"): [1],
@@ -83,11 +83,11 @@ def test_an_arrow_backed_table_reads_the_same() -> None:
         meta_logprobs=[[-1.0, -2.0, -3.0, -4.0], [-5.0, -6.0, -7.0, -8.0], None],
         flags=[[], ["boundary_merge"], ["identical_sides"]],
     ).convert_dtypes(dtype_backend="pyarrow")
-    found = read(arrow, [DIRECT, META])
-    for a, b in zip(expected.methods, found.methods, strict=True):
+    result = read(arrow, [DIRECT, META])
+    for a, b in zip(expected.methods, result.methods, strict=True):
         np.testing.assert_array_equal(a.delta_nats, b.delta_nats)
         np.testing.assert_array_equal(a.logprobs_nats, b.logprobs_nats)
-    assert found.is_choice.tolist() == expected.is_choice.tolist()
+    assert result.is_choice.tolist() == expected.is_choice.tolist()
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Output:
 
     as_json: bool = False
     quiet: bool = False
-    found: dict[str, Any] = field(default_factory=dict)
+    result: dict[str, Any] = field(default_factory=dict)
     """Values for the document, by name."""
 
 
@@ -74,7 +74,7 @@ def hint(text: str) -> None:
 
 def answer(**values: object) -> None:
     """Put values into the document that --json prints; lists of one name are joined."""
-    result = output().found
+    result = output().result
     for name, value in values.items():
         known, new = result.get(name), plain(value)
         result[name] = [*known, *new] if isinstance(known, list) and isinstance(new, list) else new
@@ -167,7 +167,7 @@ def _giving(asked: Output) -> Iterator[None]:
 
 def _print(asked: Output) -> None:
     if asked.as_json:
-        typer.echo(spelt_in_json(json.dumps(asked.found, ensure_ascii=False, indent=2, allow_nan=False)))
+        typer.echo(spelt_in_json(json.dumps(asked.result, ensure_ascii=False, indent=2, allow_nan=False)))
 
 
 WORDS: Mapping[object, str] = {Path: "FILE", int: "N", float: "NUMBER", str: "TEXT", bool: ""}

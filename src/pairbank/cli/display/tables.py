@@ -345,24 +345,24 @@ def _by_place(table: Scored, layout: MethodLayout) -> tuple[float, float]:
     return (share, accuracy_pooled(logprobs, layout).value) if is_one_place(share) else (math.nan, math.nan)
 
 
-def wrong_lines(found: Missed, *, width: int) -> Iterator[str]:
+def wrong_lines(result: Missed, *, width: int) -> Iterator[str]:
     """Yield what is printed of missed items, in so many columns."""
     from pairbank.stats.report.cautions import picks
 
-    tied = f", {found.n_tied:,} tied" if found.n_tied else ""
+    tied = f", {result.n_tied:,} tied" if result.n_tied else ""
     yield ""
     yield from folded(
-        f"Wrong by {found.method}: {found.n_wrong:,} of {found.n_scored:,} items of {found.corpus}{tied}, "
-        f"{found.model}; Δ = good − bad in {found.unit}, the worst {len(found.items):,}:",
+        f"Wrong by {result.method}: {result.n_wrong:,} of {result.n_scored:,} items of {result.corpus}{tied}, "
+        f"{result.model}; Δ = good − bad in {result.unit}, the worst {len(result.items):,}:",
         width,
     )
-    if not math.isnan(found.first_option):
+    if not math.isnan(result.first_option):
         yield from folded(
-            f"Position bias: the model {picks(found.first_option)} ({percent(found.first_option)} first); accuracy "
-            f"{number(found.pooled)} with orders pooled. The differences below show how certain it is of that option.",
+            f"Position bias: the model {picks(result.first_option)} ({percent(result.first_option)} first); accuracy "
+            f"{number(result.pooled)} with orders pooled. The differences below show how certain it is of that option.",
             width,
         )
-    for item in found.items:
+    for item in result.items:
         description = dict.fromkeys(str(item[name]) for name in ("item_id", "phenomenon", "paradigm") if item.get(name))
         yield from folded(f"{number(item['delta']):>8}  {'  '.join(description)}", width, hanging=" " * 10)
         for side in ("good", "bad"):

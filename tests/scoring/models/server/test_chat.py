@@ -38,8 +38,8 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CausalScorer]:
     folder = tmp_path_factory.mktemp("models")
-    found = {name: pairbank.load_model(str(saved_model(ARCHITECTURES[name], folder / name))) for name in MODELS}
-    return cast("dict[str, CausalScorer]", found)
+    result = {name: pairbank.load_model(str(saved_model(ARCHITECTURES[name], folder / name))) for name in MODELS}
+    return cast("dict[str, CausalScorer]", result)
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ def test_a_choice_among_the_most_probable_tokens_has_their_probability_and_a_fla
         words = list(dict.fromkeys(token.strip() for token in known if token.strip().isalnum()))[:3]
         context = there.render_prompt(system="", user=question, stem="")
         requests = there.encode([Request(context=context, target=f" {word}", chat=True) for word in words])
-        found = [float(values.sum()) for values in there.token_logprobs(requests, progress=lambda _n: None)]
+        result = [float(values.sum()) for values in there.token_logprobs(requests, progress=lambda _n: None)]
         expected = [math.log(sum(math.exp(v) for t, v in known.items() if t.strip() == word)) for word in words]
-        assert found == pytest.approx(expected, abs=1e-4)
+        assert result == pytest.approx(expected, abs=1e-4)
         assert {request.flags for request in requests} == {("top_logprobs",)}
     assert there.stats.seconds > 0
 

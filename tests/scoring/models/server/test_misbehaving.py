@@ -93,8 +93,8 @@ def test_a_server_that_fails_again_and_again_gives_the_bytes_of_a_calm_one(
         scored = pairbank.score(items, there, methods=["direct", "meta_question_simple"])
         return scored.save(tmp_path / "scored.parquet").read_bytes(), server
 
-    (calm, _), (found, server) = table("one"), table("another", fails=most_fail_twice)
-    assert found == calm
+    (calm, _), (result, server) = table("one"), table("another", fails=most_fail_twice)
+    assert result == calm
     assert len(server.log) > 1.5 * len({json.dumps(body) for body in server.log})
 
 
@@ -142,10 +142,10 @@ def test_a_server_started_again_while_it_is_asked_costs_pauses_and_no_number(
 
     watching = threading.Thread(target=start_again)
     watching.start()
-    found = pairbank.score(items, there)["direct_delta"][:]
+    result = pairbank.score(items, there)["direct_delta"][:]
     watching.join()
     assert restarted[0].log
-    np.testing.assert_allclose(found, pairbank.score(items, here["llama"][1])["direct_delta"][:], atol=1e-4)
+    np.testing.assert_allclose(result, pairbank.score(items, here["llama"][1])["direct_delta"][:], atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -219,8 +219,8 @@ def test_weights_swapped_in_mid_run_stop_it_and_leave_nothing(
     sharpen(scorer, 1 / 1.5)
     server.before_answer = lambda: None
     n_before = len(server.log)
-    found = pairbank.score(items, pairbank.load_model(server.url, tokenizer=tokenizer))["direct_good"][:]
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    result = pairbank.score(items, pairbank.load_model(server.url, tokenizer=tokenizer))["direct_good"][:]
+    np.testing.assert_allclose(result, expected, atol=1e-3)
     assert len(server.log) > n_before
 
 

@@ -42,8 +42,8 @@ def test_replicas_share_the_questions_and_give_the_numbers_of_one_model(name: st
     addresses = [server.url for server, _ in servers]
     there = pairbank.load_model(addresses[0], tokenizer=servers[0][1], replicas=", ".join(addresses[1:]), concurrency=2)
     n_loaded = [len(server.log) for server, _ in servers]
-    found = pairbank.score(items, there)["direct_delta"][:]
-    np.testing.assert_allclose(found, pairbank.score(items, here[name][1])["direct_delta"][:], atol=1e-3)
+    result = pairbank.score(items, there)["direct_delta"][:]
+    np.testing.assert_allclose(result, pairbank.score(items, here[name][1])["direct_delta"][:], atol=1e-3)
     n_probes = 3 * 2  # two fixed texts after each of three units
     assert all(len(server.log) > n + n_probes for (server, _), n in zip(servers, n_loaded, strict=True))
     alone = pairbank.load_model(addresses[2], tokenizer=servers[0][1])
@@ -59,8 +59,8 @@ def test_a_replica_that_is_lost_is_left_out_and_its_unit_is_asked_again(
     there = pairbank.load_model(first.url, tokenizer=tokenizer, replicas=second.url, concurrency=2)
     second.dies_after = len(second.log) + 5
     told: list[float] = []
-    found = pairbank.score(items, there, progress=lambda n_done, _: told.append(n_done))["direct_delta"][:]
-    np.testing.assert_allclose(found, pairbank.score(items, here["gpt2"][1])["direct_delta"][:], atol=1e-3)
+    result = pairbank.score(items, there, progress=lambda n_done, _: told.append(n_done))["direct_delta"][:]
+    np.testing.assert_allclose(result, pairbank.score(items, here["gpt2"][1])["direct_delta"][:], atol=1e-3)
     assert told == sorted(told)
     assert told[-1] == len(items)
     assert f"going on with {first.url}" in caplog.text

@@ -91,10 +91,10 @@ def test_all_that_a_server_can_do_gives_our_own_numbers_and_texts(
         "per_token": True,
     }
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
-    expected, found = pairbank.score(items, own, **asked), pairbank.score(items, there, **asked)
-    assert set(found.dataset.column_names) == set(expected.dataset.column_names)
+    expected, result = pairbank.score(items, own, **asked), pairbank.score(items, there, **asked)
+    assert set(result.dataset.column_names) == set(expected.dataset.column_names)
     for column in (name for name in expected.dataset.column_names if name != "model"):
-        for one, other in zip(expected[column][:], found[column][:], strict=True):
+        for one, other in zip(expected[column][:], result[column][:], strict=True):
             if isinstance(one, float) or (isinstance(one, list) and one and isinstance(one[0], float)):
                 np.testing.assert_allclose(other, one, atol=1e-4, rtol=0, err_msg=column)
             else:
@@ -106,8 +106,8 @@ def test_older_servers_are_asked_sequence_by_sequence(dialect: str, here: Here, 
     server, tokenizer = serve("gpt2", dialect=dialect)
     items = corpus(tmp_path, ENGLISH)
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
-    expected, found = (pairbank.score(items, m)["direct_delta"][:] for m in (here["gpt2"][1], there))
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    expected, result = (pairbank.score(items, m)["direct_delta"][:] for m in (here["gpt2"][1], there))
+    np.testing.assert_allclose(result, expected, atol=1e-4)
     way = {"vllm-2025": "whole", "echo": "echo"}[dialect]
     assert there.info.measured == f"log-probabilities ({way}), tokens, max_length"
     assert there.info.max_length == server.max_model_len - 2
@@ -209,8 +209,8 @@ def test_what_passes_is_asked_again_and_leaves_the_same_numbers(
     items = corpus(tmp_path, ENGLISH)
     there = pairbank.load_model(server.url, tokenizer=tokenizer, concurrency=2)
     server.faults += [fault, None, fault, fault]
-    found = pairbank.score(items, there)["direct_delta"][:]
-    np.testing.assert_allclose(found, pairbank.score(items, here["gpt2"][1])["direct_delta"][:], atol=1e-4)
+    result = pairbank.score(items, there)["direct_delta"][:]
+    np.testing.assert_allclose(result, pairbank.score(items, here["gpt2"][1])["direct_delta"][:], atol=1e-4)
     assert not server.faults
 
 
@@ -260,8 +260,8 @@ def test_an_answer_that_is_none_is_asked_for_once_more_and_then_an_error(
         return fault if is_new else None
 
     server.fails = once
-    found = pairbank.score(items, there)["direct_delta"][:]
-    np.testing.assert_allclose(found, pairbank.score(items, here["gpt2"][1])["direct_delta"][:], atol=1e-4)
+    result = pairbank.score(items, there)["direct_delta"][:]
+    np.testing.assert_allclose(result, pairbank.score(items, here["gpt2"][1])["direct_delta"][:], atol=1e-4)
 
 
 def test_the_timeout_doubles_with_every_try_that_ran_into_it(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,10 +292,10 @@ def test_a_server_killed_in_the_middle_costs_a_shard_and_no_more(
     again, _ = serve("llama")
     second = pairbank.load_model(again.url, tokenizer=tokenizer)
     again.log.clear()
-    found = pairbank.score(items, second)["direct_delta"][:]
+    result = pairbank.score(items, second)["direct_delta"][:]
     assert asked
     assert not asked & {json.dumps(body) for body in again.log}
-    np.testing.assert_allclose(found, pairbank.score(items, here["llama"][1])["direct_delta"][:], atol=1e-4)
+    np.testing.assert_allclose(result, pairbank.score(items, here["llama"][1])["direct_delta"][:], atol=1e-4)
 
 
 def test_as_many_questions_are_under_way_as_was_asked_for(serve: Serve) -> None:
@@ -369,8 +369,8 @@ def test_written_answers_stop_where_ours_do(name: str, serve: Serve, here: Here)
     server, tokenizer = serve(name)
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
     asks = [Ask(text=text) for text in ("A dog barks.", "The keys", "这本书很有意思。")]
-    expected, found = (write(model, asks, max_new_tokens=12) for model in (here[name][1], there))
-    assert [(one.text, one.n_tokens) for one in found] == [(one.text, one.n_tokens) for one in expected]
+    expected, result = (write(model, asks, max_new_tokens=12) for model in (here[name][1], there))
+    assert [(one.text, one.n_tokens) for one in result] == [(one.text, one.n_tokens) for one in expected]
     with pytest.raises(ScoringError, match="255 to write, but served takes 255"):
         write(there, asks[:1], max_new_tokens=255)
 
@@ -394,9 +394,9 @@ def test_a_list_of_models_names_servers_and_a_run_scores_them(serve: Serve, here
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     tables = [pairbank.read_scored(path) for path in (bank / "scores" / "starter").glob("*.parquet")]
-    found = {table.signature["model"]["name"]: table.signature["model"] for table in tables}
-    assert found.keys() == {"llama", "Second", "mistral"}
-    assert found["Second"]["stated"] == "dtype, quantisation, tokenizer"
+    result = {table.signature["model"]["name"]: table.signature["model"] for table in tables}
+    assert result.keys() == {"llama", "Second", "mistral"}
+    assert result["Second"]["stated"] == "dtype, quantisation, tokenizer"
     again = CliRunner().invoke(app, words, catch_exceptions=False)
     assert again.output.count("nothing to compute, every number was in the store") == 3
 

@@ -44,22 +44,22 @@ def labelled_table() -> ScoredFrame:
 
 def test_numbers_are_those_of_scipy_and_scikit_learn() -> None:
     table = linked_table()
-    found = section([table])
+    result = section([table])
     used = table.frame.iloc[1:]
     for method in ("direct", "mean_logprob"):
         good, bad = used[f"{method}_good"], used[f"{method}_bad"]
-        r = found.tables["correlation"].query("method == @method").iloc[0]
+        r = result.tables["correlation"].query("method == @method").iloc[0]
         assert r["value"] == pytest.approx(stats.pearsonr(good, bad).statistic, abs=1e-12)
         assert (r["n"], r["n_excluded"]) == (199, 1)
-        rows = found.tables["separability"].query("method == @method").set_index("metric")
+        rows = result.tables["separability"].query("method == @method").set_index("metric")
         area = metrics.roc_auc_score(np.repeat([1, 0], 199), np.concatenate([good, bad]))
         assert rows.loc["auc", "value"] == pytest.approx(area, abs=1e-12)
         assert set(rows.index) == {"auc", "accuracy"}  # one number, one interval
         assert rows.loc["accuracy", "value"] == pytest.approx((good > bad).mean(), abs=1e-12)
         assert rows.loc["auc", "low"] < area < rows.loc["auc", "high"]
-        assert f"{area:.2f}" in found.text
-    assert set(found.tables["roc"]["method"]) == {"direct", "mean_logprob"}
-    assert "meta" not in set(found.tables["separability"]["method"])  # a question puts no number on one string
+        assert f"{area:.2f}" in result.text
+    assert set(result.tables["roc"]["method"]) == {"direct", "mean_logprob"}
+    assert "meta" not in set(result.tables["separability"]["method"])  # a question puts no number on one string
 
 
 def test_the_correlation_falls_with_the_distance_where_the_strings_differ_more() -> None:
@@ -79,29 +79,29 @@ def test_the_correlation_falls_with_the_distance_where_the_strings_differ_more()
 def test_few_subsets_have_areas_of_their_own() -> None:
     table = linked_table()
     frame = table.frame.assign(subset=np.where(np.arange(200) < 100, "plausible", "implausible"))
-    found = section([replace(table, frame=frame)])
-    rows = keyed(found.tables["separability"].query("method == 'direct' and metric == 'auc'"), "group_by", "group")
+    result = section([replace(table, frame=frame)])
+    rows = keyed(result.tables["separability"].query("method == 'direct' and metric == 'auc'"), "group_by", "group")
     used = frame.iloc[100:]
     area = metrics.roc_auc_score(np.repeat([1, 0], 100), np.concatenate([used["direct_good"], used["direct_bad"]]))
     assert rows["subset", "implausible"]["value"] == pytest.approx(area, abs=1e-12)
     assert set(rows) == {("all", ""), ("subset", "implausible"), ("subset", "plausible")}
-    assert set(found.tables["roc"]["subset"]) == {"", "implausible", "plausible"}
-    assert "grammaticality_roc_toy_plausible" in {figure.name for figure in found.figures}
+    assert set(result.tables["roc"]["subset"]) == {"", "implausible", "plausible"}
+    assert "grammaticality_roc_toy_plausible" in {figure.name for figure in result.figures}
 
 
 def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
-    found = section([labelled_table()])
-    rows = {str(row["metric"]): row for row in found.tables["separability"].to_dict("records")}
+    result = section([labelled_table()])
+    rows = {str(row["metric"]): row for row in result.tables["separability"].to_dict("records")}
     # good -10, -20; bad -30, -15: 3 of 4 combinations
     assert rows["auc"]["value"] == 0.75
     assert np.isnan(rows["accuracy"]["value"])
     assert rows["accuracy"]["reason"] == "single labelled sentences make no pairs"
-    assert found.tables["correlation"].empty
-    assert "log P of the two strings" not in found.text
-    assert "  - `direct`: 0.75" in found.text
-    assert "Prediction 1" not in found.answer
-    assert found.answer.startswith("- **Prediction 3**")
-    assert "area under the ROC curve (AUC) of 0.75 [" in found.answer
+    assert result.tables["correlation"].empty
+    assert "log P of the two strings" not in result.text
+    assert "  - `direct`: 0.75" in result.text
+    assert "Prediction 1" not in result.answer
+    assert result.answer.startswith("- **Prediction 3**")
+    assert "area under the ROC curve (AUC) of 0.75 [" in result.answer
 
 
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
@@ -122,20 +122,20 @@ def test_continuations_and_one_class_are_no_pool_of_strings() -> None:
 
 
 def test_the_answer_has_each_prediction_with_its_numbers_intervals_and_n() -> None:
-    found = section([linked_table()])
+    result = section([linked_table()])
     used = linked_table().frame.iloc[1:]
     human = used["human_good"] - used["human_bad"]
     for name, expected in (
         ("correlation", stats.pearsonr(used["direct_good"], used["direct_bad"]).statistic),
         ("with_people", stats.pearsonr(used["direct_good"] - used["direct_bad"], human).statistic),
     ):
-        row = found.tables[name].query("method == 'direct'").iloc[0]
+        row = result.tables[name].query("method == 'direct'").iloc[0]
         assert row["value"] == pytest.approx(expected, abs=1e-12)
-        assert f"r = {expected:.2f} [{row['low']:.2f}, {row['high']:.2f}] (n = 199)" in found.answer
-    areas = found.tables["separability"].query("metric == 'auc'").sort_values("value")
+        assert f"r = {expected:.2f} [{row['low']:.2f}, {row['high']:.2f}] (n = 199)" in result.answer
+    areas = result.tables["separability"].query("metric == 'auc'").sort_values("value")
     low, middle, high = (areas["value"].quantile(share) for share in (0, 0.5, 1))
-    assert f"(AUC) of {middle:.2f} (median of {len(areas)}; {low:.2f} to {high:.2f}; n = 199)" in found.answer
-    assert found.main_figure == found.figures[0].name
+    assert f"(AUC) of {middle:.2f} (median of {len(areas)}; {low:.2f} to {high:.2f}; n = 199)" in result.answer
+    assert result.main_figure == result.figures[0].name
 
 
 def test_several_models_are_a_range() -> None:
@@ -144,11 +144,11 @@ def test_several_models_are_a_range() -> None:
         noise = np.random.default_rng(nth).normal(scale=3 * nth, size=len(table.frame))
         table.frame["direct_good"] += noise
         table.frame["direct_delta"] = table.frame["direct_good"] - table.frame["direct_bad"]
-    found = section(tables)
-    by_model = found.tables["correlation"].set_index("model")["value"]
+    result = section(tables)
+    by_model = result.tables["correlation"].set_index("model")["value"]
     ends = f"{by_model.min():.2f} to {by_model.max():.2f}"
-    assert f"correlate at r = {by_model.median():.2f} (median of 3; {ends}; n = 199)" in found.answer
-    assert len(found.tables["areas"]) == 3
+    assert f"correlate at r = {by_model.median():.2f} (median of 3; {ends}; n = 199)" in result.answer
+    assert len(result.tables["areas"]) == 3
 
 
 def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
@@ -156,16 +156,16 @@ def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
     table = linked_table()
     table.frame.loc[5:40, "human_bad"] = np.nan
     limit = np.quantile(table.frame.dropna(subset=["human_bad"])["edit_distance"], 0.75)
-    found = section([table], filtered=("toy", "elsewhere"))
+    result = section([table], filtered=("toy", "elsewhere"))
     used = table.frame.iloc[1:]
     used = used[used["edit_distance"] <= limit]
-    assert set(found.tables["separability"].query("metric == 'auc'")["n"]) == {len(used)}
-    assert set(found.tables["correlation"]["n"]) == {len(used)}
+    assert set(result.tables["separability"].query("metric == 'auc'")["n"]) == {len(used)}
+    assert set(result.tables["correlation"]["n"]) == {len(used)}
     rated = used.dropna(subset=["human_bad"])
-    assert set(found.tables["with_people"]["n"]) == {len(rated)}
-    bins = found.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
+    assert set(result.tables["with_people"]["n"]) == {len(rated)}
+    bins = result.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
     assert bins["n"].sum() == len(used)
-    assert f"of 200 pairs at most {limit:g} edits apart are used" in found.text
+    assert f"of 200 pairs at most {limit:g} edits apart are used" in result.text
     without = replace(table, frame=table.frame.drop(columns="edit_distance"))
     with pytest.raises(BankError, match="toy by gpt2 is to be filtered by edit_distance, which it does not have"):
         section([without], filtered=("toy",))
@@ -177,8 +177,8 @@ def test_corpora_of_one_language_are_pooled_and_another_stays_apart() -> None:
     chinese = replace(chinese, frame=chinese.frame.assign(language="zh"))
     labelled = labelled_table()
     labelled = replace(labelled, frame=labelled.frame.assign(language="en"))
-    found = section([first, second, chinese, labelled])
-    rows = found.tables["separability"].query("metric == 'auc' and method == 'direct'").set_index("corpus")
+    result = section([first, second, chinese, labelled])
+    rows = result.tables["separability"].query("metric == 'auc' and method == 'direct'").set_index("corpus")
     assert set(rows.index) == {"a", "b", "c", "cola", "3 corpora (en)"}
     pairs = [table.frame.iloc[1:] for table in (first, second)]
     good = np.concatenate([*(part["direct_good"] for part in pairs), [-10.0, -20.0]])
@@ -191,36 +191,36 @@ def test_corpora_of_one_language_are_pooled_and_another_stays_apart() -> None:
 def test_a_corpus_without_area_says_why() -> None:
     labelled = labelled_table()
     one_class = replace(labelled, frame=labelled.frame.assign(label=1))
-    found = section([linked_table(), one_class])
-    assert "No AUC for cola: there are no ungrammatical strings." in found.answer
+    result = section([linked_table(), one_class])
+    assert "No AUC for cola: there are no ungrammatical strings." in result.answer
 
 
 def test_a_score_that_a_corpus_lacks_does_not_take_the_area_from_its_others() -> None:
     lacking = linked_table()
     gone = {f"mean_logprob_{column}": np.nan for column in ("good", "bad", "delta")}
     lacking = replace(lacking, corpus="sling", frame=lacking.frame.assign(corpus="sling", **gone))
-    found = section([linked_table(), lacking])
-    assert set(found.tables["areas"]["corpus"]) >= {"toy", "sling"}
-    assert "No AUC of `mean_logprob` for sling, which has no such scores." in found.answer
+    result = section([linked_table(), lacking])
+    assert set(result.tables["areas"]["corpus"]) >= {"toy", "sling"}
+    assert "No AUC of `mean_logprob` for sling, which has no such scores." in result.answer
 
 
 def test_a_headline_counts_no_number_of_a_few_items_and_has_the_bins_of_both_predictions() -> None:
     few = rated_table(seed=5, model="m0")
     few = replace(few, corpus="few", frame=few.frame.iloc[:9].assign(corpus="few"))
-    found = section([rated_table(seed=seed, model=f"m{seed}") for seed in range(3)] + [few])
-    lines = found.answer.splitlines()
+    result = section([rated_table(seed=seed, model=f"m{seed}") for seed in range(3)] + [few])
+    lines = result.answer.splitlines()
     assert [line[4:17] for line in lines[:4]] == [f"Prediction {name}" for name in ("1a", "1b", "2a", "2b")]
     assert all("few left out, fewer than 20" in line for line in (lines[0], lines[2], lines[4]))
     for line, table in ((lines[1], "by_bin"), (lines[3], "by_bin_people")):
-        bins = found.tables[table].query("method == 'direct' and group_by == 'cosine_distance' and corpus == 'toy'")
+        bins = result.tables[table].query("method == 'direct' and group_by == 'cosine_distance' and corpus == 'toy'")
         near, far = (bins[bins["bin"] == nth].set_index("model")["value"] for nth in (1, bins["bin"].max()))
         shown = f"r goes from {near.median():.2f} to {far.median():.2f} (medians of 3)"
         assert f"{shown}; it is lower in {(far < near).sum()} of 3 (chance gives half)." in line, line
 
 
 def test_a_histogram_counts_every_string_once() -> None:
-    found = section([linked_table()]).tables["distributions"]
-    for _, part in found.groupby("method"):
+    result = section([linked_table()]).tables["distributions"]
+    for _, part in result.groupby("method"):
         assert (part["n_good"].sum(), part["n_bad"].sum()) == (199, 199)
         assert len(part) == 40
 
@@ -230,19 +230,19 @@ def test_word_counts_stand_beside_the_predictions() -> None:
     rng = np.random.default_rng(2)
     good = [" ".join(rng.choice(["a", "b", "c", "d"], size=3 + k % 9)) for k in range(len(table.frame))]
     bad = [f"{text} {rng.choice(['a', 'e'])}" for text in good]
-    found = section([replace(table, frame=table.frame.assign(target_good=good, target_bad=bad))])
+    result = section([replace(table, frame=table.frame.assign(target_good=good, target_bad=bad))])
     used = [k for k, flags in enumerate(table.frame["flags"]) if not len(flags)]
     words = [text.split() for texts in (good, bad) for text in (texts[k] for k in used)]
     counts = pd.Series([word for one in words for word in one]).value_counts(normalize=True)
     logs = np.array([np.log(counts[one]).sum() for one in words])
     r = stats.pearsonr(logs[: len(used)], logs[len(used) :]).statistic
-    rows = keyed(found.tables["null"], "metric")
+    rows = keyed(result.tables["null"], "metric")
     assert rows["pearson_sides",]["value"] == pytest.approx(r, abs=1e-12)
     assert rows["accuracy",]["value"] == 1.0  # the longer one is always the bad one
-    model, null = found.tables["correlation"].query("method == 'direct'").iloc[0], rows["pearson_sides",]
+    model, null = result.tables["correlation"].query("method == 'direct'").iloc[0], rows["pearson_sides",]
     reach = np.hypot(model["value"] - model["low"], null["high"] - r)
     above = f"log P is above that in {int(model['value'] - r > reach)} of 1 (95% intervals of the difference)"
-    assert f"Word counts alone (unigram null) give {r:.2f}; {above}" in found.answer
+    assert f"Word counts alone (unigram null) give {r:.2f}; {above}" in result.answer
     assert section([table]).tables["null"].empty
 
 
@@ -261,14 +261,14 @@ def test_with_paradigms_every_number_has_both_intervals_and_the_wider_one_decide
         target_bad=[f"{text} {rng.choice(['c', 'd'])} e" for text in texts],
     )
     frame["direct_delta"] = frame["direct_good"] - frame["direct_bad"]
-    found = section([replace(table, frame=frame)])
+    result = section([replace(table, frame=frame)])
     for name in ("correlation", "with_people", "separability", "null"):
-        rows = found.tables[name].query("group_by == 'all' and 0 < value < 1")
+        rows = result.tables[name].query("group_by == 'all' and 0 < value < 1")
         assert (rows["n_paradigms"] == 12).all(), name
-    (row,) = found.tables["correlation"].query("method == 'direct' and group_by == 'all'").to_dict("records")
+    (row,) = result.tables["correlation"].query("method == 'direct' and group_by == 'all'").to_dict("records")
     low, high = min(row["low"], row["low_paradigms"]), max(row["high"], row["high_paradigms"])
-    assert f"correlate at r = {row['value']:.2f} [{low:.2f}, {high:.2f}] (n = 199)" in found.answer
-    (null,) = found.tables["null"].query("metric == 'pearson_sides'").to_dict("records")
+    assert f"correlate at r = {row['value']:.2f} [{low:.2f}, {high:.2f}] (n = 199)" in result.answer
+    (null,) = result.tables["null"].query("metric == 'pearson_sides'").to_dict("records")
     reach = np.hypot(row["value"] - low, max(null["high"], null["high_paradigms"]) - null["value"])
     above = int(row["value"] - null["value"] > reach)
-    assert f"log P is above that in {above} of 1 (95% intervals of the difference" in found.answer
+    assert f"log P is above that in {above} of 1 (95% intervals of the difference" in result.answer

@@ -17,40 +17,40 @@ def test_the_regression_is_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     features, folds = rng.normal(size=(60, 5)), np.arange(60) % 5
     answers = features @ rng.normal(size=(5, 2)) + 0.01 * rng.normal(size=(60, 2))
-    found = predictions(features @ features.T, answers, folds)
+    result = predictions(features @ features.T, answers, folds)
     for fold in range(5):
         test = folds == fold
         centred = features[~test] - features[~test].mean(axis=0)
         scale = np.square(np.linalg.svd(centred, compute_uv=False)).sum() / (~test).sum()
         reference = Ridge(alpha=0.01 * scale).fit(features[~test], answers[~test])  # hardly any noise: least penalty
-        np.testing.assert_allclose(found[test], reference.predict(features[test]), atol=1e-8)
+        np.testing.assert_allclose(result[test], reference.predict(features[test]), atol=1e-8)
 
 
 def test_the_correlations_are_those_about_the_means_of_the_folds() -> None:
     rng = np.random.default_rng(1)
     folds, groups = np.arange(200) % 5, np.arange(200) // 10
     answer, own, text = rng.normal(size=(3, 200)) + rng.normal(size=200)
-    found = compare_predictors(answer, own, text, folds, groups)
+    result = compare_predictors(answer, own, text, folds, groups)
     away = [x - np.array([x[folds == fold].mean() for fold in folds]) for x in (answer, own, text)]
-    assert found["r_own"] == pytest.approx(np.corrcoef(away[0], away[1])[0, 1], abs=1e-12)
-    assert found["r_text"] == pytest.approx(np.corrcoef(away[0], away[2])[0, 1], abs=1e-12)
-    assert found["n_groups"] == 20
+    assert result["r_own"] == pytest.approx(np.corrcoef(away[0], away[1])[0, 1], abs=1e-12)
+    assert result["r_text"] == pytest.approx(np.corrcoef(away[0], away[2])[0, 1], abs=1e-12)
+    assert result["n_groups"] == 20
     shift = rng.normal(size=5)[folds]
     moved = compare_predictors(answer + shift, own - shift, text, folds, groups)
-    assert moved["difference"] == pytest.approx(found["difference"], abs=1e-12)
+    assert moved["difference"] == pytest.approx(result["difference"], abs=1e-12)
 
 
 def test_the_standard_error_is_that_of_a_jackknife_over_paradigms() -> None:
     rng = np.random.default_rng(2)
     folds, groups = np.zeros(600, dtype=np.int64), np.arange(600) // 15
     answer, own, text = rng.normal(size=(3, 600)) + rng.normal(size=(3, 40))[:, groups] + rng.normal(size=600)
-    found = compare_predictors(answer, own, text, folds, groups)
+    result = compare_predictors(answer, own, text, folds, groups)
     left = []
     for group in range(40):
         kept = groups != group
         left.append(compare_predictors(answer[kept], own[kept], text[kept], folds[kept], groups[kept])["difference"])
     jackknife = np.sqrt(39 / 40 * np.square(np.array(left) - np.mean(left)).sum())
-    half = (found["high"] - found["low"]) / 2
+    half = (result["high"] - result["low"]) / 2
     assert half == pytest.approx(2.0227 * jackknife, rel=0.05)  # t of 39 degrees of freedom
 
 
@@ -81,6 +81,6 @@ def test_too_few_items_are_refused_with_their_number() -> None:
 @pytest.mark.ci
 def test_neither_is_called_better_where_both_predict_alike() -> None:
     """Fifteen runs of a null; docs/validation.md has more, and power."""
-    found = shares(Design(n_paradigms=12, n_each=10, own=0.543), n_runs=15)  # 0.543: `equal_own`
-    assert found["own"] <= 0.1
-    assert found["text"] <= 0.15
+    result = shares(Design(n_paradigms=12, n_each=10, own=0.543), n_runs=15)  # 0.543: `equal_own`
+    assert result["own"] <= 0.1
+    assert result["text"] <= 0.15

@@ -27,8 +27,8 @@ def made(tables: list[ScoredFrame], features: dict[str, ModelFeatures] | None = 
     return section(tables, Context(n_resamples=20, features=features or {}))
 
 
-def outcomes(found: Section) -> list[str]:
-    return found.tables["verdicts"]["published_test"].tolist()
+def outcomes(result: Section) -> list[str]:
+    return result.tables["verdicts"]["published_test"].tolist()
 
 
 # Real scores: Hu & Frank 2024
@@ -100,22 +100,22 @@ def test_pairs_of_hu_and_frank_are_those_of_a_plain_loop(
 @pytest.mark.ci
 @pytest.mark.upstream
 def test_what_the_report_says_of_hu_and_frank(hu_frank_section: Section) -> None:
-    found = hu_frank_section
-    assert outcomes(found) == ["no self-advantage"] * 2
-    types = found.tables["match_types"]
+    result = hu_frank_section
+    assert outcomes(result) == ["no self-advantage"] * 2
+    types = result.tables["match_types"]
     # 13 base models: Llama-2 3, Pythia 5, Gemma 2, OLMo 2, Mistral 1: 6 + 20 + 2 + 2 ordered pairs of a family
     counts = types[types["items"] == "all"].set_index("match_type")["n_pairs"].to_dict()
     assert counts == {"self": 13, "same family": 30, "other": 126}
-    assert "13 models, 1 prompted method (hf24_paired), 724 items (1 more with identical sides" in found.text
-    assert "self is ahead of no other type of model" in found.text
-    assert "No evidence" not in found.text
+    assert "13 models, 1 prompted method (hf24_paired), 724 items (1 more with identical sides" in result.text
+    assert "self is ahead of no other type of model" in result.text
+    assert "No evidence" not in result.text
     # Mistral has no relative; of the 240 disagreed items, no advantage could have been seen
-    assert found.tables["verdicts"]["beyond_relatives"].tolist() == ["not shown", "inconclusive"]
+    assert result.tables["verdicts"]["beyond_relatives"].tolist() == ["not shown", "inconclusive"]
     rests = "12 models of 4 families, n = 724 items of 75 paradigms, which are the draws"
-    assert f"+0.004 [-0.014, +0.022] in r ({rests}). The minimum detectable effect (80% power) is 0.024." in found.text
-    assert "Nothing is declared" not in found.text
-    assert found.tables["models"]["declared"].all()
-    assert found.tables["filter"].groupby("corpus")["kept"].sum().tolist() == [240]
+    assert f"+0.004 [-0.014, +0.022] in r ({rests}). The minimum detectable effect (80% power) is 0.024." in result.text
+    assert "Nothing is declared" not in result.text
+    assert result.tables["models"]["declared"].all()
+    assert result.tables["filter"].groupby("corpus")["kept"].sum().tolist() == [240]
 
 
 @pytest.mark.upstream
@@ -166,7 +166,7 @@ def test_figures_are_drawn_with_n_in_their_captions(hu_frank_section: Section, t
 @pytest.mark.upstream
 def test_a_report_asks_for_both_sections_by_name(published: list[pairbank.Scored]) -> None:
     report = pairbank.report(published[:3], n_resamples=20, analyses=["introspection", "agreement_summary"])
-    assert [found.id for found in report.sections] == ["introspection", "agreement_summary"]
+    assert [result.id for result in report.sections] == ["introspection", "agreement_summary"]
     text = report.markdown()
     assert "Inconclusive whether answers follow a model's own probabilities beyond its relatives'" in text
     assert "hf24_paired: mean r = " in report.sections[1].text
@@ -177,14 +177,14 @@ def test_a_report_asks_for_both_sections_by_name(published: list[pairbank.Scored
 
 
 def test_declared_relatives_get_the_published_regressions() -> None:
-    found = made(related_frames(list(PUBLISHED_MODELS), n_items=120, n_prompts=2), dict(PUBLISHED_MODELS))
-    fits = found.tables["regressions"]
+    result = made(related_frames(list(PUBLISHED_MODELS), n_items=120, n_prompts=2), dict(PUBLISHED_MODELS))
+    fits = result.tables["regressions"]
     assert fits["reason"].isna().all()
     names = list(dict.fromkeys(name.split(":")[0] for name in fits["table"]))
     assert names == ["Table 5", "Table 6", "Table 7a", "Table 7b", "Table 8", "section 3.2.2"]
-    types = found.tables["match_types"]
+    types = result.tables["match_types"]
     assert set(types["match_type"]) == {"self", "seed variant", "base/instruct", "same family", "other"}
-    contrasts = found.tables["self_contrasts"]
+    contrasts = result.tables["self_contrasts"]
     equal = contrasts[(contrasts["control"] == "similarity") & (contrasts["items"] == "all")].set_index("match_type")
     fit = fits[fits["table"].str.startswith("Table 7a") & (fits["items"] == "all")].set_index("term")["estimate"]
     for kind in ("seed variant", "base/instruct", "same family", "other"):
@@ -193,32 +193,32 @@ def test_declared_relatives_get_the_published_regressions() -> None:
 
 @pytest.mark.parametrize("n_models", [1, 2])
 def test_few_models_are_told_what_could_not_be_estimated_and_why(n_models: int) -> None:
-    found = made(related_frames(["SmolLM2-135M", "SmolLM2-135M-Instruct"][:n_models], n_items=60, n_prompts=2))
-    assert outcomes(found) == ["not estimable"] * 2
-    assert found.tables["verdicts"]["reason"].notna().all()
-    assert f"{ {1: 'Only one model has', 2: 'Only two models have'}[n_models] } both direct and prompted" in found.text
-    assert ("What can be said" in found.text) == (n_models == 2)
-    assert set(found.tables["verdicts"]["beyond_relatives"]) == {"inconclusive"}
-    own = found.tables["own_advantage"].set_index("quantity")
+    result = made(related_frames(["SmolLM2-135M", "SmolLM2-135M-Instruct"][:n_models], n_items=60, n_prompts=2))
+    assert outcomes(result) == ["not estimable"] * 2
+    assert result.tables["verdicts"]["reason"].notna().all()
+    assert f"{ {1: 'Only one model has', 2: 'Only two models have'}[n_models] } both direct and prompted" in result.text
+    assert ("What can be said" in result.text) == (n_models == 2)
+    assert set(result.tables["verdicts"]["beyond_relatives"]) == {"inconclusive"}
+    own = result.tables["own_advantage"].set_index("quantity")
     assert own["value"]["advantage over closest declared relatives"].isna().all()
     assert own["value"]["partial r given all other models"].notna().all() == (n_models == 2)
-    for table in found.tables.values():
+    for table in result.tables.values():
         if "reason" in table and "value" in table:
             assert (table["value"].notna() | table["reason"].notna()).all()
-    for figure in found.figures:
+    for figure in result.figures:
         figure.draw()
 
 
 def test_models_that_nobody_declared_are_named_and_still_compared() -> None:
-    found = made(related_frames(["mine", "yours", "theirs", "ours"], n_items=100, n_prompts=2))
-    assert outcomes(found)[0] != "not estimable"
-    assert "Nothing is declared about mine, yours, theirs, ours" in found.text
-    assert set(found.tables["pairs"]["match_type"]) == {"self", "undeclared"}
-    fits = found.tables["regressions"]
+    result = made(related_frames(["mine", "yours", "theirs", "ours"], n_items=100, n_prompts=2))
+    assert outcomes(result)[0] != "not estimable"
+    assert "Nothing is declared about mine, yours, theirs, ours" in result.text
+    assert set(result.tables["pairs"]["match_type"]) == {"self", "undeclared"}
+    fits = result.tables["regressions"]
     sizes = fits[fits["table"].str.startswith("Table 6")]
     assert sizes["estimate"].isna().all()
     assert set(sizes["reason"]) == {"0 observations cannot determine 4 coefficients"}
-    models = found.tables["models"]
+    models = result.tables["models"]
     assert not models["declared"].any()
 
 
@@ -244,8 +244,8 @@ def test_each_corpus_is_analysed_and_one_without_prompts_is_passed_over() -> Non
         )
         for t in tables[:3]
     ]
-    found = made(tables)
-    assert found.tables["verdicts"]["corpus"].tolist() == ["toy", "toy", "more", "more"]
+    result = made(tables)
+    assert result.tables["verdicts"]["corpus"].tolist() == ["toy", "toy", "more", "more"]
     with pytest.raises(BankError, match="no corpus is scored both directly and with a prompt"):
         made(tables[3:6])
 
@@ -253,20 +253,20 @@ def test_each_corpus_is_analysed_and_one_without_prompts_is_passed_over() -> Non
 def test_answers_that_never_differ_have_reasons_and_no_numbers() -> None:
     values = np.random.default_rng(0).normal(size=(4, 40))
     tables = [scored_frame(name, values[nth], {"p": np.full(40, 0.3)}) for nth, name in enumerate("abcd")]
-    found = made(tables)
-    assert outcomes(found) == ["not estimable"] * 2
-    pairs = found.tables["pairs"]
+    result = made(tables)
+    assert outcomes(result) == ["not estimable"] * 2
+    pairs = result.tables["pairs"]
     assert pairs["meta_direct"].isna().all()
     assert set(pairs[pairs["items"] == "all"]["reason"]) == {"the deltas of no prompt vary"}
     assert set(pairs[pairs["items"] == "disagreed"]["reason"]) == {"there are no items"}
-    assert [figure.name for figure in found.figures] == ["introspection_accuracy"]
+    assert [figure.name for figure in result.figures] == ["introspection_accuracy"]
 
 
 def test_identical_models_are_no_error() -> None:
     values = np.random.default_rng(0).normal(size=(2, 40))
-    found = made([scored_frame(name, values[0], {"p": values[1]}) for name in "abc"])
-    assert outcomes(found) == ["not estimable"] * 2
-    assert "linearly dependent" in str(found.tables["own_advantage"]["reason"].iloc[2])
+    result = made([scored_frame(name, values[0], {"p": values[1]}) for name in "abc"])
+    assert outcomes(result) == ["not estimable"] * 2
+    assert "linearly dependent" in str(result.tables["own_advantage"]["reason"].iloc[2])
 
 
 @pytest.mark.ci
@@ -274,7 +274,7 @@ def test_21_models_9_methods_and_1048_items_take_seconds() -> None:
     names = list(PUBLISHED_MODELS)
     tables = related_frames(names, n_items=1048, n_prompts=8)
     started = time.perf_counter()
-    found = section(tables, Context(n_resamples=200, features=dict(PUBLISHED_MODELS)))
+    result = section(tables, Context(n_resamples=200, features=dict(PUBLISHED_MODELS)))
     assert time.perf_counter() - started < 10
-    assert len(found.tables["pairs"]) == 2 * 441
-    assert math.isfinite(found.tables["self_contrasts"]["low"].sum())
+    assert len(result.tables["pairs"]) == 2 * 441
+    assert math.isfinite(result.tables["self_contrasts"]["low"].sum())

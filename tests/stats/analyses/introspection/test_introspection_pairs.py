@@ -143,11 +143,11 @@ def test_the_filter_is_that_of_a_plain_loop() -> None:
     direct = easy + rng.normal(0, 0.8, (21, 400))
     meta = easy + rng.normal(0, 0.8, (8, 21, 400))
     meta[2, 5, :100] = np.nan
-    found = disagreement(direct, meta)
-    assert found.keep.tolist() == naive_keep(direct, meta)
-    assert 20 < found.keep.sum() < 380
-    assert sum(found.counts.values()) == 400
-    assert [outcome == "kept" for outcome in found.outcomes] == found.keep.tolist()
+    result = disagreement(direct, meta)
+    assert result.keep.tolist() == naive_keep(direct, meta)
+    assert 20 < result.keep.sum() < 380
+    assert sum(result.counts.values()) == 400
+    assert [outcome == "kept" for outcome in result.outcomes] == result.keep.tolist()
 
 
 def test_the_filter_keeps_its_borders_and_counts_cells_not_models() -> None:
@@ -157,10 +157,10 @@ def test_the_filter_keeps_its_borders_and_counts_cells_not_models() -> None:
     direct[:19, 1] = -1  # 19 of 20
     meta[0, :19, 3] = -1
     direct[:, 4] = -1  # all of them
-    found = disagreement(direct, meta)
-    assert found.keep.tolist() == [True, True, False, True, False, False]
-    assert found.direct_negative_share.tolist() == [0.05, 0.95, 0.05, 0.05, 1.0, 0.0]
-    assert found.counts == {
+    result = disagreement(direct, meta)
+    assert result.keep.tolist() == [True, True, False, True, False, False]
+    assert result.direct_negative_share.tolist() == [0.05, 0.95, 0.05, 0.05, 1.0, 0.0]
+    assert result.counts == {
         "kept": 3,
         "direct answers agree": 1,
         "prompted answers agree": 1,
@@ -177,16 +177,16 @@ def test_the_filter_keeps_its_borders_and_counts_cells_not_models() -> None:
 def test_a_delta_of_zero_is_not_negative_and_the_direct_delta_counts_once_for_each_prompt() -> None:
     direct = np.array([[-1.0], [1.0]])
     meta = np.array([[[-1.0], [0.0]], [[0.0], [np.nan]]])
-    found = disagreement(direct, meta)
+    result = disagreement(direct, meta)
     # the first model answers two prompts and the second one: 2 of 3 rows have a negative direct delta
-    assert found.direct_negative_share[0] == pytest.approx(2 / 3)
-    assert found.meta_negative_share[0] == pytest.approx(1 / 3)
+    assert result.direct_negative_share[0] == pytest.approx(2 / 3)
+    assert result.meta_negative_share[0] == pytest.approx(1 / 3)
 
 
 def test_an_item_without_answers_is_not_kept() -> None:
-    found = disagreement(np.array([[1.0, -1.0]]), np.array([[[np.nan, 1.0]]]))
-    assert np.isnan(found.meta_negative_share[0])
-    assert found.keep.tolist() == [False, False]
+    result = disagreement(np.array([[1.0, -1.0]]), np.array([[[np.nan, 1.0]]]))
+    assert np.isnan(result.meta_negative_share[0])
+    assert result.keep.tolist() == [False, False]
     with pytest.raises(BankError, match=r"expected \(models, items\)"):
         disagreement(np.ones((2, 3)), np.ones((1, 2, 4)))
     with pytest.raises(BankError, match="least_share is 5"):
@@ -196,13 +196,13 @@ def test_an_item_without_answers_is_not_kept() -> None:
 def test_correlations_are_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(1)
     direct, meta = rng.normal(3, 2, (4, 60)), rng.normal(-1, 5, (3, 4, 60))
-    found = pair_correlations(stack(direct, meta))
+    result = pair_correlations(stack(direct, meta))
     for a, b in itertools.product(range(4), range(4)):
         r = [np.corrcoef(direct[a], meta[p, b])[0, 1] for p in range(3)]
-        assert found.meta_direct[a, b] == pytest.approx(np.mean(r), abs=1e-12)
-        assert found.meta_direct_by_prompt[:, a, b] == pytest.approx(np.array(r), abs=1e-12)
-        assert found.direct_direct[a, b] == pytest.approx(np.corrcoef(direct[a], direct[b])[0, 1], abs=1e-12)
-    assert (np.diag(found.direct_direct) == 1).all()
+        assert result.meta_direct[a, b] == pytest.approx(np.mean(r), abs=1e-12)
+        assert result.meta_direct_by_prompt[:, a, b] == pytest.approx(np.array(r), abs=1e-12)
+        assert result.direct_direct[a, b] == pytest.approx(np.corrcoef(direct[a], direct[b])[0, 1], abs=1e-12)
+    assert (np.diag(result.direct_direct) == 1).all()
 
 
 def test_an_undefined_prompt_is_left_out_of_the_mean_as_published() -> None:
@@ -224,11 +224,11 @@ def test_all_pairs_rest_on_the_items_that_every_model_has() -> None:
     direct, meta = rng.normal(size=(2, 30)), rng.normal(size=(2, 2, 30))
     meta[0, 1, :10] = np.nan
     meta[1, 1] = np.nan  # the second model was not asked the second prompt at all
-    found = pair_correlations(stack(direct, meta))
-    assert found.n_items_by_prompt.tolist() == [20, 30]
-    assert found.meta_direct_by_prompt[0, 0, 0] == pytest.approx(np.corrcoef(direct[0, 10:], meta[0, 0, 10:])[0, 1])
-    assert np.isnan(found.meta_direct_by_prompt[1, :, 1]).all()
-    assert found.meta_direct_by_prompt[1, 1, 0] == pytest.approx(np.corrcoef(direct[1], meta[1, 0])[0, 1])
+    result = pair_correlations(stack(direct, meta))
+    assert result.n_items_by_prompt.tolist() == [20, 30]
+    assert result.meta_direct_by_prompt[0, 0, 0] == pytest.approx(np.corrcoef(direct[0, 10:], meta[0, 0, 10:])[0, 1])
+    assert np.isnan(result.meta_direct_by_prompt[1, :, 1]).all()
+    assert result.meta_direct_by_prompt[1, 1, 0] == pytest.approx(np.corrcoef(direct[1], meta[1, 0])[0, 1])
 
 
 def test_pairs_of_models_without_a_method_say_so() -> None:
@@ -257,19 +257,19 @@ def test_tables_are_aligned_by_item_and_identical_sides_left_out() -> None:
     first.frame["flags"] = [[], ["identical_sides"], [], []]
     shuffled = second.frame.iloc[[3, 1, 0]]
     second = type(second)(corpus="toy", model="n", frame=shuffled, layouts=second.layouts)
-    found = stack_deltas([first, second])
-    assert found.item_ids == ("toy/0000", "toy/0002", "toy/0003")
-    assert found.n_identical == 1
-    np.testing.assert_array_equal(found.direct_nats, [[1.0, 0.5, 3.0], [2.0, np.nan, 6.0]])
-    assert found.meta_nats.shape == (1, 2, 3)
+    result = stack_deltas([first, second])
+    assert result.item_ids == ("toy/0000", "toy/0002", "toy/0003")
+    assert result.n_identical == 1
+    np.testing.assert_array_equal(result.direct_nats, [[1.0, 0.5, 3.0], [2.0, np.nan, 6.0]])
+    assert result.meta_nats.shape == (1, 2, 3)
 
 
 def test_models_need_not_share_all_methods_but_corpora_must_be_one() -> None:
     values = np.array([1.0, -2.0, 0.5])
     tables = [scored_frame("m", values, {"p": values}), scored_frame("n", values, {"q": values})]
-    found = stack_deltas(tables)
-    assert found.prompts == ("p", "q")
-    assert np.isnan(found.meta_nats[0, 1]).all()
+    result = stack_deltas(tables)
+    assert result.prompts == ("p", "q")
+    assert np.isnan(result.meta_nats[0, 1]).all()
     assert prompted("p") in tables[0].layouts
     with pytest.raises(BankError, match="expected one corpus, each model once"):
         stack_deltas([tables[0], tables[0]])
@@ -282,9 +282,9 @@ def test_a_method_without_numbers_is_no_reference_of_a_stack() -> None:
     own = scored_frame("m", values, {"p": values})
     other = replace(DIRECT, method="logprob_minicons")
     scored = own.frame.assign(logprob_minicons_delta=values, direct_delta=np.nan)
-    found = stack_deltas([replace(own, frame=scored, layouts=(*own.layouts, other))])
-    assert found.reference == "logprob_minicons"
-    np.testing.assert_array_equal(found.direct_nats, [values])
+    result = stack_deltas([replace(own, frame=scored, layouts=(*own.layouts, other))])
+    assert result.reference == "logprob_minicons"
+    np.testing.assert_array_equal(result.direct_nats, [values])
 
 
 def test_21_models_8_prompts_and_1048_items_take_well_under_a_second() -> None:

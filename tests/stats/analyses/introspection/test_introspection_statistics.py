@@ -39,17 +39,17 @@ def stack(models: str = "abcde", *, n_items: int = 80, n_prompts: int = 3, intro
     return stack_deltas(frames)
 
 
-def types_of(found: DeltaStack) -> list[str]:
-    return ["self" if a == b else "other" for a, b in itertools.product(found.models, found.models)]
+def types_of(result: DeltaStack) -> list[str]:
+    return ["self" if a == b else "other" for a, b in itertools.product(result.models, result.models)]
 
 
 def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def contrasts_of(found: DeltaStack, kinds: list[str], n_resamples: int = 50) -> tuple[SelfContrast, ...]:
-    resampled = resampled_correlations(found, rng=rng(), n_resamples=n_resamples)
-    return self_contrasts(pair_correlations(found), resampled, kinds)
+def contrasts_of(result: DeltaStack, kinds: list[str], n_resamples: int = 50) -> tuple[SelfContrast, ...]:
+    resampled = resampled_correlations(result, rng=rng(), n_resamples=n_resamples)
+    return self_contrasts(pair_correlations(result), resampled, kinds)
 
 
 # Regressions
@@ -161,12 +161,12 @@ def test_models_without_a_declared_size_are_left_out_of_regressions_on_size() ->
 # The contrast of self with other models
 
 
-def naive_contrast(found: DeltaStack, kinds: list[str]) -> tuple[float, float]:
+def naive_contrast(result: DeltaStack, kinds: list[str]) -> tuple[float, float]:
     """Both contrasts of self with others for a stack, by numpy's corrcoef and lstsq."""
     x, y = [], []
-    for a, b in itertools.product(range(len(found.models)), repeat=2):
-        x.append(np.corrcoef(found.direct_nats[a], found.direct_nats[b])[0, 1])
-        y.append(np.mean([np.corrcoef(found.direct_nats[a], meta[b])[0, 1] for meta in found.meta_nats]))
+    for a, b in itertools.product(range(len(result.models)), repeat=2):
+        x.append(np.corrcoef(result.direct_nats[a], result.direct_nats[b])[0, 1])
+        y.append(np.mean([np.corrcoef(result.direct_nats[a], meta[b])[0, 1] for meta in result.meta_nats]))
     is_other = np.array([kind != "self" for kind in kinds], dtype=float)
     plain = np.mean(np.array(y)[is_other == 0]) - np.mean(np.array(y)[is_other == 1])
     design = np.column_stack([np.ones(len(x)), x, is_other])
@@ -174,30 +174,30 @@ def naive_contrast(found: DeltaStack, kinds: list[str]) -> tuple[float, float]:
 
 
 def test_contrasts_and_their_resamples_are_those_of_a_plain_loop() -> None:
-    found = stack()
-    kinds = types_of(found)
-    other, anyone = contrasts_of(found, kinds, n_resamples=40)
-    plain, equal = naive_contrast(found, kinds)
+    result = stack()
+    kinds = types_of(result)
+    other, anyone = contrasts_of(result, kinds, n_resamples=40)
+    plain, equal = naive_contrast(result, kinds)
     assert (other.match_type, other.n_self, other.n_pairs) == ("other", 5, 20)
     assert other.plain.value == pytest.approx(plain, abs=1e-12)
     assert other.at_equal_similarity.value == pytest.approx(equal, abs=1e-10)
     assert anyone.match_type == "any other model"
     assert anyone.at_equal_similarity.value == pytest.approx(equal, abs=1e-10)
     drawn = rng().integers(80, size=(40, 80))
-    resampled = np.array([naive_contrast(_drawn(found, items), kinds) for items in drawn])
+    resampled = np.array([naive_contrast(_drawn(result, items), kinds) for items in drawn])
     for estimate, values in zip((other.plain, other.at_equal_similarity), resampled.T, strict=True):
         assert (estimate.low, estimate.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=2e-10)
         assert (estimate.n, estimate.method) == (80, "bootstrap-percentile")
 
 
-def _drawn(found: DeltaStack, items: np.ndarray) -> DeltaStack:
+def _drawn(result: DeltaStack, items: np.ndarray) -> DeltaStack:
     return DeltaStack(
-        corpus=found.corpus,
-        models=found.models,
-        prompts=found.prompts,
-        item_ids=tuple(found.item_ids[nth] for nth in items),
-        direct_nats=found.direct_nats[:, items],
-        meta_nats=found.meta_nats[:, :, items],
+        corpus=result.corpus,
+        models=result.models,
+        prompts=result.prompts,
+        item_ids=tuple(result.item_ids[nth] for nth in items),
+        direct_nats=result.direct_nats[:, items],
+        meta_nats=result.meta_nats[:, :, items],
         n_identical=0,
     )
 
@@ -217,8 +217,8 @@ def test_adjusted_differences_are_minus_the_published_coefficients(published: di
     pairs = published["exp1(filtered)"]
     groups = np.column_stack([pairs["match_type"] == kind for kind in ["self", *KINDS]]).astype(float)
     x, y = (pairs[name].to_numpy()[np.newaxis] for name in ("direct_direct", "meta_direct"))
-    found = adjusted_differences(x, y, groups)[0]
-    assert found == pytest.approx(np.array([0, -0.0043, -0.0203, -0.0519, -0.0504]), abs=5e-5)
+    result = adjusted_differences(x, y, groups)[0]
+    assert result == pytest.approx(np.array([0, -0.0043, -0.0203, -0.0519, -0.0504]), abs=5e-5)
     for table in published.values():
         x, y = (table[name].to_numpy()[np.newaxis] for name in ("direct_direct", "meta_direct"))
         fit = consistency_by_similarity(table)
@@ -227,8 +227,8 @@ def test_adjusted_differences_are_minus_the_published_coefficients(published: di
 
 
 def test_two_models_have_a_plain_contrast_and_none_at_equal_similarity() -> None:
-    found = stack("ab")
-    for contrast in contrasts_of(found, types_of(found)):
+    result = stack("ab")
+    for contrast in contrasts_of(result, types_of(result)):
         assert contrast.plain.low < contrast.plain.value < contrast.plain.high
         assert not contrast.at_equal_similarity.is_defined
         assert "does not vary within match types" in str(contrast.at_equal_similarity.reason)
@@ -238,16 +238,16 @@ def test_one_model_and_no_items_give_reasons() -> None:
     (alone,) = contrasts_of(stack("a"), ["self"])
     assert (alone.n_self, alone.n_pairs) == (1, 0)
     assert "both need one" in str(alone.plain.reason)
-    found = stack("abc")
-    empty = found.select(np.zeros(80, dtype=np.bool_))
-    for contrast in contrasts_of(empty, types_of(found)):
+    result = stack("abc")
+    empty = result.select(np.zeros(80, dtype=np.bool_))
+    for contrast in contrasts_of(empty, types_of(result)):
         assert not contrast.plain.is_defined
         assert contrast.plain.n == 0
 
 
 def test_the_same_generator_gives_the_same_intervals() -> None:
-    found = stack()
-    first, again = (contrasts_of(found, types_of(found)) for _ in range(2))
+    result = stack()
+    first, again = (contrasts_of(result, types_of(result)) for _ in range(2))
     assert first == again
 
 
@@ -266,10 +266,10 @@ def fitted(**coefficients: tuple[float, float]) -> Regression:
     )  # fmt: skip
 
 
-def untold(found: DeltaStack | None = None) -> OwnAdvantage:
+def untold(result: DeltaStack | None = None) -> OwnAdvantage:
     """What is said of models without declared relatives."""
-    found = found or stack("ab")
-    return own_advantage(found, pair_correlations(found), {})
+    result = result or stack("ab")
+    return own_advantage(result, pair_correlations(result), {})
 
 
 @pytest.mark.parametrize(
@@ -317,12 +317,12 @@ def test_the_verdict_on_the_published_pairs_is_the_papers(published: dict[str, p
 
 
 def test_few_models_are_told_what_cannot_be_told_and_what_can() -> None:
-    found = stack("ab")
-    pairs = pair_table(found, {})
+    result = stack("ab")
+    pairs = pair_table(result, {})
     fit = consistency_by_similarity(pairs)
     assert "undeclared cannot be told apart from intercept, direct_direct" in str(fit.reason)
-    contrasts = contrasts_of(found, pairs["match_type"].tolist())
-    verdict = introspection_verdict(fit, untold(found), n_models=2, contrasts=contrasts)
+    contrasts = contrasts_of(result, pairs["match_type"].tolist())
+    verdict = introspection_verdict(fit, untold(result), n_models=2, contrasts=contrasts)
     assert verdict.outcome == "not estimable"
     assert "Only two models have both direct and prompted scores; with fewer than 3" in verdict.text
     assert "What can be said: mean r of self minus mean r of others" in verdict.text
@@ -331,11 +331,11 @@ def test_few_models_are_told_what_cannot_be_told_and_what_can() -> None:
 def test_models_that_do_introspect_are_found_out() -> None:
     answers = {}
     for introspection in (0.0, 1.5):
-        found = stack("abcdefgh", n_items=300, introspection=introspection)
-        pairs = pair_table(found, {})
-        contrasts = contrasts_of(found, pairs["match_type"].tolist())
+        result = stack("abcdefgh", n_items=300, introspection=introspection)
+        pairs = pair_table(result, {})
+        contrasts = contrasts_of(result, pairs["match_type"].tolist())
         fit = consistency_by_similarity(pairs)
-        verdict = introspection_verdict(fit, untold(found), n_models=8, contrasts=contrasts)
+        verdict = introspection_verdict(fit, untold(result), n_models=8, contrasts=contrasts)
         answers[introspection] = (verdict.outcome, contrasts[0].at_equal_similarity.low > 0)
     assert answers == {0.0: ("no self-advantage", False), 1.5: ("self-advantage", True)}
 

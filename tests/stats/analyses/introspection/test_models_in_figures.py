@@ -35,7 +35,7 @@ def tables() -> list[ScoredFrame]:
 
 
 @pytest.fixture(scope="module")
-def found(tables: list[ScoredFrame]) -> Section:
+def result(tables: list[ScoredFrame]) -> Section:
     return section(tables, Context(n_resamples=20, features=dict(PUBLISHED)), least_share=0)
 
 
@@ -54,16 +54,16 @@ def test_models_stand_by_size_and_by_family() -> None:
 
 
 def test_a_corpus_without_truth_has_no_accuracy_and_no_regression_on_correctness(
-    tables: list[ScoredFrame], found: Section
+    tables: list[ScoredFrame], result: Section
 ) -> None:
-    fits = found.tables["regressions"]
+    fits = result.tables["regressions"]
     assert fits["table"].str.startswith("Table 5").groupby(fits["corpus"]).any().to_dict() == {
         "nonsense": False, "toy": True,
     }  # fmt: skip
-    shares = found.tables["models_and_prompts"]
+    shares = result.tables["models_and_prompts"]
     assert set(shares.loc[shares["corpus"] == "nonsense", "what"]) == {"share of drawn words preferred"}
-    assert "On nonsense neither word is right" in {x.name: x for x in found.figures}["introspection_accuracy"].caption
-    assert found.text.count("Neither side of its items is right") == 1
+    assert "On nonsense neither word is right" in {x.name: x for x in result.figures}["introspection_accuracy"].caption
+    assert result.text.count("Neither side of its items is right") == 1
     nonsense = tables[-1]
     summary = summarise(nonsense.frame, nonsense.layouts, model=nonsense.model)
     assert set(summary["metric"]) == {"position_bias", "pearson", "spearman", "kappa", "raw_agreement"}
@@ -71,16 +71,16 @@ def test_a_corpus_without_truth_has_no_accuracy_and_no_regression_on_correctness
     assert answer == "In nonsense neither side of an item is right: no accuracy."
 
 
-def test_all_items_are_taken_where_the_paper_filters_none(found: Section) -> None:
-    assert found.tables["verdicts"]["items"].tolist() == ["all", "all"]
-    assert found.tables["filter"].empty
-    assert "No item is left out for being easy" in found.text
+def test_all_items_are_taken_where_the_paper_filters_none(result: Section) -> None:
+    assert result.tables["verdicts"]["items"].tolist() == ["all", "all"]
+    assert result.tables["filter"].empty
+    assert "No item is left out for being easy" in result.text
 
 
-def test_lines_and_matrices_draw_the_numbers_of_the_tables(found: Section) -> None:
-    figures = {figure.name: figure for figure in found.figures}
+def test_lines_and_matrices_draw_the_numbers_of_the_tables(result: Section) -> None:
+    figures = {figure.name: figure for figure in result.figures}
     ordered = by_size(FOUR, PUBLISHED)
-    shares = found.tables["models_and_prompts"].query("corpus == 'toy'")
+    shares = result.tables["models_and_prompts"].query("corpus == 'toy'")
     axes = figures["introspection_accuracy"].draw().axes[0]
     direct = next(line for line in axes.lines if line.get_label() == "direct")
     expected = shares[shares["method"] == "direct"].set_index("model")["share"].reindex(ordered)
@@ -91,33 +91,33 @@ def test_lines_and_matrices_draw_the_numbers_of_the_tables(found: Section) -> No
     np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=float), expected)
     drawn = {axes.get_title(loc="left"): axes for axes in figures["introspection_pairs_all_toy"].draw().axes}
     image = np.asarray(drawn["Direct of A, Meta of B"].images[0].get_array())
-    pairs = found.tables["pairs"].query("corpus == 'toy'").set_index(["direct_model", "meta_model"])["meta_direct"]
+    pairs = result.tables["pairs"].query("corpus == 'toy'").set_index(["direct_model", "meta_model"])["meta_direct"]
     rows = ordered
     assert image[1, 3] == pytest.approx(pairs[rows[1], rows[3]])
     variants = figures["introspection_seed_variants_OLMo"].draw().axes[0].images[0].get_array()
     assert np.asarray(variants)[0, 1] == pytest.approx(pairs["OLMo 7B", "OLMo 7B-seed1"])
 
 
-def test_kappa_is_that_of_scikit_learn(tables: list[ScoredFrame], found: Section) -> None:
+def test_kappa_is_that_of_scikit_learn(tables: list[ScoredFrame], result: Section) -> None:
     frame = tables[1].frame
     expected = metrics.cohen_kappa_score(frame["direct_delta"] > 0, frame["prompt_0_delta"] > 0)
-    row = found.tables["models_and_prompts"].query("corpus == 'toy' and model == 'Qwen 1.5B' and method == 'prompt_0'")
+    row = result.tables["models_and_prompts"].query("corpus == 'toy' and model == 'Qwen 1.5B' and method == 'prompt_0'")
     assert row["kappa"].iloc[0] == pytest.approx(expected)
     assert row["n_kappa"].iloc[0] == 150
 
 
-def test_the_answer_names_each_corpus_and_one_figure_shows_them_all(found: Section) -> None:
-    assert found.answer.startswith("Beyond relatives' probabilities: **")
+def test_the_answer_names_each_corpus_and_one_figure_shows_them_all(result: Section) -> None:
+    assert result.answer.startswith("Beyond relatives' probabilities: **")
     for corpus in ("toy", "nonsense"):
-        assert f"{corpus} (" in found.answer
-    assert "no evidence" not in found.answer.lower()
-    is_in_words = set(found.tables["answers"]["answer"]) - {"not shown", "inconclusive"}
-    assert ("Each of these 2 corpora is judged by itself" in found.answer) == bool(is_in_words)
-    assert found.first_figure is not None
-    assert found.first_figure.name == "introspection_scatters"
-    titles = [axes.get_title(loc="left") for axes in found.first_figure.draw().axes]
+        assert f"{corpus} (" in result.answer
+    assert "no evidence" not in result.answer.lower()
+    is_in_words = set(result.tables["answers"]["answer"]) - {"not shown", "inconclusive"}
+    assert ("Each of these 2 corpora is judged by itself" in result.answer) == bool(is_in_words)
+    assert result.first_figure is not None
+    assert result.first_figure.name == "introspection_scatters"
+    titles = [axes.get_title(loc="left") for axes in result.first_figure.draw().axes]
     assert titles == ["toy", "nonsense"]
-    assert len(found.tables["answers"]) == 2
+    assert len(result.tables["answers"]) == 2
 
 
 def test_one_model_draws_nothing_and_the_text_says_why() -> None:
@@ -138,14 +138,14 @@ def test_a_trend_is_that_of_least_squares_through_pairs_of_different_models() ->
     assert trend(pairs.head(6)) is None
 
 
-def test_the_first_page_has_table_7a_with_its_stars(found: Section) -> None:
-    fits = found.tables["regressions"]
+def test_the_first_page_has_table_7a_with_its_stars(result: Section) -> None:
+    fits = result.tables["regressions"]
     own = fits[fits["table"].str.startswith("Table 7a") & (fits["corpus"] == "toy")].set_index("term")
-    (row,) = found.tables["similarity"].query("corpus == 'toy'").to_dict("records")
+    (row,) = result.tables["similarity"].query("corpus == 'toy'").to_dict("records")
     assert row["pairs"] == own["n"].iloc[0]
     for term, heading in (("direct_direct", "ΔDirect ~ ΔDirect"), ("seed variant", "seed variant")):
         p = float(str(own.loc[term, "p_value"]))
         stars = "*" * sum(p < level for level in (0.05, 0.01, 0.001))
         assert row[heading] == f"{float(str(own.loc[term, 'estimate'])):.3f}{stars}".replace("-0.000", "0.000")
-    assert found.second_table == "similarity"
-    assert "Table 7a" in found.second_caption
+    assert result.second_table == "similarity"
+    assert "Table 7a" in result.second_caption

@@ -85,8 +85,8 @@ def test_relatives_are_the_closest_and_yardsticks_are_no_closer_to_either() -> N
         "c": declared("G", 7),
         "stranger": None,
     }
-    found = closest_relatives(list(features), features, read=range(5))
-    pairs = {(c.asked, c.relative): c.yardsticks for c in found}
+    result = closest_relatives(list(features), features, read=range(5))
+    pairs = {(c.asked, c.relative): c.yardsticks for c in result}
     # base and instruct are closer than the family; b has only the family, and each of the two is closer to the other
     # than b is to either, so that it is no yardstick for b beside the other
     assert pairs == {(0, 1): (2, 3, 4), (1, 0): (2, 3, 4), (2, 0): (3, 4), (2, 1): (3, 4)}
@@ -96,8 +96,8 @@ def test_relatives_are_the_closest_and_yardsticks_are_no_closer_to_either() -> N
 
 def test_the_most_similar_model_is_that_of_the_highest_r_whatever_is_declared() -> None:
     r = np.array([[1.0, 0.2, 0.7], [0.2, 1.0, 0.3], [0.7, 0.3, 1.0]])
-    found = most_similar(r, read=[0, 1, 2], asked=[0, 1])
-    assert [(c.asked, c.relative, c.yardsticks) for c in found] == [(0, 2, (1,)), (1, 2, (0,))]
+    result = most_similar(r, read=[0, 1, 2], asked=[0, 1])
+    assert [(c.asked, c.relative, c.yardsticks) for c in result] == [(0, 2, (1,)), (1, 2, (0,))]
     assert most_similar(r, read=[0, 1], asked=[0, 1]) == ()
 
 
@@ -136,10 +136,10 @@ def test_the_mean_over_a_pair_is_0_where_only_probabilities_or_only_answers_mix_
 
 def test_a_less_noisy_model_is_not_taken_for_one_that_knows_itself() -> None:
     stack, features = made(items=20_000, design="unequal noise")
-    found = model_advantages(stack, closest_relatives(stack.models, features, read=range(6)))
-    plain = found.own - found.relatives
+    result = model_advantages(stack, closest_relatives(stack.models, features, read=range(6)))
+    plain = result.own - result.relatives
     assert np.abs(plain).max() > 0.05
-    assert np.abs(found.value).max() < 0.03
+    assert np.abs(result.value).max() < 0.03
 
 
 def test_the_advantage_is_the_own_part_of_r() -> None:
@@ -179,28 +179,28 @@ def test_advantages_and_the_influence_of_every_item_are_those_of_plain_loops() -
     meta[1, 2, :7] = np.nan  # a prompt that one model did not answer everywhere
     stack = replace(stack, meta_nats=meta)
     comparisons = list(closest_relatives(stack.models, features, read=range(6)))
-    found = model_advantages(stack, comparisons)
+    result = model_advantages(stack, comparisons)
     ones, step = np.ones(40), 1e-6
     for asked in (0, 4):
         value = naive_advantage(stack, comparisons, asked, ones)
-        assert found.value[asked] == pytest.approx(value, abs=1e-12)
+        assert result.value[asked] == pytest.approx(value, abs=1e-12)
         for item in (0, 3, 20, 39):
             more = ones.copy()
             more[item] += step
             slope = (naive_advantage(stack, comparisons, asked, more) - value) / step
-            assert found.influence[asked, item] == pytest.approx(slope, abs=1e-5)
+            assert result.influence[asked, item] == pytest.approx(slope, abs=1e-5)
 
 
 def test_the_interval_over_items_is_about_the_bootstraps() -> None:
     stack, features = made(items=400, of_family=6)
     comparisons = list(closest_relatives(stack.models, features, read=range(6)))
-    found = model_advantages(stack, comparisons)
+    result = model_advantages(stack, comparisons)
     rng, draws = np.random.default_rng(1), []
     for _ in range(150):
         drawn = rng.integers(400, size=400)
         again = replace(stack, direct_nats=stack.direct_nats[:, drawn], meta_nats=stack.meta_nats[:, :, drawn])
         draws.append(model_advantages(again, comparisons).value)
-    errors = np.sqrt((found.influence**2).sum(axis=1))
+    errors = np.sqrt((result.influence**2).sum(axis=1))
     assert errors == pytest.approx(np.std(draws, axis=0), rel=0.2)
 
 
@@ -209,22 +209,22 @@ def test_the_interval_over_items_is_about_the_bootstraps() -> None:
 
 def test_the_interval_widens_where_families_differ_more_than_items_explain() -> None:
     calm, features = made(models=12, of_family=3, items=2000)
-    found = advantage(calm, features).over_relatives
+    result = advantage(calm, features).over_relatives
     meta = calm.meta_nats.copy()
     for nth, sign in enumerate((1, 1, 1, -1, -1, -1, 1, 1, 1, -1, -1, -1)):  # half of the families know themselves
         meta[:, nth] += 0.3 * sign * calm.direct_nats[nth]
     wide = advantage(replace(calm, meta_nats=meta), features).over_relatives
-    assert wide.high - wide.low > 5 * (found.high - found.low)
+    assert wide.high - wide.low > 5 * (result.high - result.low)
     assert wide.low < 0 < wide.high
 
 
 def test_an_effect_of_the_size_that_is_stated_is_found_four_times_in_five() -> None:
-    def found(privileged: float) -> list[OwnAdvantage]:
+    def result(privileged: float) -> list[OwnAdvantage]:
         return [advantage(*made(seed, items=300, models=12, of_family=2, privileged=privileged)) for seed in range(40)]
 
-    smallest = np.mean([own.smallest for own in found(0.0)])
+    smallest = np.mean([own.smallest for own in result(0.0)])
     size = float(smallest / (0.7 / np.sqrt(1.98)))  # the advantage is .497 of the correlation with the own part
-    assert 0.65 <= np.mean([own.over_relatives.low > 0 for own in found(size)]) <= 0.95
+    assert 0.65 <= np.mean([own.over_relatives.low > 0 for own in result(size)]) <= 0.95
 
 
 @pytest.mark.parametrize(
@@ -297,17 +297,17 @@ def test_partial_correlations_are_those_of_residuals_and_of_pingouin() -> None:
     stack, _ = made(items=120)
     answers = stack.meta_nats[0]
     r = np.corrcoef(np.vstack([stack.direct_nats, answers]))
-    found = partial_correlations(r[:6, :6], r[:6, 6:])
+    result = partial_correlations(r[:6, :6], r[:6, 6:])
     for nth in range(6):
         others = np.vstack([np.delete(stack.direct_nats, nth, axis=0), np.ones(120)]).T
         left = [y - others @ np.linalg.lstsq(others, y, rcond=None)[0] for y in (stack.direct_nats[nth], answers[nth])]
-        assert found[nth] == pytest.approx(np.corrcoef(*left)[0, 1], abs=1e-10)
+        assert result[nth] == pytest.approx(np.corrcoef(*left)[0, 1], abs=1e-10)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what its dependencies say of themselves on import
         pingouin = pytest.importorskip("pingouin")
     table = pd.DataFrame(stack.direct_nats.T, columns=list("abcdef")).assign(y=answers[0])
     theirs = pingouin.partial_corr(table, x="a", y="y", covar=list("bcdef"))
-    assert found[0] == pytest.approx(float(theirs["r"].iloc[0]), abs=1e-10)
+    assert result[0] == pytest.approx(float(theirs["r"].iloc[0]), abs=1e-10)
 
 
 def test_twins_have_no_partial_correlation_and_the_reason_is_there() -> None:
@@ -326,13 +326,13 @@ def test_twins_have_no_partial_correlation_and_the_reason_is_there() -> None:
 def test_access_to_oneself_is_not_said_where_there_is_none(design: Design, models: int, of_family: int) -> None:
     n = 40 if models < 21 else 12
     own = [advantage(*made(seed, models=models, of_family=of_family, design=design)) for seed in range(n)]
-    assert np.mean([beyond_relatives(found) == "beyond relatives" for found in own]) <= 0.1  # .07 and the luck of 40
+    assert np.mean([beyond_relatives(result) == "beyond relatives" for result in own]) <= 0.1  # .07 and the luck of 40
 
 
 @pytest.mark.parametrize(("models", "of_family", "least"), [(3, 3, 0.5), (6, 3, 0.9), (21, 2, 0.9), (21, 7, 0.9)])
 def test_access_to_oneself_is_found_where_it_is(models: int, of_family: int, least: float) -> None:
     own = [advantage(*made(seed, models=models, of_family=of_family, privileged=0.3)) for seed in range(10)]
-    assert np.mean([beyond_relatives(found) == "beyond relatives" for found in own]) >= least
+    assert np.mean([beyond_relatives(result) == "beyond relatives" for result in own]) >= least
 
 
 @pytest.mark.parametrize(("models", "of_family"), [(3, 1), (3, 2), (6, 3), (6, 6), (21, 2)])
@@ -348,7 +348,7 @@ def test_the_quick_form_of_the_simulations_gives_the_shipped_numbers(
             (slow.over_relatives, quick.over_relatives),
             (slow.over_most_similar if of_family > 1 else slow.over_relatives, quick.over_most_similar),
         ):
-            numbers = [[found.value, found.low, found.high] for found in (ours, theirs)]
+            numbers = [[result.value, result.low, result.high] for result in (ours, theirs)]
             assert numbers[0] == pytest.approx(numbers[1], abs=1e-8, nan_ok=True)
         assert slow.smallest == pytest.approx(quick.smallest, abs=1e-8, nan_ok=True)
 

@@ -33,14 +33,14 @@ def test_a_stack_knows_the_paradigms_of_its_items_where_there_are_ten() -> None:
 
 def test_paradigms_of_one_item_are_the_items_but_for_the_correction_for_few() -> None:
     stack, features = made_up_models(np.random.default_rng(4), n_models=3, family_size=2, n_items=200)
-    found = own_advantage(stack, pair_correlations(stack), features)
+    result = own_advantage(stack, pair_correlations(stack), features)
     alone = replace(stack, clusters=np.arange(200))
     drawn = own_advantage(alone, pair_correlations(stack), features)
     assert drawn.over_relatives.method == CLUSTERED
-    errors = [np.sqrt((x.models.influence**2).sum(axis=1))[:2] for x in (found, drawn)]
+    errors = [np.sqrt((x.models.influence**2).sum(axis=1))[:2] for x in (result, drawn)]
     np.testing.assert_allclose(errors[1], errors[0] * np.sqrt(200 / 199), rtol=1e-12)
     assert "n = 200 items of 200 paradigms, which are the draws" in own_words(drawn)[0]
-    assert "paradigms" not in own_words(found)[0]
+    assert "paradigms" not in own_words(result)[0]
 
 
 def test_intervals_of_clustered_items_hold_0_where_nothing_is_a_models_own() -> None:

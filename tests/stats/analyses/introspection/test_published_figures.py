@@ -90,15 +90,15 @@ def test_figure_2a_draws_the_published_counts_from_small_to_large_models(
 ) -> None:
     counts, _, figures = experiment_1
     figure = next(figure for figure in figures if figure.name == "introspection_accuracy")
-    found = _lines(figure.draw().axes[0])
-    assert list(found.index) == by_size(list(counts.index), PUBLISHED)
-    expected = counts.reindex(index=found.index, columns=found.columns) / N_SENTENCES
-    assert found.shape == (21, 9)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    result = _lines(figure.draw().axes[0])
+    assert list(result.index) == by_size(list(counts.index), PUBLISHED)
+    expected = counts.reindex(index=result.index, columns=result.columns) / N_SENTENCES
+    assert result.shape == (21, 9)
+    np.testing.assert_allclose(result, expected, atol=1e-12)
     # "All models perform above chance, across the different methods and prompts" (section 3.2.1)
-    assert found.to_numpy().min() > 0.6
+    assert result.to_numpy().min() > 0.6
     # "Direct outperforming Meta for smaller models", and all models alike by it
-    assert (found["direct"] > found.drop(columns="direct").mean(axis=1)).head(2).all()
+    assert (result["direct"] > result.drop(columns="direct").mean(axis=1)).head(2).all()
 
 
 def test_figure_5a_draws_the_published_kappas(
@@ -106,10 +106,10 @@ def test_figure_5a_draws_the_published_kappas(
 ) -> None:
     _, kappas, figures = experiment_1
     figure = next(figure for figure in figures if figure.name == "introspection_kappa")
-    found = _lines(figure.draw().axes[0])
-    expected = kappas.reindex(index=found.index, columns=found.columns)
-    assert found.shape == (21, 8)
-    np.testing.assert_allclose(found, expected, atol=1.5e-5)  # as read from the figure
+    result = _lines(figure.draw().axes[0])
+    expected = kappas.reindex(index=result.index, columns=result.columns)
+    assert result.shape == (21, 8)
+    np.testing.assert_allclose(result, expected, atol=1.5e-5)  # as read from the figure
     assert "mean 0.25, from 0.08 to 0.38" in figure.caption  # "around 0.25" (section 3.2.1)
 
 
@@ -129,11 +129,11 @@ def test_figure_8_draws_the_published_counts_of_each_dataset(shared: Path) -> No
     panels = figure.draw().axes
     assert [axes.get_title(loc="left") for axes in panels] == list(DATASETS)
     for dataset, axes in zip(DATASETS, panels, strict=True):
-        found = _lines(axes)
-        expected = _of(counts, dataset).reindex(index=found.index, columns=found.columns) / N_WORDS
-        assert found.shape == (21, 7)
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+        result = _lines(axes)
+        expected = _of(counts, dataset).reindex(index=result.index, columns=result.columns) / N_WORDS
+        assert result.shape == (21, 7)
+        np.testing.assert_allclose(result, expected, atol=1e-12)
         # "models overwhelmingly prefer the original word (near 100%)"; no preference in random sequences
         near = {"wikipedia": 0.997, "news": 0.995, "nonsense": 0.804, "randomseq": 0.442}[dataset]
-        assert found["direct"].mean() == pytest.approx(near, abs=5e-4)
+        assert result["direct"].mean() == pytest.approx(near, abs=5e-4)
     assert "On nonsense and randomseq neither word is right" in figure.caption

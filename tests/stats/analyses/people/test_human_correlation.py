@@ -63,15 +63,15 @@ def test_the_correlation_is_that_of_scipy_over_rated_choices() -> None:
 
 def test_the_filter_and_the_bins_use_the_items_they_say() -> None:
     table = rated_table()
-    found = section([table])
+    result = section([table])
     used = table.frame.iloc[1:]
     human = used["human_good"] - used["human_bad"]
     limit = float(np.quantile(used["edit_distance"], 0.75))
-    row = found.tables["correlation"].query("method == 'direct' and group.str.startswith('below')").iloc[0]
+    row = result.tables["correlation"].query("method == 'direct' and group.str.startswith('below')").iloc[0]
     close = used["edit_distance"] < limit
     assert row["value"] == pytest.approx(stats.pearsonr(used["direct_delta"][close], human[close]).statistic, abs=1e-12)
     assert (row["n"], row["group"]) == (close.sum(), f"below the 75th percentile ({limit:g})")
-    bins = found.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
+    bins = result.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
     assert bins["bin"].tolist() == list(range(1, 11))
     assert bins["n"].sum() == 199
     codes = pd.qcut(used["cosine_distance"], 10, labels=False)
@@ -84,17 +84,17 @@ def test_the_filter_and_the_bins_use_the_items_they_say() -> None:
 def test_few_subsets_are_compared_beside_the_whole() -> None:
     table = rated_table()
     half = changed(table, subset=np.where(np.arange(200) < 100, "adger", "inquiry"))
-    found = section([half]).tables
-    rows = keyed(found["correlation"].query("method == 'direct'"), "group_by", "group")
+    result = section([half]).tables
+    rows = keyed(result["correlation"].query("method == 'direct'"), "group_by", "group")
     assert set(rows) >= {("all", ""), ("subset", "adger"), ("subset", "inquiry")}
     used = table.frame.iloc[100:]
     expected = stats.pearsonr(used["direct_delta"], used["human_good"] - used["human_bad"]).statistic
     assert rows["subset", "inquiry"]["value"] == pytest.approx(expected, abs=1e-12)
-    binned = set(found["by_bin"].groupby(["subset", "method"]).groups)
+    binned = set(result["by_bin"].groupby(["subset", "method"]).groups)
     assert binned == {("", "direct"), ("", "meta"), ("adger", "direct"), ("inquiry", "direct")}
     whole = section([table]).tables["correlation"]
     pd.testing.assert_series_equal(
-        found["correlation"].query("group_by == 'all'")["value"], whole.query("group_by == 'all'")["value"],
+        result["correlation"].query("group_by == 'all'")["value"], whole.query("group_by == 'all'")["value"],
         check_index=False,
     )  # fmt: skip
     many = changed(table, subset=[f"paradigm {i % 13}" for i in range(200)])
@@ -117,22 +117,22 @@ def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> No
     assert ceiling_of(read_table(table).choices).reason is not None
     spreads = {"human_sd_good": 1.0, "human_n_good": 8, "human_sd_bad": 1.0, "human_n_bad": 8}
     with_spread = changed(table, **spreads)
-    found = ceiling_of(read_table(with_spread).choices)
+    result = ceiling_of(read_table(with_spread).choices)
     delta = (table.frame["human_good"] - table.frame["human_bad"]).iloc[1:]
-    assert found.reliability == pytest.approx(1 - 0.25 / delta.var(), abs=1e-12)
-    assert f"r could reach about {found.ceiling_r:.2f} (an estimate)" in section([with_spread]).text
+    assert result.reliability == pytest.approx(1 - 0.25 / delta.var(), abs=1e-12)
+    assert f"r could reach about {result.ceiling_r:.2f} (an estimate)" in section([with_spread]).text
 
 
 def test_many_models_are_said_with_the_ends_of_their_range() -> None:
     tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
-    found = section(tables)
-    whole = found.tables["correlation"].query("group_by == 'all' and method == 'direct'").sort_values("value")
+    result = section(tables)
+    whole = result.tables["correlation"].query("group_by == 'all' and method == 'direct'").sort_values("value")
     low, high = (f"{row['value']:.2f} ({row['model']})" for row in (whole.iloc[0], whole.iloc[-1]))
-    assert f"- `direct`: r = {low} to {high}" in found.text
-    assert "199 rated pairs, 3 models: smallest and largest r" in found.text
+    assert f"- `direct`: r = {low} to {high}" in result.text
+    assert "199 rated pairs, 3 models: smallest and largest r" in result.text
     middle = f"{whole['value'].median():.2f} (median of 3)"
-    assert f"r = {middle}, {low} to {high} (n = 199 rated pairs)" in found.answer
-    assert len(found.tables["r_with_people"]) == 3
+    assert f"r = {middle}, {low} to {high} (n = 199 rated pairs)" in result.answer
+    assert len(result.tables["r_with_people"]) == 3
 
 
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
@@ -145,11 +145,11 @@ def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> Non
 
 
 def test_constant_differences_are_undefined_not_zero() -> None:
-    found = section([changed(rated_table(), direct_delta=1.0)])
-    row = found.tables["correlation"].query("method == 'direct' and group_by == 'all'").iloc[0]
+    result = section([changed(rated_table(), direct_delta=1.0)])
+    row = result.tables["correlation"].query("method == 'direct' and group_by == 'all'").iloc[0]
     assert np.isnan(row["value"])
     assert row["reason"] == "the first values do not vary"
-    assert "- `direct`: r is undefined" in found.text
+    assert "- `direct`: r is undefined" in result.text
 
 
 def test_without_ratings_there_is_nothing_to_compare() -> None:
@@ -160,32 +160,32 @@ def test_without_ratings_there_is_nothing_to_compare() -> None:
 def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
     table = rated_table()
     close = table.frame["edit_distance"] <= np.quantile(table.frame["edit_distance"], 0.75)
-    found = section([table], filtered=("toy",))
+    result = section([table], filtered=("toy",))
     used = table.frame[close].iloc[1:] if close[0] else table.frame[close]
     expected = stats.pearsonr(used["direct_delta"], used["human_good"] - used["human_bad"]).statistic
-    whole = found.tables["correlation"]
+    whole = result.tables["correlation"]
     assert set(whole["group_by"]) == {"all"}  # the filter is not applied twice
     assert whole.query("method == 'direct'")["value"].iloc[0] == pytest.approx(expected, abs=1e-12)
     for name in ("correlation", "choices"):
-        assert set(found.tables[name]["n"] + found.tables[name].get("n_ties", 0)) == {len(used)}
-    bins = found.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
+        assert set(result.tables[name]["n"] + result.tables[name].get("n_ties", 0)) == {len(used)}
+    bins = result.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
     assert bins["n"].sum() == len(used)
-    assert found.text.startswith("Of toy, the ")
+    assert result.text.startswith("Of toy, the ")
 
 
 def test_a_few_outliers_do_not_decide_the_robust_r() -> None:
     table = rated_table(120)
     frame = table.frame.assign(direct_delta=np.where(np.arange(120) < 2, [-60.0], table.frame["direct_delta"]))
-    found = section([replace(table, frame=frame)])
-    rows = keyed(found.tables["robust"].query("group_by == 'all'"), "method")
+    result = section([replace(table, frame=frame)])
+    rows = keyed(result.tables["robust"].query("group_by == 'all'"), "method")
     used = frame[frame["human_good"].notna() & (frame["flags"].map(len) == 0)]
     people = used["human_good"] - used["human_bad"]
     expected = percbend(used["direct_delta"].to_numpy(), people.to_numpy())[0]
-    r = keyed(found.tables["correlation"].query("group_by == 'all'"), "method")["direct",]["value"]
+    r = keyed(result.tables["correlation"].query("group_by == 'all'"), "method")["direct",]["value"]
     row = rows["direct",]
     assert row["value"] == pytest.approx(expected, abs=1e-12)
     assert row["low"] < row["value"] < row["high"]
     assert row["n"] == len(used)
     assert row["value"] > r + 0.2
     said = f"Robust r (percentage bend) is furthest from r for `direct`: {row['value']:.2f} against {r:.2f}"
-    assert said in found.text
+    assert said in result.text

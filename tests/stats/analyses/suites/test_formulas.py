@@ -20,7 +20,7 @@ N_ITEMS = 60
 
 def read_by_python(text: str, value: dict[tuple[int, str], float]) -> bool:
     """Evaluate a formula by hand: brackets and signs are Python's, `=` is SyntaxGym's closeness."""
-    code = re.sub(r"\((\d+);%([\w-]+)%\)", lambda found: repr(value[int(found[1]), found[2]]), text)
+    code = re.sub(r"\((\d+);%([\w-]+)%\)", lambda result: repr(value[int(result[1]), result[2]]), text)
     code = code.replace("[", "(").replace("]", ")")
     code = re.sub(r"\(([-\d.e]+)\s*=\s*([-\d.e]+)\)", r"(abs(\1 - \2) <= 1e-3 + 1e-5 * abs(\2))", code)
     return bool(eval(code.replace("&", " and ").strip(), {}))  # noqa: S307 - texts of a pinned release
@@ -52,9 +52,9 @@ def test_every_formula_of_every_suite_says_what_its_text_says(shared: Path) -> N
         names = {region for part in comparisons_of(formula) for region in part.regions}
         # whole numbers, so that equalities hold now and then
         values = {region: rng.integers(0, 4, N_ITEMS).astype(float) for region in sorted(names)}
-        found = formula.holds(partial(drawn, values))
+        result = formula.holds(partial(drawn, values))
         expected = [read_by_python(text, {name: float(one[i]) for name, one in values.items()}) for i in range(N_ITEMS)]
-        assert found.tolist() == expected, text
+        assert result.tolist() == expected, text
         assert 0 < sum(expected) < N_ITEMS
 
 

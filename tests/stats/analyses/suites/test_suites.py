@@ -46,32 +46,32 @@ def made(*tables: ScoredFrame) -> Section:
 
 def test_an_item_counts_where_all_comparisons_hold_and_margins_are_in_bits() -> None:
     bits = np.array([[9.0, 4.0, 5.0, 4.0], [9.0, 4.0, 9.0, 3.0], [3.0, 4.0, 5.0, 4.0], [10.0, 4.0, 5.0, 4.0]])
-    found = made(table(bits))
-    [suite] = found.tables["suites"].to_dict("records")
+    result = made(table(bits))
+    [suite] = result.tables["suites"].to_dict("records")
     assert (suite["value"], suite["n"]) == (
         0.5,
         4,
     )  # the second fails in the difference of differences, the third in both
     assert suite["each_alone"] == pytest.approx((3 / 4 + 2 / 4) / 2)
-    rows = found.tables["comparisons"].set_index("kind")
+    rows = result.tables["comparisons"].set_index("kind")
     assert rows.loc["difference", "value"] == pytest.approx((5 + 5 - 1 + 6) / 4)
     # margins 5 - 1, 5 - 6, -1 - 1, 6 - 1: mean 1.5, sd 3.512, t(3, .975) = 3.182: half width 5.588
     twofold = rows.loc["difference of differences"]
     assert twofold["value"] == pytest.approx(1.5)
     assert twofold["high"] - twofold["value"] == pytest.approx(5.588, abs=1e-3)
     assert rows.loc["control", "holds"] == 1
-    assert found.tables["items"]["holds"].tolist() == [True, False, False, True]
+    assert result.tables["items"]["holds"].tolist() == [True, False, False, True]
 
 
 def test_models_stand_side_by_side_and_the_answer_has_both() -> None:
     rng = np.random.default_rng(1)
     clear = np.array([9.0, 4.0, 4.0, 4.0]) + rng.normal(0, 0.5, (30, 4))
     chance = 5 + rng.normal(0, 0.5, (30, 4))
-    found = made(table(clear, model="clear"), table(chance, model="chance"))
-    assert "(chance) to 1.00 (clear)" in found.answer
-    assert "- clear: 1 as predicted, 0 in the opposite direction" in found.answer
-    assert list(found.tables["accuracy"].columns) == ["phenomenon", "suite", "clear", "chance"]
-    for figure in found.figures:
+    result = made(table(clear, model="clear"), table(chance, model="chance"))
+    assert "(chance) to 1.00 (clear)" in result.answer
+    assert "- clear: 1 as predicted, 0 in the opposite direction" in result.answer
+    assert list(result.tables["accuracy"].columns) == ["phenomenon", "suite", "clear", "chance"]
+    for figure in result.figures:
         assert figure.draw().get_axes()
 
 

@@ -18,18 +18,18 @@ def test_the_distance_is_scipys_for_any_scale_and_number_of_raters() -> None:
     shares = rng.dirichlet(np.ones(4), 15)
     shares[3] = np.nan
     points = np.array([0.0, 0.25, 0.7, 1.0])
-    found = distribution_distance(things, raters, values, shares, points)
+    result = distribution_distance(things, raters, values, shares, points)
     expected = [wasserstein_distance(points, values[things == i], shares[i]) for i in range(15) if i != 3]
-    assert found.model.value == pytest.approx(np.mean(expected), abs=1e-12)
-    assert (found.model.n, found.n_raters) == (14, 9)
-    assert found.nearer.value == pytest.approx(found.model.value - found.constant.value, abs=1e-12)
+    assert result.model.value == pytest.approx(np.mean(expected), abs=1e-12)
+    assert (result.model.n, result.n_raters) == (14, 9)
+    assert result.nearer.value == pytest.approx(result.model.value - result.constant.value, abs=1e-12)
 
 
 def test_of_repeated_yes_no_answers_the_distance_is_the_difference_of_two_shares() -> None:
     rng = np.random.default_rng(3)
     things, raters = np.repeat(np.arange(12), 5), np.tile(np.arange(5), 12)
     yes, model = rng.integers(0, 11, things.size) / 10, rng.random(12)
-    found = distribution_distance(
+    result = distribution_distance(
         np.tile(things, 2),
         np.tile(raters, 2),
         np.repeat([0.0, 1.0], yes.size),
@@ -37,8 +37,8 @@ def test_of_repeated_yes_no_answers_the_distance_is_the_difference_of_two_shares
         np.array([0.0, 1.0]),
         weights=np.concatenate([1 - yes, yes]),
     )
-    assert found.model.value == pytest.approx(np.abs(yes.reshape(12, 5).mean(axis=1) - model).mean(), abs=1e-12)
-    assert (found.model.n, found.n_raters) == (12, 5)
+    assert result.model.value == pytest.approx(np.abs(yes.reshape(12, 5).mean(axis=1) - model).mean(), abs=1e-12)
+    assert (result.model.n, result.n_raters) == (12, 5)
     alone = np.r_[0:1, yes.size : yes.size + 1]
     few = distribution_distance(
         np.tile(things, 2)[alone], np.tile(raters, 2)[alone], np.array([0.0, 1.0]),
@@ -63,19 +63,19 @@ def test_intervals_hold_the_truth_and_models_that_ignore_the_sentence_are_not_ne
     for model, n_draws in cases:
         runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(60)]
         truth = np.mean([values for _, values in runs], axis=0)
-        covered = np.mean([ends(found, "model")[0] <= truth[0] <= ends(found, "model")[1] for found, _ in runs])
+        covered = np.mean([ends(result, "model")[0] <= truth[0] <= ends(result, "model")[1] for result, _ in runs])
         assert covered >= 0.88
-        nearer = np.mean([is_nearer(found) for found, _ in runs])
+        nearer = np.mean([is_nearer(result) for result, _ in runs])
         assert nearer >= 0.9 if model == "people" else nearer <= 0.05
         if model == "people":
-            assert np.mean([found.floor for found, _ in runs]) == pytest.approx(truth[0], rel=0.2)
+            assert np.mean([result.floor for result, _ in runs]) == pytest.approx(truth[0], rel=0.2)
 
 
 def test_too_few_people_or_sentences_are_said_and_what_does_not_fit_is_refused() -> None:
     things, raters, values = np.repeat(np.arange(9), 3), np.tile(np.arange(3), 9), np.tile([1.0, 2.0, 3.0], 9)
     shares, points = np.full((9, 3), 1 / 3), np.array([1.0, 2.0, 3.0])
-    found = distribution_distance(things, raters, values, shares, points)
-    assert "9 sentences rated by two people or more, 3 people; it takes 10 and 3" in str(found.model.reason)
-    assert np.isnan(found.floor)
+    result = distribution_distance(things, raters, values, shares, points)
+    assert "9 sentences rated by two people or more, 3 people; it takes 10 and 3" in str(result.model.reason)
+    assert np.isnan(result.floor)
     with pytest.raises(BankError, match="expected ascending answers, a share each"):
         distribution_distance(things, raters, values, shares, points[::-1])

@@ -26,8 +26,8 @@ def judgments_of(responses: pd.DataFrame) -> pd.DataFrame:
     condition = long["condition"].str.extract(r"^(?P<paradigm>.*)ans(?P<best>[12])$")
     items = ["|".join(sorted(pair)) for pair in zip(long["one"], long["other"], strict=True)]
     is_right = long["answer"].str[0] == condition["best"]
-    found = pd.DataFrame({"paradigm": condition["paradigm"], "item": items, "is_right": is_right})
-    return found[found["paradigm"].isin(blimp.PARADIGMS)]
+    result = pd.DataFrame({"paradigm": condition["paradigm"], "item": items, "is_right": is_right})
+    return result[result["paradigm"].isin(blimp.PARADIGMS)]
 
 
 def agreement(judgments: pd.DataFrame) -> HumanAgreement:
@@ -40,11 +40,11 @@ def test_blimp_people_agree_as_published(shared: Path) -> None:
     # Warstadt et al. 2020, section 5: individual .886, aggregate .964 over 67 paradigms of 5 pairs
     folder = shared / "corpora" / "blimp"
     judgments = judgments_of(pd.read_csv(folder / "human_responses.csv"))
-    found = agreement(judgments)
-    assert (found.n_paradigms, found.n_items, found.n_tied, found.n_judgments) == (67, 335, 5, 6676)
-    assert found.individual == pytest.approx(0.8856, abs=5e-5)
-    assert found.aggregate == pytest.approx(0.9642, abs=5e-5)
-    assert found.pooled.low < found.pooled.value < found.pooled.high
+    result = agreement(judgments)
+    assert (result.n_paradigms, result.n_items, result.n_tied, result.n_judgments) == (67, 335, 5, 6676)
+    assert result.individual == pytest.approx(0.8856, abs=5e-5)
+    assert result.aggregate == pytest.approx(0.9642, abs=5e-5)
+    assert result.pooled.low < result.pooled.value < result.pooled.high
     # paradigm by paradigm, the pairs that most people get right are the corpus's own summary
     summary = pd.read_csv(folder / "human_validation_summary.csv").set_index("Condition")["accepted"]
     for paradigm, part in judgments.groupby("paradigm"):
@@ -56,11 +56,11 @@ def test_zhoblimp_people_agree_as_published(shared: Path) -> None:
     # recomputed from the published counts: micro .9390, macro .9375, least .714 over the 118 released paradigms
     counts = pd.read_csv(shared / "corpora" / "zhoblimp" / "human_validation_result.csv")
     released = counts[counts["UID"].isin(like_blimp.ZHOBLIMP_PARADIGMS)]
-    found = counted_agreement(released["correct"], released["total"])
-    assert found.n_paradigms == 118
-    assert found.micro == pytest.approx(0.9390, abs=5e-5)
-    assert found.macro == pytest.approx(0.9375, abs=5e-5)
-    assert found.lowest == pytest.approx(0.714, abs=5e-4)
+    result = counted_agreement(released["correct"], released["total"])
+    assert result.n_paradigms == 118
+    assert result.micro == pytest.approx(0.9390, abs=5e-5)
+    assert result.macro == pytest.approx(0.9375, abs=5e-5)
+    assert result.lowest == pytest.approx(0.714, abs=5e-4)
     everything = counted_agreement(counts["correct"], counts["total"])
     assert (everything.n_paradigms, round(everything.micro, 4)) == (129, 0.9114)
 
@@ -68,12 +68,12 @@ def test_zhoblimp_people_agree_as_published(shared: Path) -> None:
 def test_paradigms_weigh_alike_and_ties_are_no_majority() -> None:
     # paradigm a: items 3/4 and 2/4 right; b: item 0/2 right
     right = [1, 1, 1, 0, 1, 1, 0, 0, 0, 0]
-    found = human_agreement(["a"] * 8 + ["b"] * 2, [1] * 4 + [2] * 4 + [1] * 2, right)
-    assert found.individual == pytest.approx((5 / 8 + 0) / 2, abs=1e-12)
-    assert found.aggregate == pytest.approx((1 / 2 + 0) / 2, abs=1e-12)
-    assert found.aggregate_ties_half == pytest.approx((1.5 / 2 + 0) / 2, abs=1e-12)
-    assert found.pooled.value == pytest.approx(0.5, abs=1e-12)
-    assert (found.pooled.n, found.n_judgments, found.n_items, found.n_tied, found.n_paradigms) == (3, 10, 3, 1, 2)
+    result = human_agreement(["a"] * 8 + ["b"] * 2, [1] * 4 + [2] * 4 + [1] * 2, right)
+    assert result.individual == pytest.approx((5 / 8 + 0) / 2, abs=1e-12)
+    assert result.aggregate == pytest.approx((1 / 2 + 0) / 2, abs=1e-12)
+    assert result.aggregate_ties_half == pytest.approx((1.5 / 2 + 0) / 2, abs=1e-12)
+    assert result.pooled.value == pytest.approx(0.5, abs=1e-12)
+    assert (result.pooled.n, result.n_judgments, result.n_items, result.n_tied, result.n_paradigms) == (3, 10, 3, 1, 2)
 
 
 def test_impossible_counts_and_judgments_without_an_item_are_refused() -> None:

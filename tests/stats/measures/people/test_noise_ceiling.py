@@ -16,15 +16,15 @@ PUBLISHED = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [1
 
 def test_a_complete_table_has_the_published_reliability_of_its_means() -> None:
     target, judge = np.divmod(np.arange(24), 4)
-    found = ceiling_from_ratings(target, judge, PUBLISHED.ravel())
-    assert found.reliability == pytest.approx(0.91, abs=0.005)  # their ICC(3,4), Table 4
-    assert found.ceiling_r == pytest.approx(math.sqrt(found.reliability), abs=1e-15)
-    assert found.n == 6
+    result = ceiling_from_ratings(target, judge, PUBLISHED.ravel())
+    assert result.reliability == pytest.approx(0.91, abs=0.005)  # their ICC(3,4), Table 4
+    assert result.ceiling_r == pytest.approx(math.sqrt(result.reliability), abs=1e-15)
+    assert result.n == 6
 
 
 def test_ratings_with_a_rater_each_have_the_published_one_way_reliability() -> None:
-    found = ceiling_from_ratings(np.arange(24) // 4, np.arange(24), PUBLISHED.ravel())
-    assert found.reliability == pytest.approx(0.44, abs=0.005)  # their ICC(1,4), Table 4
+    result = ceiling_from_ratings(np.arange(24) // 4, np.arange(24), PUBLISHED.ravel())
+    assert result.reliability == pytest.approx(0.44, abs=0.005)  # their ICC(1,4), Table 4
 
 
 @pytest.mark.parametrize(("n_raters", "expected"), [(3, 3 / 7), (5, 5 / 9), (10, 10 / 14)])
@@ -33,18 +33,18 @@ def test_tables_with_gaps_have_the_reliability_they_were_made_with(
     n_raters: int, expected: float, levels: float
 ) -> None:
     # each of 300 items by some of 60 raters; reliability of one rating .2, of k ratings k / (k + 4)
-    found = []
+    result = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         rater = np.concatenate([rng.choice(60, n_raters, replace=False) for _ in range(300)])
         item = np.repeat(np.arange(300), n_raters)
         level = levels * rng.normal(size=60)[rater]
         rating = rng.normal(size=300)[item] + level + 2 * rng.normal(size=item.size)
-        found.append(ceiling_from_ratings(item, rater, rating).reliability)
+        result.append(ceiling_from_ratings(item, rater, rating).reliability)
     # levels of raters of variance v are noise of the means: k / (k + 4 + v)
-    wanted = n_raters / (n_raters + 4 + levels**2)
-    assert np.mean(found) == pytest.approx(wanted, abs=0.025)
-    assert expected >= wanted
+    requested = n_raters / (n_raters + 4 + levels**2)
+    assert np.mean(result) == pytest.approx(requested, abs=0.025)
+    assert expected >= requested
 
 
 def simulated(n_items: int, n_raters: int, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -44,10 +44,10 @@ def test_the_test_is_that_of_the_paper_whoever_judged_what_and_with_ties(right: 
     choices[rng.random(choices.shape) < 0.2] = np.nan
     choices = choices[(~np.isnan(choices)).any(axis=1)]
     model = np.where(rng.random(len(choices)) < right, 1.0, -1.0)
-    found = alternative_annotator(choices, model, epsilon=0.1)
+    result = alternative_annotator(choices, model, epsilon=0.1)
     winning, advantage = plain(choices, model, 0.1)
-    assert found.winning_rate == pytest.approx(winning)
-    assert found.advantage == pytest.approx(advantage)
+    assert result.winning_rate == pytest.approx(winning)
+    assert result.advantage == pytest.approx(advantage)
 
 
 def test_as_good_as_one_more_person_is_said_seldom_where_it_is_wrong_and_often_where_it_is_right() -> None:
@@ -59,17 +59,17 @@ def test_as_good_as_one_more_person_is_said_seldom_where_it_is_wrong_and_often_w
 
 def test_a_model_that_is_a_copy_of_a_rater_ties_with_that_rater() -> None:
     choices = people(np.random.default_rng(0), n=200, n_raters=4)
-    found = alternative_annotator(choices, choices[:, 2])
-    assert found.passes
-    assert found.rater_advantage == pytest.approx(found.advantage, abs=0.05)
+    result = alternative_annotator(choices, choices[:, 2])
+    assert result.passes
+    assert result.rater_advantage == pytest.approx(result.advantage, abs=0.05)
 
 
 def test_too_few_raters_or_items_are_no_verdict_and_say_why() -> None:
     choices = people(np.random.default_rng(0), n=20, n_raters=4)
-    found = alternative_annotator(choices, np.ones(20))
-    assert np.isnan(found.winning_rate)
-    assert not found.passes
-    assert "0 raters judged 30 items or more" in str(found.reason)
+    result = alternative_annotator(choices, np.ones(20))
+    assert np.isnan(result.winning_rate)
+    assert not result.passes
+    assert "0 raters judged 30 items or more" in str(result.reason)
 
 
 def test_ratings_of_single_things_are_tested_by_who_is_nearer_to_the_others() -> None:
@@ -96,20 +96,20 @@ def test_correlations_with_the_others_are_those_of_numpy() -> None:
     rng = np.random.default_rng(3)
     ratings, model = rng.normal(size=(30, 4)), rng.normal(size=30)
     things, raters = np.divmod(np.arange(120), 4)
-    found = with_others(things, raters, ratings.ravel(), model)
+    result = with_others(things, raters, ratings.ravel(), model)
     for j in range(4):
         others = np.delete(ratings, j, axis=1).mean(axis=1)
-        assert found.rater[j] == pytest.approx(np.corrcoef(ratings[:, j], others)[0, 1])
-        assert found.model[j] == pytest.approx(np.corrcoef(model, others)[0, 1])
+        assert result.rater[j] == pytest.approx(np.corrcoef(ratings[:, j], others)[0, 1])
+        assert result.model[j] == pytest.approx(np.corrcoef(model, others)[0, 1])
 
 
 def test_the_majority_of_the_others_is_without_the_rater() -> None:
     # item 1: two for, one against: of the others' majorities one is right and two are ties, (1 + 1) / 3
     # item 2: one for, one against; item 3 has no others
     nan = float("nan")
-    found = rater_accuracy(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, nan], [nan, nan, 1.0]]))
-    assert found.majority_of_others.n == 2
-    assert found.majority_of_others.value == pytest.approx((2 / 3 + 1 / 2) / 2)
+    result = rater_accuracy(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, nan], [nan, nan, 1.0]]))
+    assert result.majority_of_others.n == 2
+    assert result.majority_of_others.value == pytest.approx((2 / 3 + 1 / 2) / 2)
 
 
 @pytest.mark.upstream
@@ -120,7 +120,7 @@ def test_single_raters_and_the_majority_of_qfrblimp_are_the_published_numbers(sh
     ratings = pairbank.load_ratings("qfrblimp", data_dir=shared / "corpora").to_pandas()
     chosen = choices_of(ratings, sorted(set(ratings["item_id"])))
     assert chosen is not None
-    found = rater_accuracy(chosen.made)
+    result = rater_accuracy(chosen.made)
     assert chosen.made.shape == (1761, 13)
-    assert found.single.value == pytest.approx(0.8695, abs=5e-5)
-    assert found.majority.value == pytest.approx(0.9608, abs=5e-5)
+    assert result.single.value == pytest.approx(0.8695, abs=5e-5)
+    assert result.majority.value == pytest.approx(0.9608, abs=5e-5)

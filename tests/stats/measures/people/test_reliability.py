@@ -39,10 +39,10 @@ def ratings(raters: object) -> pd.DataFrame:
 
 @pytest.mark.parametrize(("scale", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
 def test_the_published_example_of_alpha(scale: Level, expected: float) -> None:
-    found = krippendorff_alpha(ratings(OBSERVERS), scale=scale)
-    assert round(found.value, 3) == expected
-    assert found.n == 11, "the unit that one observer coded is not used"
-    assert found.reason == (
+    result = krippendorff_alpha(ratings(OBSERVERS), scale=scale)
+    assert round(result.value, 3) == expected
+    assert result.n == 11, "the unit that one observer coded is not used"
+    assert result.reason == (
         "raters differ on 3 things, and 9 have a value that is not the most usual; an interval needs 5"
     )
     twice = krippendorff_alpha(ratings(np.tile(np.array(OBSERVERS), 2)), scale=scale)
@@ -52,38 +52,38 @@ def test_the_published_example_of_alpha(scale: Level, expected: float) -> None:
 
 def test_raters_who_differ_by_a_constant_are_consistent_and_do_not_agree() -> None:
     rows = [(f"i{item}", "good", rater, float(item + rater)) for item in range(4) for rater in range(3)]
-    found = intraclass_correlations(pd.DataFrame(rows, columns=["item_id", "side", "rater", "value"]))
-    assert found["consistency_single"].value == pytest.approx(1)
-    assert found["agreement_single"].value == pytest.approx(0.625)  # 5/3 between, 1 of raters: 5/3 / (5/3 + 1)
+    result = intraclass_correlations(pd.DataFrame(rows, columns=["item_id", "side", "rater", "value"]))
+    assert result["consistency_single"].value == pytest.approx(1)
+    assert result["agreement_single"].value == pytest.approx(0.625)  # 5/3 between, 1 of raters: 5/3 / (5/3 + 1)
 
 
 def test_the_published_example_of_intraclass_correlations() -> None:
-    found = intraclass_correlations(ratings(JUDGES))
+    result = intraclass_correlations(ratings(JUDGES))
     # Shrout & Fleiss 1979, Table 4: ICC(1,1) .17, (2,1) .29, (3,1) .71, (1,4) .44, (2,4) .62, (3,4) .91
     names = ("any_raters_single", "agreement_single", "consistency_single")
-    assert [round(found[name].value, 2) for name in names] == [0.17, 0.29, 0.71]
+    assert [round(result[name].value, 2) for name in names] == [0.17, 0.29, 0.71]
     names = ("any_raters_mean", "agreement_mean", "consistency_mean")
-    assert [round(found[name].value, 2) for name in names] == [0.44, 0.62, 0.91]
-    assert found["agreement_single"].n == 6
-    assert {x.reason for x in found.values()} == {"an interval needs 10 things that were rated, there are 6"}
+    assert [round(result[name].value, 2) for name in names] == [0.44, 0.62, 0.91]
+    assert result["agreement_single"].n == 6
+    assert {x.reason for x in result.values()} == {"an interval needs 10 things that were rated, there are 6"}
 
 
 def test_the_interval_of_an_intraclass_correlation_is_that_of_leaving_out_each_thing() -> None:
     rng = np.random.default_rng(3)
     table = rng.normal(size=(14, 1)) + rng.normal(size=(14, 3)) + [0.0, 0.5, 1.0]
-    found = intraclass_correlations(ratings(table.T))
+    result = intraclass_correlations(ratings(table.T))
     rows = ratings(table.T).assign(unit=lambda rows: 2 * rows["item_id"] + rows["side"])
     with all_digits() as pingouin:
         theirs = pingouin.intraclass_corr(rows, "unit", "rater", "value")
     by_type = theirs.set_index("Type")["ICC"]
     for name, kind in ICC_TYPES.items():
-        assert found[name].value == pytest.approx(by_type[kind], abs=1e-12)
+        assert result[name].value == pytest.approx(by_type[kind], abs=1e-12)
     for name, (value, *left_out) in single_rater_correlations(table).items():
-        assert value == found[name].value
+        assert value == result[name].value
         for i in (0, 13):
             rest = intraclass_correlations(ratings(np.delete(table, i, axis=0).T))[name].value
             assert left_out[i] == pytest.approx(rest, abs=1e-12)
-        one, mean = found[name], found[name.replace("single", "mean")]
+        one, mean = result[name], result[name.replace("single", "mean")]
         assert one.low < one.value < one.high
         assert mean.low == pytest.approx(3 * one.low / (1 + 2 * one.low))
 
@@ -91,14 +91,14 @@ def test_the_interval_of_an_intraclass_correlation_is_that_of_leaving_out_each_t
 def test_alpha_has_no_interval_where_raters_hardly_ever_differ() -> None:
     rare = np.ones((2, 40))
     rare[0, :4] = 2
-    found = krippendorff_alpha(ratings(rare), scale="nominal")
-    assert np.isnan(found.low)
-    assert "raters differ on 4 things" in str(found.reason)
+    result = krippendorff_alpha(ratings(rare), scale="nominal")
+    assert np.isnan(result.low)
+    assert "raters differ on 4 things" in str(result.reason)
 
 
 def test_missing_ratings_leave_alpha_and_no_intraclass_correlation() -> None:
-    found = intraclass_correlations(ratings(OBSERVERS))
-    assert {x.reason for x in found.values()} == {"not every rater rated everything"}
+    result = intraclass_correlations(ratings(OBSERVERS))
+    assert {x.reason for x in result.values()} == {"not every rater rated everything"}
 
 
 def test_raters_who_always_agree_and_raters_who_draw_lots() -> None:
@@ -135,6 +135,6 @@ def test_the_raters_of_qfrblimp_agree_as_its_single_judgments_do(shared: Path) -
     columns = [name for name in frame.columns if name.startswith("annotator_")]
     chosen = frame[columns].to_numpy(dtype=float)
     assert round(float(np.nanmean(chosen)), 4) == 0.8695
-    found = krippendorff_alpha(ratings(chosen.T), scale="nominal")
-    assert -0.1 < found.value < 1
-    assert found.n == len(frame)
+    result = krippendorff_alpha(ratings(chosen.T), scale="nominal")
+    assert -0.1 < result.value < 1
+    assert result.n == len(frame)

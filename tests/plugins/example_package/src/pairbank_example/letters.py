@@ -71,12 +71,12 @@ class LetterBigrams:
         self, requests: Sequence[EncodedRequest], *, progress: Callable[[int], None]
     ) -> list[NDArray[np.float64]]:
         """Return, a request, the log-probability in nats of each of its scored letters."""
-        found = []
+        result = []
         for request in requests:
             letters = zip(request.ids[request.start - 1 :], request.ids[request.start :], strict=False)
-            found.append(np.array([self._logprob_nats(*pair) for pair in letters], dtype=np.float64))
+            result.append(np.array([self._logprob_nats(*pair) for pair in letters], dtype=np.float64))
             progress(1)
-        return found
+        return result
 
     def _logprob_nats(self, before: int, letter: int) -> float:
         return math.log((self.pairs.get((before, letter), 0) + 1) / (self.singles.get(before, 0) + len(self.singles)))
