@@ -121,8 +121,8 @@ def _figure(result: Curve) -> Figure:
         name="multiverse_curve",
         caption=(
             f"The claim that {result.claim.in_words} under {len(result.table):,} specifications{drawn}, "
-            f"n = {least:,} to {most:,} items: estimates with 95% intervals, blue where the interval is beyond the line. "
-            f"The rows below show the choices of each.{left_out}"
+            f"n = {least:,} to {most:,} items: estimates with 95% intervals, blue where the interval is beyond the "
+            f"line. The rows below show the choices of each.{left_out}"
         ),
         draw=partial(
             specification_curve,
