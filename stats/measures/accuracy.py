@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import draws, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, refuse_non_finite, undefined, without_interval
 from pairbank.stats.estimates.shares import (
     CLUSTERED,
@@ -225,6 +226,7 @@ def balanced_accuracy(
     is_good: ArrayLike,
     *,
     items: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """Return the mean of the shares of right answers to good and to bad sentences.
@@ -237,6 +239,7 @@ def balanced_accuracy(
         is_good: Whether the sentence is good, same shape.
         items: Item of each sentence, same shape, where several sentences (of a pair) make one item: items are then
             resampled whole. None: every sentence is an item.
+        clusters: Number of each sentence's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
         level: Confidence level, a share.
 
     Returns:
@@ -264,7 +267,11 @@ def balanced_accuracy(
     if n_items < 2:
         value = float(np.mean([credit[good].mean(), credit[~good].mean()]))
         return without_interval(value, "one item has no spread", n=n_items, method=MOVER, level=level)
-    return _mean_of_classes(credit, good, item, level=level)
+    result = _mean_of_classes(credit, good, item, level=level)
+    if result.reason or (codes := draws(clusters, answers.size)) is None:
+        return result
+    over = _mean_of_classes(credit, good, codes, level=level)
+    return result if over.reason else with_paradigms(result, over.low, over.high, codes)
 
 
 def _mean_of_classes(credit: FloatArray, good: BoolArray, item: IntArray, *, level: float) -> Estimate:

@@ -290,13 +290,14 @@ def _label_rows(
         for metric in ("balanced_accuracy", "mcc"):
             yield replace(current, metric=metric).row(missing, n_rows=rows.size)
     else:
-        balanced = balanced_accuracy(margins[rows], good)
+        balanced = balanced_accuracy(margins[rows], good, clusters=paradigms)
         yield replace(current, metric="balanced_accuracy").row(balanced, n_rows=rows.size)
-        matthews = pearson(signs(margins[rows]), labels[rows])
+        matthews = pearson(signs(margins[rows]), labels[rows], clusters=paradigms)
         yield replace(current, metric="mcc").row(matthews, n_rows=rows.size)
     answers = scores.says_yes[rows] - 0.5
     if not np.isnan(answers).any():
-        yield replace(current, metric="answer_accuracy").row(balanced_accuracy(answers, good), n_rows=rows.size)
+        right = balanced_accuracy(answers, good, clusters=paradigms)
+        yield replace(current, metric="answer_accuracy").row(right, n_rows=rows.size)
 
 
 T = TypeVar("T")

@@ -10,11 +10,11 @@ import pandas as pd
 from pingouin.correlation import percbend
 from scipy.stats import multivariate_normal, norm
 
-from pairbank.arrays import FloatArray, IntArray
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.stats.analyses.suites.results import model_rows
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import share_of_trials
-from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.measures.accuracy import accuracy, balanced_accuracy
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement, spearman
 from pairbank.stats.measures.paired_tests import compare_credits
 from pairbank.stats.measures.roc import auc, pooled_pairs
@@ -108,6 +108,22 @@ def _area(x: FloatArray, y: FloatArray, codes: IntArray) -> Estimate:
     return auc(pooled_pairs(y + x / 2, y - x / 2), clusters=codes)
 
 
+def _sentences(x: FloatArray, y: FloatArray, codes: IntArray) -> tuple[FloatArray, BoolArray, IntArray]:
+    """Return scores, labels and paradigms of the sentences of pairs, as `_area` has them."""
+    scores, good = np.concatenate([y + x / 2, y - x / 2]), np.repeat([True, False], x.size)
+    return scores, good, np.concatenate([codes, codes])
+
+
+def _balanced(x: FloatArray, y: FloatArray, codes: IntArray) -> Estimate:
+    scores, good, both = _sentences(x, y, codes)
+    return balanced_accuracy(scores, good, items=np.tile(np.arange(x.size), 2), clusters=both)
+
+
+def _mcc(x: FloatArray, y: FloatArray, codes: IntArray) -> Estimate:
+    scores, good, both = _sentences(x, y, codes)
+    return pearson(np.sign(scores), good.astype(float), clusters=both)
+
+
 ROW = ("value", "low", "high", "n", "low_paradigms", "high_paradigms", "n_paradigms")
 STATISTICS: dict[str, Statistic] = {
     "accuracy": lambda x, _, codes: accuracy(x, clusters=codes),
@@ -119,6 +135,8 @@ STATISTICS: dict[str, Statistic] = {
     "difference (`comparisons`)": _difference,
     "mean over suites": _suites,
     "AUC": _area,
+    "balanced accuracy": _balanced,
+    "Matthews correlation": _mcc,
 }
 
 

@@ -55,7 +55,7 @@ def test_four_models_are_a_sample_and_a_model_with_all_methods_is_the_reference(
     assert parts.loc[parts["part"] == "method x model", "outcome"].tolist() == ["delta", "accuracy"]
     effects = result.tables["effects"]
     assert set(effects.loc[effects["term"] == "model", "versus"]) == {"m1"}  # m0 has position bias by `meta`
-    assert "in accuracy of models like these 4 (3 with more than one method): " in result.answer
+    assert "in accuracy of models like these 4 (3 with several methods): " in result.answer
     assert "in delta of models like these 4: " in result.answer
     assert len(result.answer.split()) <= 60
     first = result.tables["comparisons"].query("outcome == 'accuracy'").iloc[0]

@@ -135,7 +135,7 @@ def test_agreement_of_words_is_that_of_log_probabilities(result: Section) -> Non
     assert means.tables["mean_r"]["reason"].isna().all()
     (r,) = means.tables["mean_r"].query("method == '1_0' and model == 'gpt2'")["value"]
     assert r == pytest.approx(row(result, "Exp. 1", PROMPTS[0], "p18")["r"])
-    assert means.answer.startswith("Pearson's r of prompted scores with `direct` averages ")
+    assert means.answer.startswith("Pearson's r of prompts with `direct` averages ")
 
 
 def test_tables_without_questions_or_without_truth_are_refused() -> None:

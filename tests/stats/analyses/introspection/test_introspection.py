@@ -170,7 +170,7 @@ def test_a_report_asks_for_both_sections_by_name(published: list[pairbank.Scored
     text = report.markdown()
     assert "Inconclusive whether answers follow a model's own probabilities beyond its relatives'" in text
     assert "hf24_paired: mean r = " in report.sections[1].text
-    assert "Pearson's r of prompted scores with `logprob_minicons` averages " in text
+    assert "Pearson's r of prompts with `logprob_minicons` averages " in text
 
 
 # Made-up scores
