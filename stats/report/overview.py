@@ -266,8 +266,7 @@ def _biased(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int) -> I
             f"({percent(entry['first_option'])} first; position bias): {with_interval(entry)} with orders pooled."
         )
     elif len(part):
-        of = f"{len(part)} of {n_asked} combinations of model, corpus and prompt ({MARK})"
-        yield f"Position bias: {of}, left out of these numbers."
+        yield f"Left out for position bias ({MARK}): {len(part)} of {n_asked} prompted cases."
 
 
 def _besides(summary: pd.DataFrame, *, without: Sequence[str]) -> Iterator[str]:

@@ -188,7 +188,7 @@ def _own_r(chosen: Sequence[Introspection]) -> str:
         "meta_direct", kind="stable"
     )
     if own_values.empty:
-        return "The correlation (r) of answers with a model's own probabilities is undefined."
+        return "The correlation (r) with a model's own probabilities is undefined."
     ends = [own_values.iloc[0], own_values.iloc[-1]]
     if len(own_values) == 1:
         return f"The correlation (r) of its answers with its own probabilities is {number(ends[0]['meta_direct'])}."
@@ -199,7 +199,7 @@ def _own_r(chosen: Sequence[Introspection]) -> str:
     ]
     n_models = own_values["direct_model"].nunique()
     of = "1 model" if n_models == 1 else f"{n_models} models"
-    return f"The correlation (r) of answers with a model's own probabilities ranges from {' to '.join(texts)} ({of})."
+    return f"The correlation (r) with a model's own probabilities ranges from {' to '.join(texts)} ({of})."
 
 
 def _row(result: Introspection) -> dict[str, Any]:

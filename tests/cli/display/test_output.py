@@ -133,7 +133,7 @@ def test_the_version_is_printed_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
-    ("typed", "found"),
+    ("typed", "result"),
     [("pairbank sco", "score"), ("pairbank score zhob", "zhoblimp"), ("pairbank run demo-", "demo-full")],
 )
 def test_a_shell_completes_commands_corpora_and_studies(

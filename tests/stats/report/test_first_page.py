@@ -107,7 +107,7 @@ def test_several_models_that_answer_by_place_are_counted_and_named() -> None:
     frames = [answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c")]
     answer = overview(*frames).answer
     assert "prompted answers in 1.00 [0.98, 1.00]" in answer
-    assert "Position bias: 2 of 3 combinations of model, corpus and prompt (†), left out of these numbers." in answer
+    assert "Left out for position bias (†): 2 of 3 prompted cases." in answer
 
 
 def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -> None:
