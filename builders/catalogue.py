@@ -75,10 +75,10 @@ def total(table: Sequence[Mapping[str, str]]) -> str:
     return f"{len(built)} of {len(table)} corpora, {len(languages)} languages, {n_rows:,} rows"
 
 
-def _expected(corpus: Corpus, result: Mapping[str, int]) -> str:
+def _expected(corpus: Corpus, n_by_subset: Mapping[str, int]) -> str:
     """Return the number of rows that the corpus declares of the subsets that are there; "" where it declares none."""
-    if result.keys() <= corpus.n_by_subset.keys():
-        return f"{sum(corpus.n_by_subset[subset] for subset in result):,}"
+    if n_by_subset.keys() <= corpus.n_by_subset.keys():
+        return f"{sum(corpus.n_by_subset[subset] for subset in n_by_subset):,}"
     return f"{corpus.n_items:,}" if corpus.counted else ""
 
 

@@ -171,6 +171,15 @@ def shared_value(values: pd.Series[float]) -> str | None:
     return f"{low} everywhere" if low == high else None
 
 
+def capitalised(text: str) -> str:
+    """Return a text with its first letter as a capital.
+
+    >>> capitalised("r of the LAST bin"), capitalised("")
+    ('R of the LAST bin', '')
+    """
+    return text[:1].upper() + text[1:]
+
+
 def mean_and_span(values: pd.Series[float]) -> str:
     """Return a mean with the smallest and the largest value; one value alone.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.corpora.li import sides_of
 from pairbank.builders.schema.columns import Item, Scalar
@@ -57,7 +57,7 @@ def blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
         raise CorpusError(f"{path}: holds no .jsonl file; expected BLiMP's 67 paradigms")
     for member in members:
         uid = Path(member).stem
-        if requested(uid, options):
+        if is_requested(uid, options):
             where = f"{path}:{member}"
             whole = decode((path / member).read_bytes(), where) if in_folder else read_zip_member(path, member)
             for number, row in read_json_lines(whole.split("\n"), BLIMP_REQUIRED, where=where):
@@ -210,7 +210,7 @@ def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
         where = f"{path}, row {line}"
         if row["source"] not in BLIMP_LI.subsets:
             raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(BLIMP_LI.subsets)}")
-        if requested(row["source"], options):
+        if is_requested(row["source"], options):
             yield _blimp_li_item(row, where, options)
 
 
@@ -272,7 +272,7 @@ def hu_levy_blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) 
                 f"{path}, row {line}: category_fine is {phenomenon!r}, expected one of {', '.join(known)}; "
                 "is it another corpus.csv?"
             )
-        if requested(phenomenon, options):
+        if is_requested(phenomenon, options):
             yield _hu_levy_blimp_item(row, options)
 
 

@@ -199,23 +199,23 @@ def line_to_type(good: str, bad: str) -> str:
     )
 
 
-def is_turned(result: Mapping[str, str]) -> bool:
+def is_turned(marks: Mapping[str, str]) -> bool:
     """Return whether marks say that the side that is read as the better one is the worse one.
 
     >>> is_turned({"target_good": "*"}), is_turned({"target_good": "?", "target_bad": "*"}), is_turned({})
     (True, False, False)
     """
-    good, bad = (result.get(name, "") for name in SIDES)
+    good, bad = (marks.get(name, "") for name in SIDES)
     return bool(good) and (not bad or ("*" in good and "*" not in bad))
 
 
 class MarkedRowError(CorpusError):
     """A row that is refused for its marks, or for having none where they decide."""
 
-    def __init__(self, where: str, result: Mapping[str, str]) -> None:
-        sides = " and ".join(f"{name} begins with {mark.strip()!r}" for name, mark in result.items())
+    def __init__(self, where: str, marks: Mapping[str, str]) -> None:
+        sides = " and ".join(f"{name} begins with {mark.strip()!r}" for name, mark in marks.items())
         super().__init__(f"{where}: {sides or 'no side begins with a mark'}; say what to do with marks (marks=)")
-        self.result = dict(result)
+        self.marks = dict(marks)
 
 
 @dataclass(kw_only=True)

@@ -4,6 +4,7 @@ Three layouts. `pairs`: a row holds both sides, in two columns, or a label says 
 `long`: a row holds one side; a label says which, and rows with the same ids (or each two that follow one another) make
 a pair. `sentences`: a row holds one sentence that is labelled acceptable or not. A column is named, or is the path to
 a value in nested JSON (`translation.de.0`), also of JSON in a cell, or a text with several of them in it (`{a} {b}`).
+The classes of the tables of TOML that declare a map, and columns that are kept beside it, come first.
 """
 
 from __future__ import annotations
@@ -407,15 +408,15 @@ def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell i
     return result
 
 
-def _filled(text: str, result: Mapping[str, Any], where: str) -> str:
+def _filled(text: str, cells: Mapping[str, Any], where: str) -> str:
     """Return a text with cells filled in; an empty cell among others is nothing."""
-    for piece, cell in result.items():
+    for piece, cell in cells.items():
         if isinstance(cell, list | Mapping):
             kind = type(cell).__name__
             raise CorpusError(
                 f"{where}: {piece!r} in {text!r} is a {kind}, expected one value; say which of its values"
             )
-    return FIELD.sub(lambda piece: "" if result[piece[1]] is None else str(result[piece[1]]), text)
+    return FIELD.sub(lambda piece: "" if cells[piece[1]] is None else str(cells[piece[1]]), text)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import decode, read_json_lines
@@ -72,7 +72,7 @@ def xcomps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iter
     In place of a JSON file may stand the parquet files of the same language from the Hub (`HUB_COPY`).
     """
     for language in LANGUAGES:
-        if requested(language, options):
+        if is_requested(language, options):
             path = files[f"comps_{language}.json"].path
             for identity, row in (_read(path) if path.is_file() else _read_hub_copy(path, language)).items():
                 yield _xcomps_item(language, identity, row, f"{path}, id {identity!r}")
@@ -244,7 +244,7 @@ def comps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     `prefix_bad` hold its parts. Prefixes of `base` are lower case: the sentence gets its capital unless `repair=False`.
     """
     for subset in COMPS.subsets:
-        if requested(subset, options):
+        if is_requested(subset, options):
             path = files[f"comps_{subset}.jsonl"].path
             lines = decode(path.read_bytes(), str(path)).split("\n")
             for number, row in read_json_lines(lines, COMPS_REQUIRED, where=str(path)):

@@ -72,7 +72,7 @@ class Corpus:
         return self.n_items - self.n_identical
 
 
-def requested(subset: str, options: BuildOptions) -> bool:
+def is_requested(subset: str, options: BuildOptions) -> bool:
     """Return whether a subset is asked for."""
     return options.subset is None or options.subset == subset
 

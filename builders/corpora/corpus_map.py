@@ -70,7 +70,7 @@ class Tables:
     password: str = ""
     """Of the archive, where its authors publish it beside the archive to keep the texts out of training data."""
 
-    def result(self, files: Mapping[str, LocatedFile]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+    def matching(self, files: Mapping[str, LocatedFile]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
         """Yield (path, where it stands, what reads it) of each file, in the order of the paths."""
         if self.archive:
             archive = files[self.archive].path
@@ -117,7 +117,7 @@ class CorpusMap:
         seen: set[str] = set()
         raters = Raters()
         for place, tables in enumerate(self.tables):
-            for path, where, read in tables.result(files):
+            for path, where, read in tables.matching(files):
                 if any(
                     table.archive == tables.archive and table.fields(path) is not None for table in self.tables[:place]
                 ):
@@ -337,19 +337,19 @@ def map_of(table: MapTable, where: str) -> ColumnMap:
     return result
 
 
-def _check_whole(result: ColumnMap, where: str) -> None:
+def _check_whole(column_map: ColumnMap, where: str) -> None:
     """Refuse a map that names too little to make items."""
-    picked = result.label is not None and result.label.sides is not None
-    if result.layout == "pairs":
-        if not picked and not {"target_good", "target_bad"} <= result.columns.keys():
+    picked = column_map.label is not None and column_map.label.sides is not None
+    if column_map.layout == "pairs":
+        if not picked and not {"target_good", "target_bad"} <= column_map.columns.keys():
             raise CorpusError(
                 f"{where}: names no two sides; expected target_good and target_bad under [columns], or [label] with "
                 "column, sides, first and second"
             )
         return
-    if "sentence" not in result.columns:
-        raise CorpusError(f'{where}: layout {result.layout!r} needs sentence = "COLUMN" under [columns]')
-    if result.layout == "long" and (result.label is None) != result.good_first:
+    if "sentence" not in column_map.columns:
+        raise CorpusError(f'{where}: layout {column_map.layout!r} needs sentence = "COLUMN" under [columns]')
+    if column_map.layout == "long" and (column_map.label is None) != column_map.good_first:
         raise CorpusError(
             f"{where}: layout 'long' needs [label] with column, good and bad (or contrasts); or order = \"good-first\" "
             "where each two rows that follow one another are a pair, the better one first"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated, Raters, Rating, Side, judged
@@ -165,9 +165,9 @@ def kauf_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
             result = judged(item, _kauf_ratings(item, judgments)) if judgments else result  # noqa: PLW2901
         elif item.subset == "social-n400":
             result = Rated(item=_story(item))  # noqa: PLW2901
-        if requested(item.subset, options):
+        if is_requested(item.subset, options):
             yield result
-    if requested("events-adapt-reversible", options):
+    if is_requested("events-adapt-reversible", options):
         for sentence, (number, kind, voice) in sentences.items():
             if sentence not in paired:
                 yield _alone(sentence, number, kind, {"voice": voice}, judgments)
@@ -277,24 +277,24 @@ def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
             item = _checked(row, f"{path}, row {number}")
             key = (item["Domain"], item["MetaTemplateID"], item["TemplateID"])
             seen[key] += 1
-            if requested(item["Domain"], options):
+            if is_requested(item["Domain"], options):
                 identity = f"{key[1]}.{key[2]}.{seen[key]}"
                 yield from (_ewok_pair(item, identity, target, f"{path}, row {number}") for target in (1, 2))
 
 
-def _ewok_tables(result: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[int, Row]]]]:
+def _ewok_tables(located: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[int, Row]]]]:
     """Yield where each table of a copy stands, and its numbered rows."""
-    if result.name == ZIP_FILE:
+    if located.name == ZIP_FILE:
         remedy = (
             f"set {KEY_VARIABLE} to the password that the README of the release names (read -s {KEY_VARIABLE}; export "
             f"{KEY_VARIABLE}), and repeat the command"
         )
         password = os.environ.get(KEY_VARIABLE, "")
-        for name, data in locked_members(result.path, EWOK_UNPACKED[CSV_FILE], password=password, remedy=remedy):
-            place = result.path / name
+        for name, data in locked_members(located.path, EWOK_UNPACKED[CSV_FILE], password=password, remedy=remedy):
+            place = located.path / name
             yield place, _csv_rows(place, data)
         return
-    for path in sorted(result.path.glob(EWOK_UNPACKED[result.name])) if result.path.is_dir() else [result.path]:
+    for path in sorted(located.path.glob(EWOK_UNPACKED[located.name])) if located.path.is_dir() else [located.path]:
         yield path, _parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path, path.read_bytes())
 
 
@@ -437,14 +437,14 @@ def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOption
             yield _relations_pair(row, chosen.get(key), target, f"{number:03d}", where)
 
 
-def _only(result: LocatedFile) -> Path:
+def _only(located: LocatedFile) -> Path:
     """Return the file itself, where the folder was given for its pattern."""
-    if not result.path.is_dir():
-        return result.path
-    paths = sorted(result.path.glob(RELATIONS_UNPACKED[result.name]))
+    if not located.path.is_dir():
+        return located.path
+    paths = sorted(located.path.glob(RELATIONS_UNPACKED[located.name]))
     if len(paths) != 1:
         raise CorpusError(
-            f"{result.path}: {len(paths)} files {RELATIONS_UNPACKED[result.name]}; expected one: keep the newest"
+            f"{located.path}: {len(paths)} files {RELATIONS_UNPACKED[located.name]}; expected one: keep the newest"
         )
     return paths[0]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pairbank.builders.corpora.corpus import BuildOptions, requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import read_delimited, read_rating
@@ -109,7 +109,7 @@ def li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator
         where = f"{path}, row {number}"
         if row["source"] not in LI_SUBSETS:
             raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(LI_SUBSETS)}")
-        if requested(LI_SUBSETS[row["source"]], options):
+        if is_requested(LI_SUBSETS[row["source"]], options):
             yield _li_item(row, where, options)
 
 
@@ -200,7 +200,7 @@ def li_adger_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
                     f"{where}: {name} {row[name]!r} is not among the {len(rated)} sentences of "
                     f"{files[SENTENCES].path}; get both files from one version"
                 )
-        if requested(LI_ADGER_SUBSETS[row["dataset"]], options):
+        if is_requested(LI_ADGER_SUBSETS[row["dataset"]], options):
             yield _li_adger_item(number, row, rated[row["gramm_id"]], rated[row["ungramm_id"]])
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated, Rating, Side, judged
@@ -34,7 +34,7 @@ def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
     path = files[ZHOBLIMP_ARCHIVE].path
 
     def asked(name: str) -> bool:
-        return requested(_stem(name), options)
+        return is_requested(_stem(name), options)
 
     for name, text in member_texts(path, ZHOBLIMP_PATTERN, asked):
         where = f"{path}:{name}"
@@ -224,7 +224,7 @@ def sling_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     path = files[SLING_ARCHIVE].path
 
     def asked(name: str) -> bool:
-        return f"/{LATER_ADDITION}" not in name and requested(_stem(name), options)
+        return f"/{LATER_ADDITION}" not in name and is_requested(_stem(name), options)
 
     for name, text in member_texts(path, SLING_PATTERN, asked):
         where = f"{path}:{name}"
@@ -284,7 +284,7 @@ def turblimp_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> I
     Out: one item a pair; the survey is a subset of its own, in which each rater judged one side of every pair.
     """
     yield from _MAP.rated(files, options)
-    if requested(SURVEY, options):
+    if is_requested(SURVEY, options):
         yield from _survey(files)
 
 
@@ -376,7 +376,7 @@ def scamp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     """
     path = files[SCAMP_ARCHIVE].path
     for subset in SCAMP.subsets:
-        if requested(subset, options):
+        if is_requested(subset, options):
             for name, text in member_texts(path, f"scamp_{subset}/*.tsv"):
                 paradigm = name.rsplit("/", 1)[-1].removesuffix(".tsv").removesuffix("_implausible")
                 yield from _scamp_items(subset, paradigm, text, f"{path}:{name}")

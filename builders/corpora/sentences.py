@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pairbank.builders.corpora.column_map import Row
-from pairbank.builders.corpora.corpus import BuildOptions, requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared, declared_with_ratings
 from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS, Rated, Raters, Rating, judged
@@ -33,7 +33,7 @@ def cola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
     """
     path = files[COLA_ARCHIVE].path
     for split in COLA.subsets:
-        if requested(split, options):
+        if is_requested(split, options):
             for name, text in member_texts(path, f"cola_public/raw/{split}.tsv"):
                 for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
                     yield _cola_item(split, number, line, f"{path}:{name}, row {number}")
@@ -132,7 +132,7 @@ def nocola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iter
     in `label`; or one item a pair, its phenomenon the kind of error that the script counts.
     """
     for subset, name in NOCOLA_FILES.items():
-        if requested(subset, options):
+        if is_requested(subset, options):
             yield from _nocola_sentences(files[name], subset)
 
 
@@ -242,7 +242,7 @@ def mega_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     """
     raters = Raters()
     for subset in MEGA_ACCEPTABILITY.subsets:
-        if requested(subset, options):
+        if is_requested(subset, options):
             for number, (sentence, result) in enumerate(_mega_sentences(files, subset, raters).items(), 1):
                 yield _mega_item(subset, number, sentence, result)
 
@@ -278,7 +278,7 @@ def _mega_sentences(files: Mapping[str, LocatedFile], subset: str, raters: Rater
     return sentences
 
 
-def _mega_item(subset: str, number: int, sentence: str, result: _Sentence) -> Rated:
+def _mega_item(subset: str, number: int, sentence: str, judged_sentence: _Sentence) -> Rated:
     item = Item(
         item_id=f"mega-acceptability/{subset}/{number}",
         corpus="mega-acceptability",
@@ -287,13 +287,13 @@ def _mega_item(subset: str, number: int, sentence: str, result: _Sentence) -> Ra
         task="sentence",
         target_good=sentence,
         phenomenon="clause embedding",
-        paradigm=result.frame,
-        flags=(NO_RATING,) if result.n_missing else (),
-        extra={"verb": result.verb, "frame": result.frame, "tense": result.tense},
+        paradigm=judged_sentence.frame,
+        flags=(NO_RATING,) if judged_sentence.n_missing else (),
+        extra={"verb": judged_sentence.verb, "frame": judged_sentence.frame, "tense": judged_sentence.tense},
     )
     ratings = (
         Rating(item_id=item.item_id, side="good", rater=rater, value=value, scale=MEGA_SCALE)
-        for rater, value in result.judgments
+        for rater, value in judged_sentence.judgments
     )
     return judged(item, ratings)
 

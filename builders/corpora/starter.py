@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited
@@ -46,13 +46,13 @@ NOTHING = dict.fromkeys((*CONCEPT_COLUMNS, "target_number"))
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield minimal pairs, plausibility pairs, context pairs, then concept pairs language by language."""
-    if requested("minimal-pairs", options):
+    if is_requested("minimal-pairs", options):
         yield from _minimal_pairs(files[PAIRS])
-    if requested("plausibility", options):
+    if is_requested("plausibility", options):
         yield from _plausibility(files[PLAUSIBILITY])
-    if requested("contexts", options):
+    if is_requested("contexts", options):
         yield from _contexts(files[CONTEXTS])
-    if requested("concepts", options):
+    if is_requested("concepts", options):
         for language in LANGUAGES:
             yield from _concepts(files[CONCEPTS[language]], language)
 

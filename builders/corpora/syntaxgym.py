@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import decode, delimited
@@ -82,7 +82,7 @@ def syntaxgym_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> I
         name, text = texts[suite]
         pairs = list(_pairs(suite, text, f"{path}:{name}", n_before))
         n_before += len(pairs)
-        if requested(suite, options):
+        if is_requested(suite, options):
             yield from pairs
 
 
@@ -220,7 +220,7 @@ def mandarin_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
     rest. Which words are critical, and whose surprisal must be higher, is what the authors' notebook computes.
     """
     for suite, name in SYNTAXGYM_MANDARIN.subset_files.items():
-        if requested(suite, options):
+        if is_requested(suite, options):
             yield from _mandarin_sentences(files[str(name)], suite, KINDS[str(name).split("/", 1)[0]])
 
 
@@ -281,7 +281,7 @@ def suite_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     path = files[SYNTAXGYM_ARCHIVE].path
 
     def asked(name: str) -> bool:
-        return requested(_suite(name), options)
+        return is_requested(_suite(name), options)
 
     for name, text in member_texts(path, SUITES_PATTERN, asked):
         where = f"{path}:{name}"

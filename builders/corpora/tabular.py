@@ -30,7 +30,7 @@ from pairbank.builders.corpora.cells import (
 from pairbank.builders.corpora.column_map import FIELD, ColumnMap, Keep, NumberedRows, ShapedRow
 from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, roles_of
 from pairbank.builders.corpora.column_use import not_used
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, items_of, requested
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, is_requested, items_of
 from pairbank.builders.corpora.corpus_map import LABELS, OwnMap, kept_cells, read_map
 from pairbank.builders.corpora.declared import OwnFacts
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
@@ -376,14 +376,14 @@ class OwnTables:
                 try:
                     result = self._rated(entry, shaped, n, ids, raters)
                 except MarkedRowError as error:
-                    marked.rows.append((shaped.number, error.result))
+                    marked.rows.append((shaped.number, error.marks))
                     continue
                 except CorpusError as error:
                     bad.note(error)
                     continue
                 self._meet(shaped, result.item, met)
                 subsets.add(result.item.subset)
-                if requested(result.item.subset, build):
+                if is_requested(result.item.subset, build):
                     yield result
             if (fault := marked.fault(n_taken_off=met.n_stripped)) is not None:
                 bad.note(fault, n_rows=len(marked.rows))

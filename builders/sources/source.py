@@ -135,14 +135,14 @@ def read_zip_bytes(path: Path, name: str, *, password: bytes = b"") -> bytes:
 
 
 def member_texts(
-    path: Path, pattern: str, requested: Callable[[str], bool] = lambda _name: True
+    path: Path, pattern: str, is_requested: Callable[[str], bool] = lambda _name: True
 ) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of the files of a folder, zip or tar.gz archive, in the order of their names.
 
     Args:
         path: the folder or archive.
         pattern: which of its files, as for `Path.glob`: `scamp_*/*.tsv`.
-        requested: which of these, by name.
+        is_requested: which of these, by name.
 
     Raises:
         CorpusError: the archive is broken or not to be trusted, nothing fits the pattern, or text is not UTF-8.
@@ -152,7 +152,7 @@ def member_texts(
     def counted(name: str) -> bool:
         nonlocal n_fitting
         n_fitting += 1
-        return requested(name)
+        return is_requested(name)
 
     for name, data in member_bytes(path, pattern, counted):
         yield name, decode(data, f"{path}:{name}")
@@ -161,18 +161,18 @@ def member_texts(
 
 
 def member_bytes(
-    path: Path, pattern: str, requested: Callable[[str], bool] = lambda _name: True, *, password: bytes = b""
+    path: Path, pattern: str, is_requested: Callable[[str], bool] = lambda _name: True, *, password: bytes = b""
 ) -> Iterator[tuple[str, bytes]]:
     """Yield (name, bytes) as `member_texts` does; a tar.gz is read once, its wanted files held in memory."""
     if path.is_dir():
         names = sorted(p.relative_to(path).as_posix() for p in path.glob(pattern))
-        yield from ((name, (path / name).read_bytes()) for name in names if _fits(name, pattern) and requested(name))
+        yield from ((name, (path / name).read_bytes()) for name in names if _fits(name, pattern) and is_requested(name))
     elif zipfile.is_zipfile(path):
         for name in zip_members(path, "", password=password):
-            if _fits(name, pattern) and requested(name):
+            if _fits(name, pattern) and is_requested(name):
                 yield name, read_zip_bytes(path, name, password=password)
     else:
-        yield from sorted(_tar_bytes(path, lambda name: _fits(name, pattern) and requested(name)).items())
+        yield from sorted(_tar_bytes(path, lambda name: _fits(name, pattern) and is_requested(name)).items())
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -188,7 +188,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile("(?:.*/)?" + "".join(parts))
 
 
-def _tar_bytes(path: Path, requested: Callable[[str], bool]) -> dict[str, bytes]:
+def _tar_bytes(path: Path, is_requested: Callable[[str], bool]) -> dict[str, bytes]:
     results: dict[str, bytes] = {}
     with reading(path, CorpusError, saying="not a readable tar archive", remedy=_CUT), gzip.open(path) as unpacked:
         limited = _Limited(path, unpacked)
@@ -201,7 +201,7 @@ def _tar_bytes(path: Path, requested: Callable[[str], bool]) -> dict[str, bytes]
                         f"{path}: member {name!r} is a link or device, expected plain files; "
                         "the file is not to be trusted"
                     )
-                if member.isfile() and requested(name) and (handle := archive.extractfile(member)):
+                if member.isfile() and is_requested(name) and (handle := archive.extractfile(member)):
                     results[name] = handle.read()
         while limited.read(_PIECE_BYTES):
             pass  # to the end, where gzip has its checksum

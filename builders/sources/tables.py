@@ -129,10 +129,10 @@ def _pickled(data: bytes, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, {"condition": str(condition)} | {str(place): text for place, text in enumerate(row)}
 
 
-def padded(result: Iterator[tuple[int, list[str]]], header: Sequence[str] = ()) -> Iterator[tuple[int, list[str]]]:
+def padded(rows: Iterator[tuple[int, list[str]]], header: Sequence[str] = ()) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a sheet, which end with their last filled cell, as wide as its first row."""
     width = len(header)
-    for number, cells in result:
+    for number, cells in rows:
         width = width or len(cells)
         yield number, cells + [""] * (width - len(cells))
 
@@ -184,15 +184,15 @@ def mended(lines: Iterable[str], mends: Sequence[Mend], flags: dict[int, list[st
 
 
 def _with_header(
-    result: Iterator[tuple[int, list[str]]], how: TableFormat, where: str
+    rows: Iterator[tuple[int, list[str]]], how: TableFormat, where: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield rows by the names of their columns; cells of a column without a name must be empty."""
-    names = list(how.header) or next(result, (0, []))[1]
+    names = list(how.header) or next(rows, (0, []))[1]
     if not names:
         raise CorpusError(f"{where}: empty file; expected a header and at least one row")
     if repeated := sorted({name for name in names if name and names.count(name) > 1}):
         raise CorpusError(f"{where}: column {repeated[0]!r} stands {names.count(repeated[0])} times in the header")
-    for number, cells in result:
+    for number, cells in rows:
         if not cells:
             continue
         check_width(cells, names, f"{where}, row {number}", how.delimiter or ",")
@@ -383,12 +383,12 @@ def _delimited_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Itera
 
 
 def _named_rows(
-    result: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
+    rows: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield rows by the names of their columns, a row that does not fit the header told."""
     named = [place for place, name in enumerate(table.header) if name.strip()]
     try:
-        for number, cells in result:
+        for number, cells in rows:
             where = f"{table.path}, row {number}"
             if not any(cell.strip() for cell in cells):
                 blank_row(number)

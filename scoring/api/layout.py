@@ -275,11 +275,11 @@ class MethodLayout:
         if self.kind == "rating" and (len(self.sides) != len(self.presentations) or set(self.sides) not in known_sides):
             raise BankError(f"{self.method}: sides are {self.sides}; expected good or bad for each presentation")
 
-    def _check_indices(self, name: str, result: tuple[int, ...], *, needed: bool) -> None:
+    def _check_indices(self, name: str, stated: tuple[int, ...], *, needed: bool) -> None:
         indices = range(len(self.options))
-        if len(result) != (len(self.presentations) if needed else 0) or any(i not in indices for i in result):
+        if len(stated) != (len(self.presentations) if needed else 0) or any(i not in indices for i in stated):
             expected = f"one index below {len(self.options)} for each of the {len(self.presentations)} presentations"
-            raise BankError(f"{self.method}: {name} is {result}; expected {expected if needed else 'none'}")
+            raise BankError(f"{self.method}: {name} is {stated}; expected {expected if needed else 'none'}")
 
     @property
     def columns(self) -> ScoreColumns:

@@ -206,10 +206,10 @@ class TextJoin:
         return bool(self._by_parts.get(_parts(turned)) or self._by_targets.get(_targets(turned)))
 
     def _assign(
-        self, places: Sequence[int], group: Sequence[LogRow], result: dict[int, LogRow], doubts: Refusals
+        self, places: Sequence[int], group: Sequence[LogRow], assigned: dict[int, LogRow], doubts: Refusals
     ) -> None:
         homes = {(self._items[place]["subset"], self._items[place]["paradigm"]) for place in places}
-        free = [place for place in places if place not in result]
+        free = [place for place in places if place not in assigned]
         for number, row in enumerate(group):
             if len(homes) > 1:
                 named = ", ".join(sorted({str(subset) for subset, _ in homes})[:MOST_EXAMPLES])
@@ -217,7 +217,7 @@ class TextJoin:
             elif number >= len(free):
                 doubts.add(row.file, "its item has a row already", f"{_shown(row)}, also {group[0].where}")
             else:
-                result[free[number]] = row
+                assigned[free[number]] = row
 
     def _refuse(self, doubts: Refusals) -> None:
         if left := doubts.left_out():

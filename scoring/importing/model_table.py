@@ -112,7 +112,7 @@ class ModelTable:
             manifest = _manifest_of(table, how, version_=corpus["items_sha256"][:12])
             corpus |= {"version": manifest["version"], "manifest": manifest}
         else:
-            order, table, manifest = self._theirs.result()
+            order, table, manifest = self._theirs.in_order()
             parts = {name: part.take(pa.array(order)) for name, part in parts.items()}
             corpus = corpus_signature(table, manifest)
         signature = {
@@ -177,7 +177,7 @@ class _TheirItems:
         result: BoolArray = self._is_two_sided[places]
         return result
 
-    def result(self) -> tuple[np.ndarray, datasets.Dataset, dict[str, Any]]:
+    def in_order(self) -> tuple[np.ndarray, datasets.Dataset, dict[str, Any]]:
         """Return the rows in the items' order, the items, and the facts of their corpus."""
         from pairbank.builders.dataset import manifest_of
 

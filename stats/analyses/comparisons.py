@@ -34,7 +34,7 @@ from pairbank.stats.measures.paired_tests import (
 )
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.wording import number, p_value, with_interval
+from pairbank.stats.wording import capitalised, number, p_value, with_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def _family_text(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
     text += _named(tested)
     if untested := len(part) - len(tested):
         owners = "one has" if untested == 1 else f"{untested:,} have"
-        text += f" {owners[0].upper()}{owners[1:]} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
+        text += f" {capitalised(owners)} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
     detectable = tested["detectable"].dropna()
     return text + (
         f" Minimum detectable effect (median): {number(detectable.median(), digits=3)}." if len(detectable) else ""

@@ -7,7 +7,7 @@ are compared on models like these; with fewer, on these models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ from pairbank.stats.measures.mixed_logistic import ITEM, fit_logistic
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.wording import p_value, plural, with_interval
+from pairbank.stats.wording import capitalised, p_value, plural, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray
@@ -151,12 +151,13 @@ def section(
         drawn += [f"{cells.n_items:,} of {cells.n_all:,} items of {corpus}"] if cells.n_items < cells.n_all else []
     if not rows:
         raise BankError("; ".join(refused))
+    more = [f"The table has all {len(answers)} corpora."] if len(answers) > MOST_ANSWERS else []
     effects = pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
     return Section(
         id="mixed",
         title="Effects of methods, models and phenomena beyond these items",
         text="\n\n".join([*parts, *(f"Not computed: {message}." for message in refused)]),
-        answer="\n\n".join(answers if len(answers) <= MOST_ANSWERS else [*answers[:MOST_ANSWERS], _more(len(answers))]),
+        answer="\n\n".join([*answers[:MOST_ANSWERS], *more]),
         main_table="comparisons",
         footnotes=(*_footnotes(compared), *apart, *(f"Not computed: {message}." for message in refused)),
         draws=", ".join(drawn),
@@ -298,20 +299,16 @@ def _answer(rows: pd.DataFrame, cells: _Cells) -> str:
     of_term = rows[(rows["term"] == term) & rows["p_holm"].notna()]
     results = {str(name): part for name, part in of_term.groupby("outcome", sort=False)}
     texts = [_result(name, results[name], cells) for name in ("accuracy", "delta") if name in results]
-    shown = (
-        " ".join([*texts[:1], *(f"{text[0].upper()}{text[1:]}" for text in texts[1:])]) or "no effect has an interval."
-    )
-    return f"**{cells.corpus}** ({_size(rows, cells)}): {shown}"
+    first, *others = texts or ["no effect has an interval."]
+    return f"**{cells.corpus}** ({_size(rows, cells)}): {' '.join([first, *map(capitalised, others)])}"
 
 
 def _result(outcome: str, selected: pd.DataFrame, cells: _Cells) -> str:
     """Return how the levels of one term differ from their reference, beginning with a small letter."""
-    (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
+    most, by, differ = _furthest(selected)
     level, versus, term = f"`{most['level']}`", _versus(str(most["versus"])), str(most["term"])
-    by = with_interval(most, sign=True, interval=len(selected) == 1)
     by += f"{_IN_UNITS[outcome]} (Holm's {p_value(most['p_holm'])})"
     sample = _sample(term, cells.by_outcome[outcome])
-    differ = int((selected["p_holm"] < SIGNIFICANCE).sum())
     if len(selected) > 1:
         return (
             f"in {outcome}{sample}, {differ} of {_others(term, len(selected))} differ significantly from {versus}. "
@@ -322,25 +319,27 @@ def _result(outcome: str, selected: pd.DataFrame, cells: _Cells) -> str:
     return f"inconclusive whether {level} and {versus} differ in {outcome}{sample}: {by}."
 
 
-def _more(n_corpora: int) -> str:
-    return f"The table has all {n_corpora} corpora."
+def _furthest(selected: pd.DataFrame) -> tuple[dict[Hashable, Any], str, int]:
+    """Return the level that is furthest from its reference, by how much, and how many levels differ significantly."""
+    (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
+    by = with_interval(most, sign=True, interval=len(selected) == 1)
+    return most, by, int((selected["p_holm"] < SIGNIFICANCE).sum())
 
 
 def _compared(rows: pd.DataFrame, cells: _Cells) -> Iterator[dict[str, Any]]:
     """Yield what is compared with what, how many differ, and which differs most."""
     known = rows[rows["value"].notna()]
     for (outcome, term), selected in known.groupby(["outcome", "term"], sort=False):
-        (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
-        has_p = selected["p_holm"].notna().any()
+        most, by, differ = _furthest(selected)
         yield {
             "corpus": cells.corpus,
             "outcome": outcome,
             "compared": _others(str(term), len(selected)),
             "sample": _sample(str(term), cells.by_outcome[str(outcome)]).removeprefix(" of ").removeprefix(" by "),
-            "differ": str((selected["p_holm"] < SIGNIFICANCE).sum()) if has_p else "",
+            "differ": str(differ) if selected["p_holm"].notna().any() else "",
             "furthest": most["level"],
             "versus": "mean of all" if most["versus"] == "mean" else most["versus"],
-            "difference": with_interval(most, sign=True, interval=len(selected) == 1),
+            "difference": by,
             "p_holm": most["p_holm"],
         }
 
@@ -357,8 +356,8 @@ def _footnotes(compared: Sequence[dict[str, Any]]) -> Iterator[str]:
     )
     if any(LIKE_THESE in row["sample"] for row in compared):
         yield (
-            f"M{LIKE_THESE[1:]}: a sample of models, so that the result is about others, too. Few models leave wide "
-            "intervals, even where each of them differs in the same direction."
+            f"{capitalised(LIKE_THESE)}: a sample of models, so that the result is about others, too. Few models leave "
+            "wide intervals, even where each of them differs in the same direction."
         )
 
 
@@ -379,10 +378,8 @@ def _wording(rows: pd.DataFrame, cells: _Cells) -> str:
             continue
         for term, selected in part.groupby("term", sort=False):
             where = f"- {outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}:"
-            (most,) = selected.loc[[selected["value"].abs().idxmax()]].to_dict("records")
-            differ = int((selected["p_holm"] < SIGNIFICANCE).sum())
+            most, by, differ = _furthest(selected)
             versus = _versus(str(most["versus"]))
-            by = with_interval(most, sign=True, interval=len(selected) == 1)
             if selected["p"].isna().all():
                 texts.append(
                     f"{where} `{most['level']}` is furthest from {versus}, by {by} {_UNITS[str(outcome)]} "

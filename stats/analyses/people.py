@@ -46,7 +46,7 @@ from pairbank.stats.scored_table.scored_table import (
     read_table,
     reference_names,
 )
-from pairbank.stats.wording import n_items, number, value_range
+from pairbank.stats.wording import capitalised, n_items, number, value_range
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -128,7 +128,7 @@ def answer(whole: pd.DataFrame) -> str:
     if not texts:
         return "The differences of no method vary, so that none correlates with people's."
     first, *others = texts
-    more = "".join(f" {other[0].upper()}{other[1:]}." for other in others)
+    more = "".join(f" {capitalised(other)}." for other in others)
     return html_as_text(f"Pearson r of a method's difference (good - bad) with people's: {first}.{more}")
 
 

@@ -378,21 +378,21 @@ def curves(
 
 
 def roc_curves(
-    result: Mapping[str, tuple[ArrayLike, ArrayLike]], *, areas: Mapping[str, float] | None = None, title: str = ""
+    curves: Mapping[str, tuple[ArrayLike, ArrayLike]], *, areas: Mapping[str, float] | None = None, title: str = ""
 ) -> Drawing:
     """Draw receiver operating characteristics.
 
     Args:
-        result: By name: shares of false and of true positives, shape (thresholds,) each.
+        curves: By name: shares of false and of true positives, shape (thresholds,) each.
         areas: By name, for the legend.
         title: Heading.
 
     Raises:
         BankError: There is none.
     """
-    if not result:
+    if not curves:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
-    texts = {name: f"{label(name)}: {number(areas[name])}" if areas else label(name) for name in result}
+    texts = {name: f"{label(name)}: {number(areas[name])}" if areas else label(name) for name in curves}
     with styled():
         figure = drawing(SINGLE + 1.3, SINGLE + 1)
         axes = figure.add_subplot(
@@ -401,7 +401,7 @@ def roc_curves(
             ylabel="share of good strings above",
         )
         reference(axes, diagonal=True, dashed=True)
-        for nth, (name, (false_share, true_share)) in enumerate(result.items()):
+        for nth, (name, (false_share, true_share)) in enumerate(curves.items()):
             axes.plot(false_share, true_share, color=COLOURS[nth % len(COLOURS)], label=texts[name])
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.legend(loc="lower right")

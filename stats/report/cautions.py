@@ -475,8 +475,8 @@ def _declared(tables: Sequence[Scored], given: Mapping[str, ModelFeatures]) -> d
     return results
 
 
-def _order_sentence(models: Sequence[str], result: Mapping[str, ModelFeatures | None]) -> str:
-    unknown = [model for model in models if result[model] is None]
+def _order_sentence(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> str:
+    unknown = [model for model in models if features[model] is None]
     if len(models) < 2 or len(unknown) == len(models):
         return ""
     text = "In tables and figures, models are ordered from small to large, by their declared numbers of parameters"

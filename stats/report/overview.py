@@ -34,7 +34,7 @@ from pairbank.stats.report.cautions import (
 from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_text
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged, shows_both
 from pairbank.stats.scored_table.scored_table import is_reference
-from pairbank.stats.wording import MISSING, n_items, names, percent, span, with_interval
+from pairbank.stats.wording import MISSING, capitalised, n_items, names, percent, span, with_interval
 
 LOG_P = "log P of the sentence, or of the target given its context, summed over tokens"
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
@@ -239,7 +239,7 @@ def _answer(
             f"{kind} favour the better side in {values} of items" if nth == 0 else f"{kind} in {values}"
             for nth, (kind, values) in enumerate(shown)
         )
-        texts.append(f"{'; '.join([first[0].upper() + first[1:], *others])} ({_where(whole[~people & ~biased])}).")
+        texts.append(f"{'; '.join([capitalised(first), *others])} ({_where(whole[~people & ~biased])}).")
     texts += [*_compared(direct, prompted), *_biased(whole[biased], labels, n_asked=int(requested.sum()))]
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):

@@ -21,7 +21,7 @@ where = { language = WANTED }
 
 
 def test_the_demo_has_a_hundred_items_of_every_kind_in_three_languages() -> None:
-    [chosen] = corpora_of(load_study("demo"), None, None).result
+    [chosen] = corpora_of(load_study("demo"), None, None).chosen
     kinds = Counter(zip(chosen.items["subset"][:], chosen.items["language"][:], strict=True))
     assert kinds == {
         ("minimal-pairs", "en"): 56,
@@ -34,7 +34,7 @@ def test_the_demo_has_a_hundred_items_of_every_kind_in_three_languages() -> None
 
 
 def test_the_full_demo_has_all_eighteen_languages() -> None:
-    [chosen] = corpora_of(load_study("demo-full"), None, None).result
+    [chosen] = corpora_of(load_study("demo-full"), None, None).chosen
     assert len(chosen.items) == 570
     assert len(chosen.items.unique("language")) == 18
 
@@ -43,7 +43,7 @@ def test_the_full_demo_has_all_eighteen_languages() -> None:
 def test_a_condition_names_one_value_or_several(tmp_path: Path, requested: str, languages: set[str]) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(STUDY.replace("WANTED", requested))
-    [chosen] = corpora_of(load_study(str(path)), None, None).result
+    [chosen] = corpora_of(load_study(str(path)), None, None).chosen
     assert set(chosen.items["language"][:]) == languages
 
 

@@ -143,5 +143,5 @@ def _stated(report: Path, correct: Mapping[str, float]) -> Iterator[Stated]:
     for part, value in correct.items():
         if part in results:
             yield Stated(
-                what=part, metric="accuracy in per cent", stated=float(results[part]), result=value, printed_to=0.005
+                what=part, metric="accuracy in per cent", stated=float(results[part]), computed=value, printed_to=0.005
             )

@@ -220,4 +220,4 @@ def _stated(whole: Mapping[str, Any], records: Sequence[tuple[int, Mapping[str, 
         is_accuracy = "accuracy" in str(metric.get("metric_kind") or metric.get("metric_id") or "")
         if results and is_accuracy and isinstance(stated, int | float):
             name = str(result.get("evaluation_name"))
-            yield Stated(what=name, metric="accuracy", stated=float(stated), result=sum(results) / len(results))
+            yield Stated(what=name, metric="accuracy", stated=float(stated), computed=sum(results) / len(results))

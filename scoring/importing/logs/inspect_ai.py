@@ -71,11 +71,11 @@ def _read(file: Path) -> dict[str, Any]:
     return result
 
 
-def _log(file: Path, result: Mapping[str, Any]) -> Log:
-    facts, steps = result["eval"], (result.get("plan") or {}).get("steps") or []
+def _log(file: Path, document: Mapping[str, Any]) -> Log:
+    facts, steps = document["eval"], (document.get("plan") or {}).get("steps") or []
     task, epochs = str(facts["task"]), int((facts.get("config") or {}).get("epochs") or 1)
-    if result.get("status", "success") != "success":
-        raise ScoreImportError(f"{file}: its status is {result['status']!r}; expected a log that ran to its end")
+    if document.get("status", "success") != "success":
+        raise ScoreImportError(f"{file}: its status is {document['status']!r}; expected a log that ran to its end")
     shuffled = any((step.get("params") or {}).get("shuffle") for step in steps)
     log = Log(
         model=model_name(str(facts.get("model"))),
@@ -86,13 +86,13 @@ def _log(file: Path, result: Mapping[str, Any]) -> Log:
             "epochs": epochs,
             "solver": [{"solver": step.get("solver"), "params": step.get("params") or {}} for step in steps],
             "generation": {
-                key: value for key, value in ((result.get("plan") or {}).get("config") or {}).items() if value
+                key: value for key, value in ((document.get("plan") or {}).get("config") or {}).items() if value
             },
         },
         files=(file,),
     )
     refusals, choices, values = Refusals(), dict[str, list[Choice]](), dict[str, list[float]]()
-    for line, sample in enumerate(result.get("samples") or [], 1):
+    for line, sample in enumerate(document.get("samples") or [], 1):
         for scorer, score in (sample.get("scores") or {}).items():
             values.setdefault(scorer, []).append(_value(score.get("value")))
         problem = _problem(sample)
@@ -109,7 +109,7 @@ def _log(file: Path, result: Mapping[str, Any]) -> Log:
         scores.append(declared)
         log.rows += rows
     log.scores, log.left_out = tuple(scores), refusals.left_out()
-    log.stated = list(_stated(task, result, values))
+    log.stated = list(_stated(task, document, values))
     return log
 
 
@@ -154,15 +154,15 @@ def _value(value: Any) -> float:  # noqa: ANN401 - JSON is any
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _stated(task: str, result: Mapping[str, Any], values: Mapping[str, Sequence[float]]) -> list[Stated]:
-    scores = ((result.get("results") or {}).get("scores")) or []
+def _stated(task: str, document: Mapping[str, Any], values: Mapping[str, Sequence[float]]) -> list[Stated]:
+    scores = ((document.get("results") or {}).get("scores")) or []
     stated = [(str(score.get("scorer")), (score.get("metrics") or {}).get("accuracy")) for score in scores]
     return [
         Stated(
             what=task,
             metric=f"accuracy ({scorer})",
             stated=float(metric["value"]),
-            result=sum(values[scorer]) / len(values[scorer]),
+            computed=sum(values[scorer]) / len(values[scorer]),
         )
         for scorer, metric in stated
         if metric is not None and values.get(scorer)

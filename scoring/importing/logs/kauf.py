@@ -111,10 +111,10 @@ def _texts(row: LogRow) -> dict[str, str]:
     return {text: side for side in _SIDES.values() if (text := row.cells.get(f"target_{side}"))}
 
 
-def _scored(row: LogRow, result: Mapping[str, Mapping[str, float]], people: Mapping[str, tuple[float, int]]) -> LogRow:
+def _scored(row: LogRow, scores: Mapping[str, Mapping[str, float]], people: Mapping[str, tuple[float, int]]) -> LogRow:
     cells: dict[str, str | None] = dict(row.cells)
     for text, side in _texts(row).items():
-        cells |= {f"{name}_{side}": repr(value) for name, value in result[text].items()}
+        cells |= {f"{name}_{side}": repr(value) for name, value in scores[text].items()}
         if text in people:
             mean, n = people[text]
             cells |= {f"human_{side}": repr(mean), "human_scale": SCALE}

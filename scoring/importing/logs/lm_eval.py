@@ -238,7 +238,7 @@ def _stated(task: str, results: Mapping[str, Any], correct: Mapping[str, Sequenc
         stated = printed.get(f"{metric},none", printed.get(metric))
         if isinstance(stated, int | float) and values:
             result = sum(values) / len(values)
-            yield Stated(what=task, metric=metric, stated=float(stated), result=result)
+            yield Stated(what=task, metric=metric, stated=float(stated), computed=result)
 
 
 def _sample(line: Mapping[str, Any], delimiter: str, bos: str, where: str) -> _Sample | None:

@@ -71,17 +71,17 @@ class Stated:
     what: str
     metric: str
     stated: float
-    result: float
+    computed: float
     printed_to: float = 0.0
     """Half of the last digit that the source prints."""
 
     @property
     def is_same(self) -> bool:
         """Return whether both are the same number, as far as the source prints it."""
-        return abs(self.stated - self.result) <= SAME + self.printed_to
+        return abs(self.stated - self.computed) <= SAME + self.printed_to
 
     def __str__(self) -> str:
-        verdict = "the same" if self.is_same else f"{self.result!r} from its rows: NOT the same"
+        verdict = "the same" if self.is_same else f"{self.computed!r} from its rows: NOT the same"
         return f"{self.what}: {self.metric} {self.stated!r} as the source states it, {verdict}"
 
 
@@ -131,17 +131,17 @@ class Reader(Protocol):
 class Refusals:
     """Counts rows that are not imported by file and reason."""
 
-    result: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def add(self, file: Path, reason: str, example: str) -> None:
         """Count one row."""
-        self.result.setdefault((file.name, reason), []).append(example)
+        self.examples.setdefault((file.name, reason), []).append(example)
 
     def left_out(self) -> list[LeftOut]:
         """Return the counts, with the first rows of each."""
         return [
             LeftOut(file=file, reason=reason, n=len(rows), examples=tuple(rows[:MOST_EXAMPLES]))
-            for (file, reason), rows in self.result.items()
+            for (file, reason), rows in self.examples.items()
         ]
 
 

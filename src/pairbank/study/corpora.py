@@ -44,7 +44,7 @@ class ChosenItems:
 class Corpora:
     """What there is of a study's corpora."""
 
-    result: tuple[ChosenItems, ...]
+    chosen: tuple[ChosenItems, ...]
     missing: tuple[str, ...]
     """A note on each optional one that is not to be had."""
 
@@ -69,7 +69,7 @@ def corpora_of(
     if not result:
         raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
     _refuse_twice([entry.name for entry in result], study)
-    return Corpora(result=tuple(result), missing=tuple(_without_place(note, data_dir) for note in missing))
+    return Corpora(chosen=tuple(result), missing=tuple(_without_place(note, data_dir) for note in missing))
 
 
 def _without_place(note: str, data_dir: str | Path | None) -> str:
@@ -210,7 +210,7 @@ def plans_of(
             counted[name, shape.kind] = work if n_items is None else as_many(work, n_items)
         work = counted[name, shape.kind]
         if choice.corpora or choice.languages:
-            corpora = corpora_of(study, data_dir, None).result
+            corpora = corpora_of(study, data_dir, None).chosen
             kept = [entry.name for entry in corpora if choice.is_for(entry.name, set(entry.items["language"][:]))]
             work = {corpus: work[corpus] for corpus in kept}
         yield Planned(shape=replace(shape, name=choice.name), work=work)
@@ -228,7 +228,7 @@ def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Pa
     from pairbank.scoring.costs import work_of
 
     results: dict[str, Work] = {}
-    for entry in corpora_of(study, data_dir, None).result:
+    for entry in corpora_of(study, data_dir, None).chosen:
         work = work_of(entry.items, tokens, methods=study.methods, prompts=study.prompts, seed=study.seed, kind=kind)
         results[entry.name] = work
     return results

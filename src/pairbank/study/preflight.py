@@ -255,23 +255,23 @@ def planned(
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
     corpora = corpora_of(study, data_dir, downloads)
-    _check_scopes(study, models, corpora.result)
-    _check_embedders(study, corpora.result)
+    _check_scopes(study, models, corpora.chosen)
+    _check_embedders(study, corpora.chosen)
     held = _manifest(root)
     declared = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
-    _check_bank(held, corpora.result, methods, mine={slug(name_of(model)) for model in models})
-    counts = counts_for(study, corpora.result, unigrams, data_dir)
+    _check_bank(held, corpora.chosen, methods, mine={slug(name_of(model)) for model in models})
+    counts = counts_for(study, corpora.chosen, unigrams, data_dir)
     return Plan(
         study=study,
         out=root,
         models=tuple(models),
-        corpora=corpora.result,
+        corpora=corpora.chosen,
         counts=counts,
         features=_features(root, held, declared),
-        notes=(*corpora.missing, *_unprobed(study, corpora.result), *_counts_text(study, counts)),
-        warnings=(*_locked(corpora.result), *_unfitting(study, corpora.result)),
+        notes=(*corpora.missing, *_unprobed(study, corpora.chosen), *_counts_text(study, counts)),
+        warnings=(*_locked(corpora.chosen), *_unfitting(study, corpora.chosen)),
         stored={name: sorted(result) for name, result in held["scores"].items()},
-        ratings=ratings_of_items(corpora.result, data_dir, bank=root, progress=downloads),
+        ratings=ratings_of_items(corpora.chosen, data_dir, bank=root, progress=downloads),
     )
 
 

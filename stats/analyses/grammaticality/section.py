@@ -291,9 +291,13 @@ def _bins_text(binned: pd.DataFrame) -> str:
 def _ends_of_bins(binned: pd.DataFrame) -> pd.DataFrame:
     """Return the first and the last r of each model and corpus whose bins all have enough pairs."""
     keys = ["corpus", "model"]
-    full = binned[(binned.groupby(keys)["n"].transform("min") >= LEAST_IN_BIN)]
-    ends = full.sort_values("bin", kind="stable").groupby(keys, sort=False)["value"].agg(["first", "last", "size"])
+    ends = _ends_by(keys, binned[(binned.groupby(keys)["n"].transform("min") >= LEAST_IN_BIN)])
     return ends[ends["size"] > 1]
+
+
+def _ends_by(keys: list[str], binned: pd.DataFrame) -> pd.DataFrame:
+    """Return the first and the last r over bins, and in how many bins there is one, by some columns."""
+    return binned.sort_values("bin", kind="stable").groupby(keys, sort=False)["value"].agg(["first", "last", "size"])
 
 
 def _without(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Iterator[str]:
@@ -382,7 +386,7 @@ def _null_bins(binned: pd.DataFrame) -> list[str]:
 def _ends_by_cosine(binned: pd.DataFrame) -> pd.DataFrame:
     """Return the first and the last r of each model over bins of cosine distance; no row where only one bin has r."""
     known = binned[(binned["group_by"] == "cosine_distance") & binned["value"].notna()]
-    ends = known.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
+    ends = _ends_by(["model"], known)[["first", "last"]]
     return ends if known["bin"].nunique() > 1 else ends.iloc[:0]
 
 

@@ -50,7 +50,7 @@ from pairbank.stats.analyses.introspection.tables import (
 from pairbank.stats.estimates.bootstrap import percentile_estimate
 from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.estimates.shares import signs
-from pairbank.stats.wording import number, p_value, percent
+from pairbank.stats.wording import capitalised, number, p_value, percent
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -269,7 +269,7 @@ def _published(fit: Regression, *, n_models: int, alpha: float) -> tuple[Outcome
     """Return outcome and words of the published test, and why it cannot be made."""
     kinds = [c for c in fit.coefficients if c.term in MATCH_TYPES and c.term != SELF]
     if reason := _why_not(fit, kinds, n_models=n_models):
-        return "not estimable", f"{_PUBLISHED['not estimable']} {reason[:1].upper()}{reason[1:]}.", reason
+        return "not estimable", f"{_PUBLISHED['not estimable']} {capitalised(reason)}.", reason
     beaten = [c for c in kinds if c.estimate < 0 and c.p_value < alpha]
     ahead = [c for c in kinds if c.estimate > 0 and c.p_value < alpha]
     outcome: Outcome = "no self-advantage"

@@ -24,7 +24,7 @@ from pairbank.stats.analyses.introspection.relatives import (
     most_similar,
 )
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-from pairbank.stats.wording import number
+from pairbank.stats.wording import capitalised, number
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -261,7 +261,7 @@ def _headline(own: OwnAdvantage) -> str:
         why = str(why_not_told(own))
         return (
             "**Inconclusive whether answers follow a model's own probabilities beyond its relatives'**. "
-            f"{why[0].upper()}{why[1:]}."
+            f"{capitalised(why)}."
         )
     families = "1 family" if own.n_families == 1 else f"{own.n_families} families"
     models = "1 model" if own.n_models == 1 else f"{own.n_models} models"

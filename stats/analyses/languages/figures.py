@@ -30,7 +30,7 @@ from pairbank.stats.figures.style import (
     series_style,
     styled,
 )
-from pairbank.stats.wording import span
+from pairbank.stats.wording import capitalised, span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,7 +148,7 @@ def language_figures(
         yield Figure(
             name=file_name("languages", model),
             caption=(
-                f"{description[0].upper()}{description[1:]} of {model} by language, kind of wrong concept and method "
+                f"{capitalised(description)} of {model} by language, kind of wrong concept and method "
                 f"({n_text(part['n'])} a cell); languages by group, as in He et al. 2025, Figure 1."
             ),
             draw=partial(cell_map, part, title=str(model)),

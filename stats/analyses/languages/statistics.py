@@ -416,9 +416,9 @@ def _standard(values: FloatArray) -> FloatArray:
     return np.asarray(centred / np.linalg.norm(centred))
 
 
-def _least_significant(result: FloatArray) -> float:
+def _least_significant(null_rhos: FloatArray) -> float:
     """Return the smallest of some |rho| that at most one in twenty reach; NaN where none is so rare."""
-    values, counts = np.unique(np.round(result, 12), return_counts=True)
+    values, counts = np.unique(np.round(null_rhos, 12), return_counts=True)
     share = counts[::-1].cumsum()[::-1] / counts.sum()
     rare = values[share < ALPHA]
     return float(rare[0]) if rare.size else math.nan

@@ -38,7 +38,7 @@ from pairbank.stats.figures.scatters import MOST_DRAWN, MOST_LEVELS, specificati
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.regression import crossed_components
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.wording import number, p_value, percent
+from pairbank.stats.wording import capitalised, number, p_value, percent
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
@@ -383,7 +383,7 @@ def _verdict(result: Curve) -> str:
     """Say whether the curve as a whole lies on the side of the claim: by its mean z, two-sided, over the draws."""
     strictest = _strictest(result)
     sentence = result.claim.in_words
-    sentence = sentence[0].upper() + sentence[1:]
+    sentence = capitalised(sentence)
     if strictest is None:
         return f"**{sentence}**: not tested (fewer than ten items)."
     if result.claim.kind == "people" and int(result.table["n"].max()) < LEAST_FOR_PEOPLE:

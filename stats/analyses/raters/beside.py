@@ -97,35 +97,35 @@ def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
     return Judged(table=known, choices=choices, sides=sides, rated=selected[selected["scale"] != FORCED_CHOICE])
 
 
-def people_rows(result: Judged) -> Iterator[dict[str, Any]]:
+def people_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield raters and majorities, a row each: who, accuracy with interval, r with the other raters."""
-    choices = result.choices
-    people = None if choices is None else rater_accuracy(choices.made, paradigms=result.chosen.paradigms)
-    others = _with_others(result, None)
+    choices = judged.choices
+    people = None if choices is None else rater_accuracy(choices.made, paradigms=judged.chosen.paradigms)
+    others = _with_others(judged, None)
     if people is not None:
         together = (("all raters", people.single), ("majority of raters", people.majority))
         for who, estimate in (*together, ("majority without one rater", people.majority_of_others)):
-            yield place_of(result.table.corpus, "people", who, estimate=estimate)
+            yield place_of(judged.table.corpus, "people", who, estimate=estimate)
     for number in range(max(len(people.each) if people else 0, others.rater.size if others else 0)):
         r = float(others.rater[number]) if others is not None and number < others.rater.size else math.nan
         own_values = people.each[number] if people is not None and number < len(people.each) else None
-        yield place_of(result.table.corpus, "rater", f"rater {number}", estimate=own_values, r=r)
+        yield place_of(judged.table.corpus, "rater", f"rater {number}", estimate=own_values, r=r)
 
 
-def model_rows(result: Judged) -> Iterator[dict[str, Any]]:
+def model_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield each method of the model on the same items."""
-    for layout in result.table.layouts:
+    for layout in judged.table.layouts:
         estimate = None
-        if result.choices is not None:
-            delta = result.chosen.delta(layout.method)
+        if judged.choices is not None:
+            delta = judged.chosen.delta(layout.method)
             known = ~np.isnan(delta)
-            own_values = result.chosen.paradigms[known]
+            own_values = judged.chosen.paradigms[known]
             estimate = accuracy(delta[known], clusters=own_values) if known.any() else None
-        others = _with_others(result, layout)
+        others = _with_others(judged, layout)
         r = float(np.nanmean(others.model)) if others is not None and (~np.isnan(others.model)).any() else math.nan
         if estimate is not None or not math.isnan(r):
             row = place_of(
-                result.table.corpus, "model", result.table.model, method=layout.method, estimate=estimate, r=r
+                judged.table.corpus, "model", judged.table.model, method=layout.method, estimate=estimate, r=r
             )
             yield row | {"share_ahead": _ahead(others)}
 
@@ -138,27 +138,27 @@ def _ahead(others: WithOthers | None) -> float:
     return float((others.model[both] > others.rater[both]).mean()) if both.any() else math.nan
 
 
-def _with_others(result: Judged, layout: MethodLayout | None) -> WithOthers | None:
-    if result.sides is None:
+def _with_others(judged: Judged, layout: MethodLayout | None) -> WithOthers | None:
+    if judged.sides is None:
         return None
-    scores = None if layout is None else _side_scores(result, layout)
+    scores = None if layout is None else _side_scores(judged, layout)
     if layout is not None and scores is None:
         return None
-    return with_others(result.sides.thing, result.sides.rater, result.sides.value, scores)
+    return with_others(judged.sides.thing, judged.sides.rater, judged.sides.value, scores)
 
 
-def _side_scores(result: Judged, layout: MethodLayout) -> FloatArray | None:
+def _side_scores(judged: Judged, layout: MethodLayout) -> FloatArray | None:
     """Return a method's scores of the sides, numbered as in the ratings; None where it scores no single side."""
     if layout.kind not in OF_SENTENCES:
         return None
-    good, bad = (result.table.side(layout.method, side) for side in ("good", "bad"))
+    good, bad = (judged.table.side(layout.method, side) for side in ("good", "bad"))
     scores = np.column_stack([good, bad]).ravel()
     return None if np.isnan(scores).all() else scores
 
 
-def alternative_rows(result: Judged, *, epsilon: float) -> Iterator[dict[str, Any]]:
+def alternative_rows(judged: Judged, *, epsilon: float) -> Iterator[dict[str, Any]]:
     """Yield the alternative annotator test of each method, on all items and by phenomenon where there are enough."""
-    base = result.table if result.choices is None else result.chosen
+    base = judged.table if judged.choices is None else judged.chosen
     paradigms = _paradigms(base)
     groups = [("", np.ones(len(base.frame), dtype=np.bool_))]
     phenomenon = base.frame["phenomenon"] if "phenomenon" in base.frame.columns else pd.Series(dtype=object)
@@ -166,23 +166,23 @@ def alternative_rows(result: Judged, *, epsilon: float) -> Iterator[dict[str, An
         groups += [(str(name), (phenomenon == name).to_numpy()) for name in sorted(phenomenon.dropna().unique())]
     for layout in base.layouts:
         for name, rows in groups:
-            test = _tested(result, layout, rows, epsilon, None if name else paradigms)
+            test = _tested(judged, layout, rows, epsilon, None if name else paradigms)
             if test is not None and (not name or test.n_items >= LEAST_ITEMS):
-                yield _test_row(result, layout.method, name, test)
+                yield _test_row(judged, layout.method, name, test)
 
 
 def _tested(
-    result: Judged, layout: MethodLayout, rows: BoolArray, epsilon: float, paradigms: IntArray | None
+    judged: Judged, layout: MethodLayout, rows: BoolArray, epsilon: float, paradigms: IntArray | None
 ) -> AlternativeAnnotator | None:
     """Return the test on some of the items, of choices where raters made any, else of ratings of single sides."""
-    if result.choices is not None:
-        decided = signs(result.chosen.delta(layout.method))
+    if judged.choices is not None:
+        decided = signs(judged.chosen.delta(layout.method))
         kept = rows & ~np.isnan(decided)
-        part = result.choices.made[kept]
+        part = judged.choices.made[kept]
         part = part[:, (~np.isnan(part)).any(axis=0)]
         own_values = None if paradigms is None else paradigms[kept]
         return alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=own_values) if part.size else None
-    scores, sides = _side_scores(result, layout), result.sides
+    scores, sides = _side_scores(judged, layout), judged.sides
     if scores is None or sides is None:
         return None
     selected = rows[sides.thing // 2]
@@ -196,10 +196,10 @@ def _tested(
     )
 
 
-def _test_row(result: Judged, method: str, phenomenon: str, test: AlternativeAnnotator) -> dict[str, Any]:
+def _test_row(judged: Judged, method: str, phenomenon: str, test: AlternativeAnnotator) -> dict[str, Any]:
     return {
-        "corpus": result.table.corpus,
-        "model": result.table.model,
+        "corpus": judged.table.corpus,
+        "model": judged.table.model,
         "method": method,
         "phenomenon": phenomenon,
         "winning_rate": test.winning_rate,
@@ -212,15 +212,15 @@ def _test_row(result: Judged, method: str, phenomenon: str, test: AlternativeAnn
     }
 
 
-def reliability_rows(result: Judged) -> Iterator[dict[str, Any]]:
+def reliability_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield how far raters agree: intraclass correlations, Krippendorff's alpha, and the ceiling of r."""
     frames = {}
-    if result.choices is not None:
-        frames["choices"] = _long(result.choices)
-    if result.sides is not None:
-        frames["ratings of sides"] = result.sides.raw
+    if judged.choices is not None:
+        frames["choices"] = _long(judged.choices)
+    if judged.sides is not None:
+        frames["ratings of sides"] = judged.sides.raw
     for of, frame in frames.items():
-        place = {"corpus": result.table.corpus, "of": of, "n_ratings": len(frame), "n_raters": frame["rater"].nunique()}
+        place = {"corpus": judged.table.corpus, "of": of, "n_ratings": len(frame), "n_raters": frame["rater"].nunique()}
         if len(frame) > MOST_ALPHA:
             continue
         level: Level = "nominal" if of == "choices" else "interval"
@@ -231,8 +231,8 @@ def reliability_rows(result: Judged) -> Iterator[dict[str, Any]]:
         for measure, estimate in named.items():
             cells = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
             yield place | {"measure": measure} | cells | {"reason": estimate.reason}
-        if of != "choices" and result.sides is not None:
-            ceiling = ceiling_from_ratings(result.sides.thing, result.sides.rater, result.sides.value)
+        if of != "choices" and judged.sides is not None:
+            ceiling = ceiling_from_ratings(judged.sides.thing, judged.sides.rater, judged.sides.value)
             cells = {"value": ceiling.ceiling_r, "low": math.nan, "high": math.nan, "n": ceiling.n}
             reason = ceiling.reason or "no interval is defined for it"
             yield place | {"measure": CEILING} | cells | {"reason": reason}
@@ -243,20 +243,20 @@ def _long(choices: Choices) -> pd.DataFrame:
     return pd.DataFrame({"item_id": item, "side": "good", "rater": rater, "value": choices.made[item, rater]})
 
 
-def distance_rows(result: Judged) -> Iterator[dict[str, Any]]:
+def distance_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield how far each method's distributions of answers are from people's, where both are on one scale."""
-    scales = result.rated["scale"].unique()
+    scales = judged.rated["scale"].unique()
     if len(scales) != 1:
         return
-    row = pd.Index(result.table.item_ids).get_indexer(pd.Index(result.rated["item_id"]))
-    units = 2 * row + (result.rated["side"] == "bad").to_numpy(dtype=np.int64)
-    raters = np.unique(result.rated["rater"].to_numpy(), return_inverse=True)[1]
-    values = result.rated["value"].to_numpy(dtype=np.float64)
-    scale, paradigms = str(scales[0]), _paradigms(result.table)
+    row = pd.Index(judged.table.item_ids).get_indexer(pd.Index(judged.rated["item_id"]))
+    units = 2 * row + (judged.rated["side"] == "bad").to_numpy(dtype=np.int64)
+    raters = np.unique(judged.rated["rater"].to_numpy(), return_inverse=True)[1]
+    values = judged.rated["value"].to_numpy(dtype=np.float64)
+    scale, paradigms = str(scales[0]), _paradigms(judged.table)
     as_ratings = units, raters, values, None
     as_answers = _as_answers(units, raters, values) if scale in ANSWERED else as_ratings
-    for scores in result.table.methods:
-        answers = answer_shares(scores, result.table.frame)
+    for scores in judged.table.methods:
+        answers = answer_shares(scores, judged.table.frame)
         if answers is None or not _same_scale(scale, values, answers.points):
             continue
         unit, rater, value, weights = as_answers if answers.points.size == 2 else as_ratings
@@ -270,7 +270,7 @@ def distance_rows(result: Judged) -> Iterator[dict[str, Any]]:
             n_draws=answers.n_draws,
             paradigms=None if paradigms is None else np.repeat(paradigms, 2),
         )
-        place = {"corpus": result.table.corpus, "model": result.table.model, "method": scores.layout.method}
+        place = {"corpus": judged.table.corpus, "model": judged.table.model, "method": scores.layout.method}
         for name in ("model", "constant", "nearer"):
             entry: Estimate = getattr(distance, name)
             low, high = entry.low, entry.high

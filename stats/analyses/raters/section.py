@@ -37,7 +37,7 @@ from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.human_agreement import EPSILON
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.wording import mean_and_span, number, percent, plural, span, value_range
+from pairbank.stats.wording import capitalised, mean_and_span, number, percent, plural, span, value_range
 
 FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
 """Scores of a sentence that do not grow with its length alone."""
@@ -175,7 +175,7 @@ def _people_text(beside: pd.DataFrame) -> str:
             texts.append(
                 f"on {corpus}, models correlate with people's mean ratings at r = {_by_method(models, 'r_with_means')}"
             )
-    sentences = [f"{text[0].upper()}{text[1:]}." for text in texts]
+    sentences = [f"{capitalised(text)}." for text in texts]
     return sentences[0] if len(sentences) == 1 else "\n".join(f"- {sentence}" for sentence in sentences)
 
 
@@ -283,7 +283,7 @@ def text_of(
     parts = [questions_of(beside, means=means), answer_of(beside, tests, distances, epsilon=epsilon, means=means)]
     for corpus, part in reliability.groupby("corpus", sort=False):
         lines = [
-            f"- {row['measure'][0].upper()}{row['measure'][1:]} of {row['of']}: {_interval(row)}"
+            f"- {capitalised(row['measure'])} of {row['of']}: {_interval(row)}"
             for row in part.to_dict("records")
             if not pd.isna(row["value"])
         ]

@@ -353,7 +353,7 @@ def test_what_their_converter_makes_of_a_harness_log_is_what_the_log_itself_says
     assert {one.reason for one in result.left_out} == {"another metric of an answer that is imported"}
     assert sum(one.n for one in result.left_out) == 2 * 2 * (14 + 8)
     assert result.stated
-    assert all(one.result == pytest.approx(one.stated) for one in result.stated)
+    assert all(one.computed == pytest.approx(one.stated) for one in result.stated)
     for theirs, own in zip(result.tables, sorted(harness.tables, key=lambda table: table.model), strict=True):
         both = (
             theirs.to_pandas()
