@@ -238,8 +238,9 @@ def read_map(path: Path) -> OwnMap:
     with reading(path, CorpusError, saying="not TOML", remedy="correct it"):
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     mapped = {key: value for key, value in document.items() if key in MapTable.model_fields}
+    known = MapTable.model_fields.keys() | OwnFile.model_fields.keys()
     for key in document:
-        if key not in (known := (*MapTable.model_fields, *OwnFile.model_fields)):
+        if key not in known:
             raise unknown_name(f"key in {where}", key, known)
     facts = OwnFile.of({key: document[key] for key in document if key not in mapped}, where=where, error=CorpusError)
     if facts.tables and mapped:

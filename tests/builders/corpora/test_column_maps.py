@@ -204,7 +204,7 @@ def test_a_map_of_the_files_own_name_goes_before_that_of_the_folder(tmp_path: Pa
 @pytest.mark.parametrize(
     ("column_map", "message"),
     [
-        ('layuot = "long"', r"no key in .*map.toml 'layuot'; did you mean 'layout'"),
+        ('layuot = "long"', r"no key in .*map.toml 'layuot'; did you mean 'layout'\? Known: columns, contrasts, "),
         ('layout = "wide"', "layout is 'wide'; expected 'pairs', 'long' or 'sentences'"),
         ("[columns]\ntarget_good = 'a'", "names no two sides"),
         ("[columns]\nsentence = 'a'", "no schema column in"),
