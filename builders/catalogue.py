@@ -25,14 +25,6 @@ def build_all(
     """Build every corpus; return one row a corpus: rows, usable rows, expected rows, flags by reason.
 
     A corpus whose files are missing gives a row that says so; any other problem is raised.
-
-    Args:
-        data_dir: root with one folder a corpus; None downloads.
-        out: folder for `<corpus>.parquet`; None writes none.
-        on_progress: called with each corpus's name before it is built.
-
-    Raises:
-        CorpusError: a corpus that is there and cannot be accepted.
     """
     from pairbank.builders.dataset import manifest_of
 

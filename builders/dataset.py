@@ -102,17 +102,7 @@ def builder_class(corpus: Corpus) -> type[CorpusBuilder]:
 def prepare(
     corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions, *, variant: str = ""
 ) -> datasets.Dataset:
-    """Return the corpus as a Dataset, from the cache where its files and versions are unchanged.
-
-    Args:
-        corpus: what to build.
-        files: its located files, by upstream name.
-        options: subset and repairs.
-        variant: anything else that the rows depend on (a user's column map); part of the cache key.
-
-    Raises:
-        CorpusError: a file or row that cannot be accepted.
-    """
+    """Return the corpus as a Dataset, from the cache where its files and versions are unchanged."""
     content = (f"{name}={file.sha256}" for name, file in sorted(files.items()))
     columns = (f"{column.name}:{column.type}" for column in corpus.extra_columns)
     key = sha256_of_text(*content, str(options), variant, corpus.version, str(BUILDERS_VERSION), *columns)[:16]
@@ -268,9 +258,6 @@ def features(extra: Sequence[Column] = ()) -> datasets.Features:
 
     Explicit types matter: a column that is null throughout a first shard would otherwise get the null
     type and break every later shard.
-
-    Raises:
-        CorpusError: an extension column repeats a shared name.
     """
     shared = {column.name for column in COLUMNS} | {"flags"}
     if repeated := [column.name for column in extra if column.name in shared]:

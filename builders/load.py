@@ -128,13 +128,7 @@ def load_corpus(
 def own_corpus(
     path: Path, table: TabularOptions, map_file: str | Path | None = None
 ) -> tuple[Corpus, Mapping[str, LocatedFile], str]:
-    """Return the corpus of a user's table, folder or TOML file, its files, and what else its rows depend on.
-
-    Args:
-        path: the table, folder or TOML file.
-        table: how it is read.
-        map_file: a TOML file that describes it; None takes the one beside it, where there is one.
-    """
+    """Return the corpus of a user's table, folder or TOML file, its files, and what else its rows depend on."""
     is_map = path.suffix.lower() == ".toml"
     if is_map and map_file is not None:
         raise CorpusError(f"{path}: is a map itself; leave out the other map, or give the table")
@@ -214,17 +208,7 @@ def located_files(
     *,
     progress: Progress | None = None,
 ) -> Mapping[str, LocatedFile]:
-    """Return the files of a built-in corpus by upstream name: the package's own, in `data_dir`, or downloaded.
-
-    Args:
-        corpus: whose files.
-        data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
-        options: a subset that one file holds needs that file alone.
-        progress: told of every piece of a file that is downloaded.
-
-    Raises:
-        CorpusFileNotFoundError: a file is missing and cannot be downloaded.
-    """
+    """Return the files of a built-in corpus by upstream name: the package's own, in `data_dir`, or downloaded."""
     if not corpus.embedded:
         folder = None if data_dir is None else Path(data_dir)
         if folder is not None and corpus.folder and (folder / corpus.folder).is_dir():
@@ -246,9 +230,6 @@ def first_of_each_paradigm(dataset: datasets.Dataset, limit: int) -> datasets.Da
 
     Items without a paradigm count by their phenomenon. Single sentences that are labelled acceptable or not have as
     many of either label.
-
-    Raises:
-        CorpusError: a limit below 1.
     """
     return dataset.select(np.flatnonzero(_places(dataset, limit, _paradigms(dataset)) < limit))
 
@@ -257,9 +238,6 @@ def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Data
     """Return at most `limit` items of each subset (within its language), in their order.
 
     They are taken from all its paradigms in turn; of labelled sentences, as many of either label.
-
-    Raises:
-        CorpusError: a limit below 1.
     """
     in_turn = np.argsort(_places(dataset, limit, _paradigms(dataset)), kind="stable")
     kept = in_turn[_places(dataset.select(in_turn), limit) < limit]
@@ -267,11 +245,7 @@ def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Data
 
 
 def drawn_at_random(dataset: datasets.Dataset, n: int) -> datasets.Dataset:
-    """Return n items drawn without replacement, the same ones each time, in their order; all where there are no more.
-
-    Raises:
-        CorpusError: a sample below 1.
-    """
+    """Return n items drawn without replacement, the same ones each time, in their order; all if there are no more."""
     if n < 1:
         raise CorpusError(f"sample is {n}, expected at least 1 item")
     drawn = np.random.default_rng(0).permutation(len(dataset))[:n]
@@ -449,11 +423,7 @@ def is_banked(path: str | Path) -> bool:
 
 
 def banked(path: str | Path) -> Banked:
-    """Return what stands in a bank's file of items, which must be the one that the bank was written with.
-
-    Raises:
-        CorpusError: the file is not that of the bank's manifest.
-    """
+    """Return what stands in a bank's file of items, which must be the one that the bank was written with."""
     import datasets
 
     from pairbank.builders.dataset import carry_manifest

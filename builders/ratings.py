@@ -107,9 +107,6 @@ def normalised(
 
     A rater who gave one rating, or the same one always, has no z-scores: NaN.
 
-    Raises:
-        UnknownNameError: no such normalisation.
-
     >>> normalised([1.0, 2.0, 3.0, 5.0, 5.0], [0, 0, 0, 1, 1], "z-by-rater").tolist()
     [-1.0, 0.0, 1.0, nan, nan]
     """
@@ -138,9 +135,6 @@ def scale_after(scale: str, normalisation: Normalisation) -> str:
 
 def rating_summary(ratings: pd.DataFrame | Mapping[str, Any]) -> pd.DataFrame:
     """Return one row a side of an item: mean, standard deviation (n - 1; NaN of one rating) and number of ratings.
-
-    Args:
-        ratings: the table of ratings (`load_ratings(...).to_pandas()`), or its columns.
 
     >>> rating_summary({"item_id": ["a", "a"], "side": ["good"] * 2, "value": [5.0, 7.0]}).loc[0, "sd"].round(3).item()
     1.414

@@ -73,11 +73,7 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
 
 
 def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as written") -> dict[str, Any]:
-    """Do what `check_bank` does, for the holder of the bank's lock.
-
-    Raises:
-        BankError: names every problem.
-    """
+    """Do what `check_bank` does, for the holder of the bank's lock."""
     root = Path(bank)
     if is_unfinished(root):
         raise BankError(f"{root}: a change of this bank was cut off; run the command that was writing to it again")
@@ -94,11 +90,7 @@ def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "
 
 
 def check_publishable(bank: str | Path) -> dict[str, Any]:
-    """Return the manifest of a bank that is whole and holds no text that may not be published; for its lock's holder.
-
-    Raises:
-        BankError: names every problem, or the corpora whose texts must be left out and the command that does it.
-    """
+    """Return the manifest of an intact bank without text that may not be published; for its lock's holder."""
     root = Path(bank)
     manifest = check_locked(root)
     private = [name for name, facts in manifest["corpora"].items() if not may_publish(name, facts)]
@@ -226,14 +218,7 @@ def _holds_texts(root: Path, manifest: Mapping[str, Any], corpus: str) -> bool:
 def croissant_problems(
     text: str, configs: Sequence[Mapping[str, Any]], columns: Mapping[str, Mapping[str, str]], hashes: Mapping[str, str]
 ) -> list[str]:
-    """Return what a Croissant file says that is not so, and what it leaves out.
-
-    Args:
-        text: croissant.json.
-        configs: of the bank, with a path a split.
-        columns: config -> column -> type, as the files have them.
-        hashes: path -> sha256 of every data file.
-    """
+    """Return what a Croissant file says that is not so, and what it leaves out."""
     try:
         stated = json.loads(text)
         files = {
@@ -281,14 +266,7 @@ def figure_problems(
     n_items: Mapping[str, int],
     ratings: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Return every figure of a card that is not what the results say, and every one that is missing.
-
-    Args:
-        page: README.md.
-        summary: the bank's results; None where it has no scores.
-        n_items: corpus -> rows of its items.
-        ratings: corpus -> facts of its ratings; None where the bank has none.
-    """
+    """Return every figure of a card that is not what the results say, and every one that is missing."""
     tables = parsed_tables(page)
     problems = [*_count_problems(tables, n_items), *_rating_problems(tables, ratings or {})]
     if summary is None:

@@ -37,12 +37,7 @@ if TYPE_CHECKING:
 
 
 def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
-    """Return the files of the Space that shows a bank, by path.
-
-    Args:
-        repo_id: the bank's dataset on the Hub.
-        site: the folder that `write_site` wrote.
-    """
+    """Return the files of the Space that shows a bank, by path."""
     from huggingface_hub import SpaceCardData
 
     head = SpaceCardData(
@@ -151,11 +146,7 @@ def publish(
 
 
 def _tag(api: HfApi, repo_id: str, tag: str, revision: str) -> None:
-    """Put a tag on a commit; one that is there already stays, and must be on that commit.
-
-    Raises:
-        PublishError: another version has this name.
-    """
+    """Put a tag on a commit; one that is there already stays, and must be on that commit."""
 
     def known() -> str | None:
         refs = api.list_repo_refs(repo_id, repo_type="dataset").tags

@@ -249,11 +249,7 @@ class Verdict:
 
 
 def submission_path(signature: Mapping[str, Any], submitter: str, sha256: str) -> str:
-    """Return where a submission's table is in its store.
-
-    Raises:
-        BankError: the submitter cannot name a file.
-    """
+    """Return where a submission's table is in its store."""
     if not SUBMITTER.fullmatch(submitter):
         raise BankError(f"submitter {submitter[:80]!r} cannot name a file; use letters, digits, '_' and '-'")
     model, corpus = signature["model"], signature["corpus"]
@@ -491,11 +487,7 @@ def text_beside(file: Path, key: str, *, beside: Callable[[str], str] = record_p
 
 
 def refuse(file: str | Path, verdict: Verdict) -> None:
-    """Raise an error that names everything that is wrong with a submission, if anything is.
-
-    Raises:
-        BankError: there are problems.
-    """
+    """Raise an error that names everything that is wrong with a submission, if anything is."""
     if verdict.problems:
         raise BankError(
             f"{file}: the store does not accept it:\n" + "\n".join(f"  {problem}" for problem in verdict.problems)

@@ -194,11 +194,7 @@ def _write(
 
 
 def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
-    """Refuse a bank whose results are not those of its tables; one of another version may have others.
-
-    Raises:
-        BankError: names the first difference.
-    """
+    """Refuse a bank whose results are not those of its tables; one of another version may have others."""
     old = read_summary(draft.root)
     if old is None or summary is None or draft.manifest.get("pairbank") != version("pairbank"):
         return
@@ -284,13 +280,6 @@ def add_scores(folder: str | Path, scored: Iterable[Scored]) -> Path:
     """Add scored tables to a bank, and read no other: of these the hashes are checked, and their results stay.
 
     `check_bank` computes those again. Reports in the bank stay as they are.
-
-    Args:
-        folder: the bank.
-        scored: tables of corpora that the bank has.
-
-    Raises:
-        BankError: no bank, files of it were changed, or a table cannot stand in it.
     """
     root = Path(folder)
     with rewritten(root) as staged:
@@ -309,15 +298,6 @@ def remove_scores(
     """Remove models' scores and probes of corpora from a bank; results, card and manifest are made anew.
 
     Reports in the bank stay as they are.
-
-    Args:
-        folder: the bank.
-        which: (corpus, split of the model).
-        results: of the tables that stay; "kept" reads none of them, and checks their hashes alone.
-        command: how to remove them again, for the card.
-
-    Raises:
-        BankError: no bank, or it lacks such scores.
     """
     root = Path(folder)
     with rewritten(root) as staged:
@@ -409,13 +389,7 @@ MOST_NAMES = 12
 
 
 def with_version(manifest: Mapping[str, Any], hashes: Mapping[str, str], pairbank: str) -> list[dict[str, Any]]:
-    """Return the bank's versions, with one more where its tables have changed.
-
-    Args:
-        manifest: as the bank will have it; `files` and `history` are still those of the state before.
-        hashes: path -> sha256 of every data file now.
-        pairbank: version of pairbank that writes.
-    """
+    """Return the bank's versions, with one more where its tables have changed."""
     before = {path: digest for path, digest in manifest.get("files", {}).items() if path.endswith(".parquet")}
     history = list(manifest.get("history", []))
     changes = list(_changes(manifest, before, hashes))

@@ -54,17 +54,7 @@ class Chosen:
 def chosen_methods(
     items: datasets.Dataset, asked: Sequence[str] | None, *, prompts: Sequence[str | Path] = ()
 ) -> Chosen:
-    """Return the methods to score items with.
-
-    Args:
-        items: in the shared schema.
-        asked: methods by name; None takes the usual ones, in the items' own language where none is English.
-        prompts: files with prompts of the user's own.
-
-    Raises:
-        ScoringError: a method that was asked for applies to no item.
-        UnknownNameError: a method that does not exist.
-    """
+    """Return the methods to score items with."""
     kinds = _kinds(items)
     if asked is None:
         return _usual(kinds, corpus=str(items["corpus"][0]))
@@ -97,16 +87,6 @@ def with_samples(
 ) -> list[str]:
     """Return methods of which those that write their answers are sampled; the others stay as they are.
 
-    Args:
-        names: the methods.
-        n_samples: answers to draw to each prompt.
-        temperature: of the draws.
-        prompts: files with prompts of the user's own.
-
-    Raises:
-        ScoringError: none of them writes its answers.
-        UnknownNameError: a method that does not exist.
-
     >>> with_samples(["direct", "rating_7_free"], 10, 0.7)
     ['direct', 'rating_7_free@10samples@t0.7']
     """
@@ -126,16 +106,7 @@ def with_samples(
 
 
 def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts: Sequence[str | Path] = ()) -> Chosen:
-    """Return the methods that a bank's models were scored with on these items; those that fit no item stay empty.
-
-    Args:
-        items: in the shared schema.
-        names: the methods; none takes the usual ones.
-        prompts: files with prompts of the user's own.
-
-    Raises:
-        UnknownNameError: a method that neither ships nor stands in the files.
-    """
+    """Return the methods that a bank's models were scored with on these items; those that fit no item stay empty."""
     if not names:
         return chosen_methods(items, None, prompts=prompts)
     empty = why_not_asked(items, names, prompts=prompts)
@@ -148,16 +119,7 @@ def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts:
 def why_not_asked(
     items: datasets.Dataset, methods: Sequence[str], *, prompts: Sequence[str | Path] = ()
 ) -> dict[str, str]:
-    """Return the methods that apply to no item, each with the reason.
-
-    Args:
-        items: in the shared schema.
-        methods: by name.
-        prompts: files with prompts of the user's own.
-
-    Raises:
-        UnknownNameError: a method that does not exist.
-    """
+    """Return the methods that apply to no item, each with the reason."""
     kinds = _kinds(items)
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     requested = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}

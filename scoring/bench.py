@@ -82,14 +82,7 @@ class _Timed:
 
 
 def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT, repeats: int = 3) -> list[BenchRow]:
-    """Time one method on some items through every contender that is installed.
-
-    Args:
-        scorer: the model; peers get the very same weights and tokenizer.
-        items: in the shared schema.
-        method: `direct` or a prompt whose answers are single spans.
-        repeats: the median counts.
-    """
+    """Time one method on some items through every contender that is installed."""
     chosen = method_named(method)
     requests = [request for row in items.to_list() for request in chosen.requests(row, scorer)]
     encoded = scorer.encode(requests)
@@ -262,21 +255,7 @@ def _lm_eval(peer: Any, requests: Sequence[Request]) -> Callable[[], list[float]
 
 
 def engine_differences(reference: Scored, other: Scored) -> pd.DataFrame:
-    """Return how far another engine's scores are from the reference's.
-
-    Args:
-        reference: a scored table.
-        other: of the same items by the same methods.
-
-    Returns:
-        One row per method: method, n (items with a score), median, max (of the absolute difference, in the method's
-        unit: of the sides' difference, of single sentences' scores), worst_item, sign_changes, max_token (of the
-        sides' scores, tokens and options), other (items whose flags, token counts or answers differ, or that have a
-        number by one engine alone).
-
-    Raises:
-        ScoringError: other items or methods.
-    """
+    """Return how far another engine's scores are from the reference's."""
     if reference.dataset["item_id"][:] != other.dataset["item_id"][:] or reference.methods != other.methods:
         raise ScoringError(f"{reference.corpus}: expected two tables of the same items and methods to compare")
     current, present = reference.to_pandas(), other.to_pandas()

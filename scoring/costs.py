@@ -149,11 +149,7 @@ class TokensOnly:
         return self.tokens.encode(requests)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:  # noqa: ARG002
-        """Refuse.
-
-        Raises:
-            ScoringError: always.
-        """
+        """Refuse."""
         raise ScoringError(f"{len(requests)} requests for {self.info.name}, of which only the tokenizer is loaded")
 
 
@@ -162,11 +158,7 @@ def _has_ends(tokenizer: Any) -> bool:  # noqa: ANN401 - a tokenizer
 
 
 def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:
-    """Return the shape of a model, by its configuration.
-
-    Raises:
-        ScoringError: no kind of language model that is known here.
-    """
+    """Return the shape of a model, by its configuration."""
     from transformers import AutoConfig
 
     requested = reference_of(model)

@@ -43,10 +43,6 @@ def filled_alike(tables: Sequence[Scored]) -> list[Scored]:
     """Return tables with the items and methods that any table of their corpus has, empty where a table has no number.
 
     The items are those of the table that has most, in its order.
-
-    Raises:
-        BankError: a table has items that the longest table lacks or has with other texts, or two tables have one method
-            in different wordings.
     """
     by_corpus: dict[str, list[Scored]] = {}
     for table in tables:

@@ -123,11 +123,7 @@ def add_minimalness(
 
 
 def add_edit_distance(items: Items) -> Items:
-    """Return items, or a scored table, with `edit_distance` alone; needs no model.
-
-    Raises:
-        ScoringError: items that have such a column already, with other numbers.
-    """
+    """Return items, or a scored table, with `edit_distance` alone; needs no model."""
     table = _table(items)
     table = _with_edit_distance(table, *_sides(table))
     return _holding(items, table)
@@ -164,11 +160,7 @@ class SentenceTransformerEmbedder:
 def load_embedder(
     name: str | Path | None = None, *, revision: str | None = None, device: str = "auto"
 ) -> SentenceTransformerEmbedder:
-    """Return a sentence-transformers model; None is the default one.
-
-    Raises:
-        ModelLoadError: sentence-transformers is not installed, or there is no such model.
-    """
+    """Return a sentence-transformers model; None is the default one."""
     from importlib.util import find_spec
 
     if find_spec("sentence_transformers") is None:

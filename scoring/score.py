@@ -114,13 +114,7 @@ def score(
 
 
 def score_stored(items: datasets.Dataset, info: ModelInfo, **asked: Unpack[ScoreRequest]) -> Scored | None:
-    """Return what `score` would, without the model, where every number is in the store; else None.
-
-    Args:
-        items: as for `score`.
-        info: of the model (`pairbank.scoring.models.load.remembered`).
-        **asked: as for `score`.
-    """
+    """Return what `score` would, without the model, where every number is in the store; else None."""
     try:
         return score(items, cast("Scorer", _Absent(info)), **asked)
     except _NotStoredError:
@@ -128,12 +122,7 @@ def score_stored(items: datasets.Dataset, info: ModelInfo, **asked: Unpack[Score
 
 
 def stored_model(info: ModelInfo, joining: Joining) -> Scorer:
-    """Return what stands for a model whose scores are all stored, in parts; `score` with it names those that are not.
-
-    Args:
-        info: of the model (`pairbank.scoring.models.load.remembered`).
-        joining: counts the units of the corpora and models before.
-    """
+    """Return a stand-in for a model whose scores are all stored in parts; `score` names those that are not."""
     return cast("Scorer", _Absent(info, joining))
 
 
@@ -147,11 +136,7 @@ class Joining:
     """Units of the corpora and models so far."""
 
     def refuse_missing(self, work: _Work, run: Run, units: Sequence[Unit]) -> None:
-        """Refuse if units are not stored.
-
-        Raises:
-            ScoringError: names their parts.
-        """
+        """Refuse if units are not stored."""
         missing = [unit for unit in units if run.missing(work.rows(unit), unit.methods)]
         parts = sorted({(self.n_before + unit.number) % self.of + 1 for unit in missing})
         self.n_before += len(units)

@@ -273,11 +273,7 @@ class ScoredFile(Scored):
 
 
 def open_scored(path: str | Path) -> Scored:
-    """Return what `read_scored` reads, its rows left in the file until they are asked for.
-
-    Raises:
-        BankError: the file is not a scored table of pairbank's.
-    """
+    """Return what `read_scored` reads, its rows left in the file until they are asked for."""
     path = Path(path)
     empty = _parquet(path, columns=())
     signature = _signature_of(path, empty)
@@ -354,11 +350,7 @@ def _signature_of(path: Path, table: pa.Table) -> Mapping[str, Any]:
 
 
 def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
-    """Return what was read from a parquet file as a Dataset with the Features it was written with.
-
-    Raises:
-        BankError: the file's Features are broken, or are not those of its columns.
-    """
+    """Return what was read from a parquet file as a Dataset with the Features it was written with."""
     import datasets
 
     try:

@@ -59,10 +59,6 @@ def shared(signature: Mapping[str, Any], parts: dict[str, Any]) -> dict[str, Any
     """Return a signature whose methods and corpus are the objects of the signatures before it, where they are equal.
 
     A bank has thousands of signatures; of one corpus and its methods each would hold a copy.
-
-    Args:
-        signature: as JSON gave it; it is changed in place, for its own copies are to go.
-        parts: JSON of a part -> the part; new ones are added.
     """
     held = cast("dict[str, Any]", signature)
     for name in SHARED:
@@ -223,11 +219,7 @@ SHEET_CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a workbook's times have n
 
 
 def refuse_other_suffixes(path: Path) -> None:
-    """Refuse a file that could not be written, before hours go by.
-
-    Raises:
-        OutputError: its suffix is none of ours.
-    """
+    """Refuse a file that could not be written, before hours go by."""
     if path.suffix.lower() not in ("", PARQUET, *COPIES):
         raise OutputError(
             f"{path}: cannot tell from {path.suffix!r} what kind of file to write; expected "
@@ -236,11 +228,7 @@ def refuse_other_suffixes(path: Path) -> None:
 
 
 def signature_at(path: Path) -> Mapping[str, Any] | None:
-    """Return the signature of the scored table in a file that is about to be replaced, None where there is no file.
-
-    Raises:
-        OutputError: the file is no scored table of pairbank's; it would be lost.
-    """
+    """Return the signature of the scored table in a file that is about to be replaced, None where there is no file."""
     if not path.is_file():
         return None
     beside = signature_beside(path)
@@ -256,17 +244,7 @@ def signature_at(path: Path) -> Mapping[str, Any] | None:
 
 
 def write_scored(path: Path, table: pa.Table, signature: Mapping[str, Any], *, bom: bool = False) -> None:
-    """Write a scored table.
-
-    Args:
-        path: the file; its suffix says which kind.
-        table: items and scores.
-        signature: of the numbers.
-        bom: begin a CSV or TSV file with a byte-order mark, by which Excel knows that it is UTF-8.
-
-    Raises:
-        OutputError: another suffix, or more than a sheet takes.
-    """
+    """Write a scored table."""
     refuse_other_suffixes(path)
     kind = path.suffix.lower()
     if kind in ("", PARQUET):
@@ -277,17 +255,7 @@ def write_scored(path: Path, table: pa.Table, signature: Mapping[str, Any], *, b
 
 
 def write_copy(path: Path, table: pa.Table, signature: Mapping[str, Any] | None, *, bom: bool = False) -> None:
-    """Write a table as a file for another program.
-
-    Args:
-        path: the file; its suffix is one of `COPIES`.
-        table: any table of pairbank's.
-        signature: of its numbers, where it has scores.
-        bom: as for `write_scored`.
-
-    Raises:
-        OutputError: more than a sheet takes.
-    """
+    """Write a table as a file for another program."""
     _WRITERS[path.suffix.lower()](path, table, bom)
     if signature is not None:
         write_json(signature_beside(path), dict(signature))
@@ -299,11 +267,7 @@ def signature_beside(path: Path) -> Path:
 
 
 def write_unsigned(path: Path, table: pa.Table, *, bom: bool = False) -> None:
-    """Write a table that holds no scores, such as ratings, as `write_scored` does but without a signature.
-
-    Raises:
-        OutputError: another suffix, or more than a sheet takes.
-    """
+    """Write a table that holds no scores, such as ratings, as `write_scored` does but without a signature."""
     refuse_other_suffixes(path)
     kind = path.suffix.lower()
     if kind in ("", PARQUET):

@@ -26,11 +26,7 @@ NUMBER_COLUMNS = re.compile(
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Return a table as text, .csv, .tsv or .parquet.
-
-    Raises:
-        ScoringError: another suffix, or a file that cannot be read.
-    """
+    """Return a table as text, .csv, .tsv or .parquet."""
     if path.suffix not in TABLES:
         raise ScoringError(f"{path}: expected a table ({', '.join(TABLES)})")
     with reading(path, ScoringError, saying="cannot be read", remedy="save it as UTF-8"):
@@ -51,19 +47,7 @@ def read_texts(
 ) -> list[Text]:
     """Return the texts of a file.
 
-    Args:
-        path: .txt, or a table.
-        text: column of the text; None = `text` or `sentence`.
-        word: column of the word, where a row is a word.
-        text_id: column that says which text a row is, several with commas; None = the number of the row. Needed with
-            `word`.
-        region: column of the region of interest, with `word`.
-        language: decides how texts are cut into words, and what stands between words.
-
     A table of words may have one row per observation (participants repeat the words) if a column numbers the words.
-
-    Raises:
-        ScoringError: no text, a column that is not there, or an id that stands twice.
     """
     if path.suffix == ".txt":
         with reading(path, ScoringError, remedy="save it as UTF-8"):
@@ -160,19 +144,7 @@ def _once(table: pd.DataFrame, ids: pd.Series[str], words: pd.Series[str], text_
 
 
 def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], path: Path) -> pd.DataFrame:
-    """Return the rows of a table of reading times, in their order, each with the columns of its word.
-
-    Args:
-        table: what `words` returned.
-        times: one row per observation: participants repeat the words.
-        by: its columns of the text's id (several with commas), and of the word's number or the word itself. Numbers are
-            numbers from 1.
-        path: where it is from, for messages.
-
-    Raises:
-        ScoringError: a column that is not there, a row whose word is not in the table, or a word that stands twice in
-            its text, so that only its number can name it.
-    """
+    """Return the rows of a table of reading times, in their order, each with the columns of its word."""
     ids, places = (_column(times, name, path).str.strip() for name in by)
     numbered = bool(places.str.fullmatch(r"\d+(\.0+)?").all())
     key = "word_number" if numbered else "word"
@@ -203,11 +175,7 @@ def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], pat
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as .csv (for R), .tsv, .parquet or .jsonl, whole or not at all.
-
-    Raises:
-        ScoringError: another suffix.
-    """
+    """Write a table as .csv (for R), .tsv, .parquet or .jsonl, whole or not at all."""
     if path.suffix not in (*TABLES, ".jsonl"):
         raise ScoringError(f"{path}: expected a file name with {', '.join(TABLES)} or .jsonl")
     write = {

@@ -89,9 +89,6 @@ def text_in_words(id: str, text: str, *, language: str = "en") -> Text:  # noqa:
     In a language without spaces, white space only says where words end and is left out; without any, each character is
     a word.
 
-    Raises:
-        ScoringError: braces that do not match, or no word.
-
     >>> text_in_words("1", "The {old dog} barked.").regions
     ('', 'old dog', 'old dog', '')
     >>> found = text_in_words("1", "\u6211 \u559c\u6b22 \u732b", language="zh")
@@ -114,9 +111,6 @@ def text_in_words(id: str, text: str, *, language: str = "en") -> Text:  # noqa:
 
 def text_of_words(id: str, words: Sequence[str], regions: Sequence[str] = (), *, language: str = "en") -> Text:  # noqa: A002
     """Return the text that words make, with a space between them where the language has one.
-
-    Raises:
-        ScoringError: no word, or an empty one.
 
     >>> text_of_words("1", ["The", "dog"]).spans
     ((0, 3), (4, 7))

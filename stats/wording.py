@@ -123,11 +123,6 @@ def value_range(rows: pd.DataFrame, keys: Sequence[str] = (), *, code: Sequence[
 
     These have none: the interval of one that was chosen beforehand would be too narrow for the extreme of several.
 
-    Args:
-        rows: Long table.
-        keys: Columns that identify the rows; those that do not vary are left out.
-        code: Which of them are set between backticks.
-
     >>> import pandas as pd
     >>> value_range(pd.DataFrame({"value": [0.6, 0.5], "low": 0.4, "high": 0.7, "model": ["a", "b"]}), ["model"])
     '0.50 (b) to 0.60 (a)'
@@ -193,12 +188,6 @@ def mean_and_span(values: pd.Series[float]) -> str:
 
 def median_and_span(values: pd.Series[float], *, more: str = "", noun: str = "", sign: bool = False) -> str:
     """Return the median of several values, how many these are, and the smallest and the largest; one value alone.
-
-    Args:
-        values: The values.
-        more: What else stands between the brackets.
-        noun: What the values are of, in the plural.
-        sign: Whether the median has its sign, as a difference has.
 
     >>> import pandas as pd
     >>> median_and_span(pd.Series([0.5, 0.6, 0.9]), more="n = 20")

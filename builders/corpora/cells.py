@@ -35,22 +35,14 @@ _MARKS = re.compile(r"\s*[*＊∗✱?？#%]+\s*(?=\S)")
 
 
 def sentence_in(value: object, where: str, column: str) -> str | None:
-    """Return a cell that is to be scored, None for an empty one.
-
-    Raises:
-        CorpusError: it is no text.
-    """
+    """Return a cell that is to be scored, None for an empty one."""
     if value is not None and not isinstance(value, str):
         raise _wrong_kind(value, where, column, "text: write it as a string")
     return value or None
 
 
 def label_in(value: object, where: str, column: str) -> str | None:
-    """Return a cell that says something of an item (its class, its id, its rating) as text, None for an empty one.
-
-    Raises:
-        CorpusError: it is bytes, a list or an object.
-    """
+    """Return a cell that says something of an item (its class, its id, its rating) as text, None for an empty one."""
     if isinstance(value, bytes | list | Mapping):
         raise _wrong_kind(value, where, column, "one plain value")
     return kept_in(value, where, column)
@@ -61,9 +53,6 @@ def kept_in(value: object, where: str, column: str) -> str | None:
 
     >>> kept_in("", "", ""), kept_in(3, "", ""), kept_in(["a", 1], "", "")
     (None, '3', '["a", 1]')
-
-    Raises:
-        CorpusError: it is bytes.
     """
     if value is None or value == "":
         return None
@@ -95,17 +84,7 @@ def check_characters(row: Mapping[str, object], where: str) -> None:
 
 
 def number_in(cell: str | None, where: str, column: str, *, with_commas: bool = False) -> float | None:
-    """Return the number that a cell holds, None for an empty cell.
-
-    Args:
-        cell: its text.
-        where: file and row, for messages.
-        column: its column, for messages.
-        with_commas: whether `6,4` is 6.4 here.
-
-    Raises:
-        CorpusError: no number, or one that is infinite or absurd.
-    """
+    """Return the number that a cell holds, None for an empty cell."""
     text = (cell or "").strip()
     if not text or text.casefold() in NOT_AVAILABLE:
         return None
@@ -124,11 +103,7 @@ def number_in(cell: str | None, where: str, column: str, *, with_commas: bool = 
 
 
 def check_on_scale(value: float | None, scale: str | None, where: str, column: str) -> None:
-    """Refuse a rating that a declared scale does not have: `likert7` and `plausibility7` are from 1 to 7.
-
-    Raises:
-        CorpusError: it is outside.
-    """
+    """Refuse a rating that a declared scale does not have: `likert7` and `plausibility7` are from 1 to 7."""
     result = _SCALE.fullmatch(scale or "")
     if value is not None and result and not 1 <= value <= int(result[1]):
         raise CorpusError(
@@ -147,11 +122,7 @@ def has_comma(text: str) -> bool:
 
 
 def count_in(cell: str | None, where: str, column: str) -> int | None:
-    """Return the whole number from 0 up that a cell holds, None for an empty cell.
-
-    Raises:
-        CorpusError: it holds something else, or more raters than there can be.
-    """
+    """Return the whole number from 0 up that a cell holds, None for an empty cell."""
     text = (cell or "").strip()
     if not text or text.casefold() in NOT_AVAILABLE:
         return None
@@ -232,11 +203,7 @@ class MarkedRows:
     """Line, and side -> mark."""
 
     def fault(self, *, n_taken_off: int) -> CorpusError | None:
-        """Return all of them as one error; None where there are none.
-
-        Args:
-            n_taken_off: rows whose marks went well with the reading.
-        """
+        """Return all of them as one error; None where there are none."""
         if not self.rows:
             return None
         where = f"{self.path}, {_rows_named([line for line, _ in self.rows])}"

@@ -174,11 +174,7 @@ class Label:
     """`pairs`: the two columns."""
 
     def says(self, row: Row, where: str) -> bool:
-        """Return what the label of a row says.
-
-        Raises:
-            CorpusError: it is none of the values that the map names.
-        """
+        """Return what the label of a row says."""
         value = plain_value(value_at(row, self.column, where))
         if value in self.better or value in self.worse:
             return value in self.better
@@ -243,13 +239,7 @@ class ColumnMap:
         return frozenset(value for better, worse in self._choices for value in (*better, *worse))
 
     def shaped(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
-        """Yield the items' cells.
-
-        Args:
-            rows: (line or row number, row) of the table.
-            where: names it in errors.
-            bad_row: told of each row or pair that cannot be read, which is then left out.
-        """
+        """Yield the items' cells."""
         shape = {"pairs": self._pair, "sentences": self._sentence}.get(self.layout)
         if shape is None:
             yield from self._long(rows, where, bad_row)
@@ -382,9 +372,6 @@ def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell i
     (1, 3)
     >>> value_at({"who": "Ann", "what": ["left", "leave"]}, "{who} {what.0}.", "")
     'Ann left.'
-
-    Raises:
-        CorpusError: there is no such column, or the path leads nowhere.
     """
     if path in row:
         return row[path]

@@ -77,18 +77,7 @@ class Roles:
 def roles_of(
     path: Path, header: Sequence[str], first_rows: Sequence[Mapping[str, Any]], stated: Mapping[str, str]
 ) -> Roles:
-    """Return what the columns are, from the user's map, then exact names, then synonyms, then the place of two.
-
-    Args:
-        path: the file, for messages.
-        header: its columns.
-        first_rows: some of its rows, by which a column of labels shows.
-        stated: the user's map; what it says is not doubted.
-
-    Raises:
-        UnknownNameError: the map names no schema column.
-        CorpusError: a mapped column is not there; the two sides cannot be told, or not without doubt.
-    """
+    """Return what the columns are, from the user's map, then exact names, then synonyms, then the place of two."""
     _check_stated(path, header, stated)
     mapping = {**stated, **_named(path, header, stated)}
     by_place = not mapping and len(header) == len(SIDES)

@@ -112,11 +112,6 @@ def likely_sides(
     """Return the two columns that most look like the sides of a pair, by its names or its order the better one first.
 
     Their cells are sentences (else at least texts), and the two of a row are alike but not the same.
-
-    Args:
-        header: the columns that may be meant.
-        rows: the first rows.
-        given: a column that is one side for certain; the other is looked for.
     """
     others = [name for name in header if name != given]
     for likely in (_are_sentences, _are_texts):
@@ -131,13 +126,7 @@ def likely_sides(
 
 
 def not_used(header: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
-    """Return what is to be said of columns that the schema does not get, "" if there are none.
-
-    Args:
-        header: all columns.
-        rows: the first rows.
-        used: schema column -> the table's column, or what stands for it.
-    """
+    """Return what is to be said of columns that the schema does not get, "" if there are none."""
     unused = [name for name in header if name not in used.values()]
     if not unused:
         return ""
@@ -148,13 +137,7 @@ def not_used(header: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Map
 
 
 def further_options(header: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
-    """Return the options for mean ratings and classes that a table seems to have, "" if it seems to have none.
-
-    Args:
-        header: all columns.
-        rows: the first rows.
-        used: schema column -> the table's column, of those that are known.
-    """
+    """Return the options for mean ratings and classes that a table seems to have, "" if it seems to have none."""
     unused = [name for name in header if name not in used.values()]
     hints = (_class_hint(unused, rows, used), _ratings_hint(unused, rows, used))
     return " ".join(hint.partition("type ")[2] for hint in hints if hint)

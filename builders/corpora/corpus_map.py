@@ -191,11 +191,7 @@ class CorpusMap:
 
 
 def corpus_map(name: str) -> CorpusMap:
-    """Return the map of a shipped corpus.
-
-    Raises:
-        CorpusError: something in it is not as expected.
-    """
+    """Return the map of a shipped corpus."""
     facts = facts_of(name)
     where = f"corpora/{name}.toml"
     tables = tuple(_tables(table, where) for table in facts.tables)
@@ -228,12 +224,7 @@ class OwnMap:
 
 
 def read_map(path: Path) -> OwnMap:
-    """Return what a TOML file says of a user's corpus.
-
-    Raises:
-        UnknownNameError: a key that there is not, a schema column or a layout.
-        CorpusError: it is no TOML, or something in it is not as expected; the message says what.
-    """
+    """Return what a TOML file says of a user's corpus."""
     where = str(path)
     with reading(path, CorpusError, saying="not TOML", remedy="correct it"):
         document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -301,12 +292,7 @@ OF_A_JUDGMENT = ("rater", "rating")
 
 
 def map_of(table: MapTable, where: str) -> ColumnMap:
-    """Return the map of a TOML table.
-
-    Raises:
-        UnknownNameError: a schema column that there is not.
-        CorpusError: something in it is not as expected; the message says what.
-    """
+    """Return the map of a TOML table."""
     columns = dict(table.columns)
     raters = {name: columns.pop(name, "") for name in OF_A_JUDGMENT}
     if bool(raters["rater"]) != bool(raters["rating"]):

@@ -106,11 +106,7 @@ class CorpusFile(Declaration):
         return tuple(Column(name=name, **dict(entry)) for name, entry in self.columns.items())
 
     def source(self, unpacked: Mapping[str, str] | None = None) -> Source:
-        """Return where the corpus comes from.
-
-        Args:
-            unpacked: archive -> pattern of the files that may stand in its place, where the tables say it.
-        """
+        """Return where the corpus comes from."""
         facts = self.corpus
         files = tuple(
             SourceFile(
@@ -216,32 +212,17 @@ def corpus_files() -> list[str]:
 
 
 def facts_of(name: str) -> CorpusFile:
-    """Return what is stated of a corpus of ours.
-
-    Raises:
-        CorpusError: something in the file is not as expected; the message names the keys.
-    """
+    """Return what is stated of a corpus of ours."""
     with resources.as_file(_FOLDER / f"{name}.toml") as path:
         return CorpusFile.load(Path(path), error=CorpusError)
 
 
 def declared(name: str, rows: Rows, *, metadata: Metadata | None = None) -> Corpus:
-    """Return a corpus of ours: the facts of its file, and the function that makes its rows.
-
-    Args:
-        name: Its name, and its file's.
-        rows: Its items.
-        metadata: Facts about the corpus as a whole, for its manifest.
-    """
+    """Return a corpus of ours: the facts of its file, and the function that makes its rows."""
     corpus = facts_of(name).corpus_of(name, rows)
     return replace(corpus, metadata=metadata or corpus.metadata)
 
 
 def declared_with_ratings(name: str, rated: RatedRows) -> Corpus:
-    """Return a corpus of ours whose source has individual ratings.
-
-    Args:
-        name: Its name, and its file's.
-        rated: Its items, each with its ratings.
-    """
+    """Return a corpus of ours whose source has individual ratings."""
     return replace(facts_of(name).corpus_of(name, items_of(rated)), rated=rated)

@@ -102,9 +102,6 @@ def _dtfit_item(
 def rebuilt_continuation(prefix: str, sentence: str, where: str) -> str:
     """Return what the rated sentence has after the prefix, without the full stop.
 
-    Raises:
-        CorpusError: the sentence does not start with the prefix.
-
     >>> rebuilt_continuation("The pilot parked the", "The pilot parked the fire engine.", "row 2")
     'fire engine'
     """
@@ -259,10 +256,6 @@ def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
     both sides, the contexts differ, and the better one is the one of the target's number. Human Likert means are taken
     where the copy has them. The terms of use forbid the items in plain text on the internet: nothing here downloads,
     ships or prints them, and an error names the row, never its text.
-
-    Raises:
-        CorpusFileNotFoundError: there is no copy; the message says how to be authorised.
-        CorpusError: a file or row that cannot be accepted, named without its text.
     """
     result = next((files[name] for name in (CSV_FILE, PARQUET_FILE, ZIP_FILE) if name in files), None)
     if result is None:
@@ -415,9 +408,6 @@ def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOption
     item: `results-likert-*.csv` (`text_likert_target1_context1` … mean ratings from 1 to 5) and `results-choice-*.csv`
     (`text_choice_target1`, `…2`: the mean of the answers 1 and 2). Out: two rows an item, one a target; the better
     context is the one of the target's number. An error names the row, never its text: the items stay out of logs.
-
-    Raises:
-        CorpusError: a file or row that cannot be accepted, named without its text.
     """
     del options  # one subset
     chosen: dict[Key, Mapping[str, str]] = {}

@@ -139,11 +139,7 @@ class RatingRules(Declaration):
         return tuple((who, value) for who, value in result if value is not None)
 
     def value(self, cell: object, where: str, column: str, *, with_commas: bool) -> float | None:
-        """Return a rating, None for an empty cell.
-
-        Raises:
-            CorpusError: it is no number, or is not on the scale.
-        """
+        """Return a rating, None for an empty cell."""
         value = number_in(label_in(cell, where, column), where, column, with_commas=with_commas)
         check_on_scale(value, self.scale, where, column)
         return value

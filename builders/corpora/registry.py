@@ -89,11 +89,7 @@ CORPORA: Mapping[str, Corpus] = _Corpora()
 
 
 def corpus_named(name: str) -> Corpus:
-    """Return a corpus.
-
-    Raises:
-        UnknownNameError: there is none of this name; the message has the nearest ones.
-    """
+    """Return a corpus."""
     if name not in CORPORA:
         error = unknown_name("corpus", name, CORPORA, whose=package_names("corpora"))
         raise type(error)(

@@ -84,14 +84,7 @@ def map_beside(path: Path) -> Path | None:
 
 
 def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping[str, LocatedFile]]:
-    """Return a corpus for a user's table, folder or TOML file, and its files by name.
-
-    Raises:
-        CorpusFileNotFoundError: there is no such file, or none of a corpus's tables.
-        UnknownNameError: a column map or language that does not exist.
-        CorpusError: a file that cannot be read, has a shipped corpus's name, or whose better and worse columns cannot
-            be told without doubt.
-    """
+    """Return a corpus for a user's table, folder or TOML file, and its files by name."""
     with reading(path, CorpusError):
         if not path.exists():
             raise CorpusFileNotFoundError(
@@ -148,11 +141,7 @@ def _human(columns: Mapping[str, str]) -> str:
 
 
 def own_name(path: Path, stated: str = "") -> str:
-    """Return the name of a corpus of the user's own: as stated, else from the name of its file or folder.
-
-    Raises:
-        CorpusError: a corpus of this name ships with pairbank, under whose licence the file would then be published.
-    """
+    """Return the name of a corpus of the user's own: as stated, else from the name of its file or folder."""
     place = path.absolute()
     stem = place.name if place.is_dir() else place.parent.name if place.name in MAP_NAMES else place.stem
     slug = re.sub(r"\W+", "_", stated or stem).strip("_")[:_LONGEST_NAME] or "items"
@@ -554,11 +543,7 @@ def _opened(path: Path, options: TabularOptions) -> tuple[tuple[OwnTable, ...], 
 
 
 def _data_files(folder: Path) -> list[str]:
-    """Return the paths of the tables in a folder, hidden ones left out.
-
-    Raises:
-        CorpusError: the folder is a bank.
-    """
+    """Return the paths of the tables in a folder, hidden ones left out."""
     if (folder / "manifest.json").is_file() and (folder / "data").is_dir():
         raise CorpusError(f"{folder}: is a bank; give its items, as {folder}/data/NAME/items.parquet")
     paths = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())

@@ -84,11 +84,7 @@ class BadRows:
             self._first.append(str(error))
 
     def raise_if_any(self) -> None:
-        """Raise all faults as one.
-
-        Raises:
-            CorpusError: there was one.
-        """
+        """Raise all faults as one."""
         if self._n_noted == 1:
             raise CorpusError(self._first[0])
         if self._n_noted:
@@ -142,20 +138,7 @@ def tabular_item(
     extra: Mapping[str, Scalar] | None = None,
     options: TabularOptions,
 ) -> Item:
-    """Return the item of the cells of one row.
-
-    Args:
-        cells: by schema column; a row without `target_bad` has one side.
-        ids: the id of an item by its subset and texts.
-        where: file and row, for messages.
-        corpus: the name of the corpus.
-        names: schema column -> the file's name for it, for messages.
-        extra: cells of the corpus's own columns.
-        options: how to read it.
-
-    Raises:
-        CorpusError: a cell that cannot be accepted.
-    """
+    """Return the item of the cells of one row."""
     named = {name: name for name in cells} | dict(names or {})
     texts = {
         name: (sentence_in if name in SENTENCES else label_in)(cell, where, named[name]) for name, cell in cells.items()
@@ -244,10 +227,6 @@ def _without_marks(cells: dict[str, str | None], where: str, marks: Marks, *, on
     """Take linguists' marks off both sides in place, where that is asked for; return the flag that says so.
 
     Where they decide, the side with the mark becomes the worse one, with what stands in the cells of that side.
-
-    Raises:
-        MarkedRowError: there is a mark and nobody said what to do with it; the better side has one that the worse one
-            has not; or marks decide, and there is not one.
     """
     results = {name: mark for name in SIDES if (mark := mark_before(cells.get(name) or ""))}
     if marks == "keep" or not (results or marks == "decide"):

@@ -32,9 +32,6 @@ def language_tag(text: str) -> str:
     >>> language_tag("german")
     Traceback (most recent call last):
     pairbank.errors.UnknownNameError: no language tag 'german'; did you mean 'de' (German)? Expected BCP-47, as en
-
-    Raises:
-        UnknownNameError: this is no tag, with the nearest ones.
     """
     try:
         tag = langcodes.standardize_tag(text.strip(), macro=True)
@@ -51,9 +48,6 @@ def is_unspaced(language: str) -> bool:
 
     >>> [is_unspaced(tag) for tag in ("en", "zh", "yue", "ja", "ja-Latn")]
     [False, True, True, True, False]
-
-    Raises:
-        UnknownNameError: as for `language_tag`.
     """
     return langcodes.Language.get(language_tag(language)).maximize().script in UNSPACED_SCRIPTS
 

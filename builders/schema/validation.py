@@ -161,11 +161,7 @@ class Validator:
         self._n_problems = 0
 
     def checked(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield the items with shared flags added; raise at the end if any had a problem.
-
-        Raises:
-            CorpusError: lists every problem (the first `shown` in full, then their number).
-        """
+        """Yield the items with shared flags added; raise at the end if any had a problem."""
         n_items = 0
         for item in items:
             n_items += 1

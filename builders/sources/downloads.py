@@ -93,21 +93,7 @@ def download(
     progress: Progress | None = None,
     patience: Patience = Patience(),
 ) -> None:
-    """Bring one pinned file to `path`; nothing is done where it is there already.
-
-    Args:
-        url: its address, before mirrors.
-        path: where it goes; its folder is made.
-        sha256: what its content must have; "" = not pinned, any content is taken.
-        corpus: which corpus it belongs to, for the error message.
-        remedy: how a person gets the file, for the error message.
-        progress: told after every piece that arrives.
-        patience: how often to try.
-
-    Raises:
-        CorpusFileNotFoundError: it cannot be reached, or the server does not have it.
-        CorpusError: what arrived is not the pinned content.
-    """
+    """Bring one pinned file to `path`; nothing is done where it is there already."""
     from filelock import FileLock
 
     address = mirrored(url)
@@ -136,11 +122,7 @@ def download(
 
 
 def _receive(url: str, part: Path, name: str, *, progress: Progress | None, patience: Patience) -> str:
-    """Fill `part` up to the announced length, over as many connections as patience allows.
-
-    Returns:
-        Why that was not possible; "" where it was.
-    """
+    """Fill `part` up to the announced length, over as many connections as patience allows."""
     reason = ""
     for attempt in range(1, patience.tries + 1):
         try:

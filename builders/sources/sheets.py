@@ -47,17 +47,7 @@ def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list
 
 
 def rows_of_workbook(data: bytes, where: str, sheet: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield (row number, cells) of one sheet of a workbook.
-
-    Args:
-        data: the workbook.
-        where: names it in errors.
-        sheet: which of its sheets; None is right where there is one.
-
-    Raises:
-        UnknownNameError: no sheet of this name.
-        CorpusError: no workbook, a broken one, or one of several sheets where none is named.
-    """
+    """Yield (row number, cells) of one sheet of a workbook."""
     members = _members(data, where)
     sheets = _sheets(members, where)
     if sheet is None and len(sheets) > 1:

@@ -39,11 +39,7 @@ _CUT = "the download was probably cut: get the file again"
 
 
 def zip_members(path: Path, suffix: str, *, password: bytes = b"") -> list[str]:
-    """Return the sorted member names with this suffix, macOS shadow files left out.
-
-    Raises:
-        CorpusError: the archive is broken, or a member's path is absolute or climbs out of the archive.
-    """
+    """Return the sorted member names with this suffix, macOS shadow files left out."""
     with open_zip(path) as archive:
         _check_members(path, archive, password=password)
         names = [n for n in archive.namelist() if n.endswith(suffix) and not n.startswith("__MACOSX/")]
@@ -74,17 +70,7 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 
 
 def locked_members(path: Path, pattern: str, *, password: str, remedy: str) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, bytes) of an archive's files, in the order of their names; those that are encrypted with a password.
-
-    Args:
-        path: The archive.
-        pattern: Which of its files, as for `Path.glob`.
-        password: Its password; empty = the user gave none.
-        remedy: How to give one, for the error.
-
-    Raises:
-        CorpusError: no password, a wrong one, an encryption that Python cannot read (AES), or a damaged archive.
-    """
+    """Yield (name, bytes) of an archive's files, in the order of their names; encrypted ones with a password."""
     with open_zip(path) as archive:
         _check_size(path, sum(member.file_size for member in archive.infolist()))
         chosen = sorted(
@@ -137,16 +123,7 @@ def read_zip_bytes(path: Path, name: str, *, password: bytes = b"") -> bytes:
 def member_texts(
     path: Path, pattern: str, is_requested: Callable[[str], bool] = lambda _name: True
 ) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of the files of a folder, zip or tar.gz archive, in the order of their names.
-
-    Args:
-        path: the folder or archive.
-        pattern: which of its files, as for `Path.glob`: `scamp_*/*.tsv`.
-        is_requested: which of these, by name.
-
-    Raises:
-        CorpusError: the archive is broken or not to be trusted, nothing fits the pattern, or text is not UTF-8.
-    """
+    """Yield (name, text) of the files of a folder, zip or tar.gz archive, in the order of their names."""
     n_fitting = 0
 
     def counted(name: str) -> bool:
@@ -229,14 +206,6 @@ def _check_name(path: Path, name: str) -> None:
 def bibtex(*keys: str, between: str = "\n\n") -> str:
     """Return the entries of these keys, in their order.
 
-    Args:
-        keys: as in `data/references.bib`.
-        between: what stands between two entries. Corpora of several papers say a single newline: it is in the
-            manifests of the banks that there are, and banks that differ in their manifests do not merge.
-
-    Raises:
-        UnknownNameError: no such key; the message has the nearest ones.
-
     >>> print(bibtex("pairbank").splitlines()[0])
     @software{pairbank,
     """
@@ -249,11 +218,7 @@ def bibtex(*keys: str, between: str = "\n\n") -> str:
 
 @functools.cache
 def references() -> Mapping[str, str]:
-    """Return every entry by its key, in the order of the file.
-
-    Raises:
-        PairbankError: the file has a key twice, or an entry without an end.
-    """
+    """Return every entry by its key, in the order of the file."""
     text = (resources.files("pairbank.builders") / "data" / "references.bib").read_text(encoding="utf-8")
     pairs = entries(text)
     keys = [key for key, _ in pairs]
@@ -343,18 +308,7 @@ class LocatedFile:
 def locate(
     corpus: str, source: Source, data_dir: Path | None, *, progress: Progress | None = None
 ) -> Mapping[str, LocatedFile]:
-    """Return the corpus's files by upstream name; a data folder may lack the optional ones.
-
-    Args:
-        corpus: its name.
-        source: what to find.
-        data_dir: the user's folder, or a root of folders; None downloads.
-        progress: told of every piece that is downloaded, perhaps from several threads.
-
-    Raises:
-        CorpusFileNotFoundError: a needed file is neither in `data_dir` nor can be downloaded.
-        CorpusError: a download's hash is not the pinned one.
-    """
+    """Return the corpus's files by upstream name; a data folder may lack the optional ones."""
     results: dict[str, LocatedFile] = {}
     folders = _folders(corpus, data_dir)
     for file in source.files:
@@ -410,12 +364,7 @@ def digest_of_members(path: Path, pattern: str) -> str:
 
 
 def fetch(corpus: str, file: SourceFile, *, progress: Progress | None = None) -> Path:
-    """Download one pinned file, or folder of files, into the cache, once, and check every hash.
-
-    Raises:
-        CorpusFileNotFoundError: it cannot be reached; the message says where to get it by hand.
-        CorpusError: what arrived is not the pinned content.
-    """
+    """Download one pinned file, or folder of files, into the cache, once, and check every hash."""
     remedy = f"{_by_hand(file)} and give its folder as data_dir (--data-dir)"
     folder = cache_dir() / "downloads" / corpus
     if not file.url:

@@ -78,17 +78,7 @@ MENDED = "mended:flags"
 
 
 def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line or row number, row) of a table.
-
-    Args:
-        data: the file.
-        suffix: which of `FORMATS` it is in.
-        how: how it is written down.
-        where: names it in errors.
-
-    Raises:
-        CorpusError: a row that cannot be read, or that has more or fewer cells than the header.
-    """
+    """Yield (line or row number, row) of a table."""
     if suffix == ".xlsx":
         yield from _with_header(padded(rows_of_workbook(data, where, how.sheet), how.header), how, where)
         return
@@ -138,11 +128,7 @@ def padded(rows: Iterator[tuple[int, list[str]]], header: Sequence[str] = ()) ->
 
 
 def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number, row) of a JSON file that holds one list of rows; a row that is a list has columns 0, 1, 2.
-
-    Raises:
-        CorpusError: it is no JSON, or no list of objects or lists.
-    """
+    """Yield (number, row) of a JSON file that holds one list of rows; a row that is a list has columns 0, 1, 2."""
     try:
         result = json.loads(text, object_pairs_hook=without_repeats)
     except RepeatedKeyError as error:
@@ -235,30 +221,13 @@ class Table:
     def rows(
         self, bad_row: BadRow | None = None, blank_row: BlankRow | None = None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield (line or row number, row).
-
-        Args:
-            bad_row: told of each row that cannot be read, which is then left out; None raises the first.
-            blank_row: told of the number of each row without content, which is left out in any case.
-
-        Raises:
-            CorpusError: a row, or what follows it, cannot be read.
-        """
+        """Yield (line or row number, row)."""
         reader = _READERS.get(self.path.suffix.lower(), _delimited_rows)
         yield from reader(self, bad_row or _refuse, blank_row or (lambda _number: None))
 
 
 def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NOTHING_SAID) -> Table:
-    """Return a table, its header checked.
-
-    Args:
-        path: a file with one of `SUFFIXES`.
-        encoding: of its text, where it is not UTF-8; a byte-order mark is seen without it.
-        how: what a map says of it; the rest is told from the file.
-
-    Raises:
-        CorpusError: it cannot be read, its delimiter cannot be told, or its columns have no names or one name twice.
-    """
+    """Return a table, its header checked."""
     suffix = path.suffix.lower()
     encoding = encoding or how.encoding
     if how.header and suffix in (".parquet", ".json", ".jsonl"):
@@ -344,11 +313,7 @@ def _records(
 
 
 def _delimiter(table: Table, own: str) -> str:
-    """Return the suffix's own delimiter, unless another one alone makes columns of the file.
-
-    Raises:
-        CorpusError: two of them do.
-    """
+    """Return the suffix's own delimiter, unless another one alone makes columns of the file."""
     widths = {delimiter: _widths(table, delimiter) for delimiter in DELIMITERS}
     even = [delimiter for delimiter, result in widths.items() if len(set(result)) == 1 and result[0] > 1]
     header = [delimiter for delimiter, results in widths.items() if results and results[0] > 1]

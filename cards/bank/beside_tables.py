@@ -50,11 +50,7 @@ FEATURES = "features"
 
 
 def declared_in(manifest: Mapping[str, Any]) -> dict[str, ModelFeatures]:
-    """Return what a manifest says of models, by name.
-
-    Raises:
-        BankError: an entry that declares no features.
-    """
+    """Return what a manifest says of models, by name."""
     return features_from_entries([{"name": name, **entry} for name, entry in manifest.get(FEATURES, {}).items()])
 
 
@@ -134,11 +130,7 @@ def _prompts(manifest: Mapping[str, Any]) -> Iterator[Prompt]:
 
 
 def take_probes(root: Path, manifest: dict[str, Any], probed: Iterable[Probed]) -> None:
-    """Write probes to a bank's folder and its manifest; those of items that the bank's scores are not of are removed.
-
-    Raises:
-        BankError: probes of a model that the bank has no scores of on that corpus, or of other items.
-    """
+    """Write probes to a bank's folder and manifest; remove those of items that no score of the bank is of."""
     held: dict[str, dict[str, Any]] = manifest.setdefault(PROBES, {})
     for entry in probed:
         corpus, slug = entry.signature["corpus"]["name"], entry.signature["model"]["slug"]
@@ -158,11 +150,7 @@ def take_probes(root: Path, manifest: dict[str, Any], probed: Iterable[Probed]) 
 
 
 def probes_in(root: Path, *, corpora: Collection[str] | None = None) -> list[Probed]:
-    """Return the probes that a bank holds, of some corpora or of all; a folder that is no bank has none.
-
-    Raises:
-        BankError: a file that is damaged, or has other columns.
-    """
+    """Return the probes that a bank holds, of some corpora or of all; a folder that is no bank has none."""
     if not (root / MANIFEST).is_file():
         return []
     return [
@@ -218,11 +206,7 @@ NAMES = [column.name for column in RATING_COLUMNS]
 
 
 def take_ratings(draft: Draft, given: Sequence[datasets.Dataset | pd.DataFrame]) -> None:
-    """Put ratings into the draft: those of items that the bank will hold, under the corpora of these items.
-
-    Raises:
-        BankError: a column is missing, a cell is none of a rating, or a table has no rating of any item of the bank.
-    """
+    """Put ratings into the draft: those of items that the bank will hold, under the corpora of these items."""
     left = [_checked(entry if isinstance(entry, pd.DataFrame) else entry.to_pandas()) for entry in given]
     n_before = [len(frame) for frame in left]
     corpora = draft.manifest["corpora"]
@@ -270,9 +254,6 @@ def rating_facts(frame: pd.DataFrame) -> dict[str, Any]:
     """Return what a bank says of a corpus's ratings: scale, normalisation, how many of whom, and how far raters agree.
 
     Agreement is Krippendorff's alpha, nominal where raters chose between sides and interval where they rated them.
-
-    Args:
-        frame: the table of ratings, one row at least.
     """
     scales = sorted(set(frame["scale"]))
     a_side = frame.groupby(["item_id", "side"], sort=False).size()

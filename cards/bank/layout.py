@@ -77,11 +77,7 @@ def items_path(corpus: str) -> str:
 
 
 def scores_path(corpus: str, slug: str) -> str:
-    """Return where a model's scores of a corpus stand.
-
-    Raises:
-        BankError: the slug, which may come from somebody else's manifest, cannot name a split.
-    """
+    """Return where a model's scores of a corpus stand."""
     if not is_slug(slug):
         raise BankError(f"corpus {corpus[:80]!r}: {slug[:80]!r} cannot name a split; this is no manifest of pairbank's")
     return f"scores/{config_name(corpus)}/{slug}.parquet"
@@ -179,11 +175,7 @@ def null_models(manifest: Mapping[str, Any]) -> set[str]:
 
 
 def read_manifest(root: Path) -> dict[str, Any]:
-    """Return a bank's manifest.
-
-    Raises:
-        BankError: the folder has none, or not one of a bank; names every value that is not what a bank has there.
-    """
+    """Return a bank's manifest."""
     path = root / MANIFEST
     if (path.is_symlink() and not is_from_hub(root, path)) or not path.is_file():
         raise BankError(f"{root}: not a bank (no {MANIFEST}); expected a folder that pairbank.write_bank wrote")

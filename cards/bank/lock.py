@@ -57,11 +57,7 @@ class Lock:
     holder: Holder
 
     def check(self) -> None:
-        """Make sure that nobody has taken the lock over.
-
-        Raises:
-            BankError: somebody has: this process stood still for too long.
-        """
+        """Make sure that nobody has taken the lock over."""
         if (now := _holder(self.path)) != self.holder:
             raise BankError(
                 f"{self.path.parent}: the lock of this bank was taken over ({now or 'nobody holds it now'}) while this "
@@ -71,11 +67,7 @@ class Lock:
 
 @contextlib.contextmanager
 def locked(root: Path) -> Iterator[Lock]:
-    """Hold a bank's lock during a block; the folder is made where there is none, and goes again if it stays empty.
-
-    Raises:
-        BankError: another process has held it for too long, or the folder cannot be written to.
-    """
+    """Hold a bank's lock during a block; the folder is made where there is none, and goes again if it stays empty."""
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
     path, token, stop = root / LOCK, secrets.token_hex(8), threading.Event()
 

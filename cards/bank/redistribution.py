@@ -60,11 +60,7 @@ def lacks_licence(corpus: str, facts: Mapping[str, Any]) -> bool:
 
 
 def with_licence(corpus: str, facts: Mapping[str, Any], licence: str) -> dict[str, Any]:
-    """Return a corpus's facts with the licence that its owner states.
-
-    Raises:
-        BankError: the corpus has a licence of its own, which nobody here can change.
-    """
+    """Return a corpus's facts with the licence that its owner states."""
     if corpus in CORPORA:
         raise BankError(
             f"corpus {corpus!r} ships with pairbank and its licence is {CORPORA[corpus].source.licence}; "
@@ -80,9 +76,6 @@ def with_licence(corpus: str, facts: Mapping[str, Any], licence: str) -> dict[st
 def score_columns(methods: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
     """Return the columns that methods made: those that their definitions name, and no other.
 
-    Args:
-        methods: name -> definition, of a signature; one of an old version that names none has those of its name.
-
     >>> sorted(score_columns({"direct": {"columns": ["direct_good", "direct_bad"]}}))
     ['direct_bad', 'direct_good']
     """
@@ -94,10 +87,6 @@ def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str,
     """Return the columns that ids and scores do without: texts, human judgments, and what a model wrote.
 
     Which option was chosen (`m_answers`) stays: options stand in the signature too, and accuracy is made of them.
-
-    Args:
-        features: of the table.
-        methods: name -> definition, of its signature; none for a table of items.
     """
     scores, flags = score_columns(methods), {ScoreColumns(method).flags for method in methods}
     stay = {name for name in scores if name in flags or (name in features and _is_number(features[name]))}
@@ -120,11 +109,7 @@ def ids_and_scores(table: datasets.Dataset, methods: Mapping[str, Mapping[str, A
 
 
 def refuse_quoted_texts(root: Path, tables: Iterable[tuple[str, datasets.Dataset]]) -> None:
-    """Refuse if a report quotes an item of these (corpus, table): a report is published as it is.
-
-    Raises:
-        BankError: names the report's file, never the text.
-    """
+    """Refuse if a report quotes an item of these (corpus, table): a report is published as it is."""
     files = [p for p in sorted((root / REPORTS).rglob("*")) if p.suffix.lower() in READABLE]
     pages = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8", errors="replace") for p in files}
     words = {name: set(page.split()) for name, page in pages.items()}

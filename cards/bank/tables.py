@@ -87,12 +87,7 @@ _MADE_FROM = b"pairbank_scores_sha256"
 
 
 def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
-    """Return the long view of a scored table: one row per item and method that gave it a number.
-
-    Args:
-        path: of the scored table; one of before there was a column `model` has the model of its signature.
-        signature: of the scored table.
-    """
+    """Return the long view of a scored table: one row per item and method that gave it a number."""
     import pyarrow.parquet as pq
 
     present = set(pq.read_schema(path).names)
@@ -116,13 +111,7 @@ def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
 
 
 def write_long(root: Path, manifest: dict[str, Any], hashes: Mapping[str, str]) -> None:
-    """Write the long view of each scored table that is new or has changed; remove those of tables that are gone.
-
-    Args:
-        root: the bank.
-        manifest: of the bank; it gets the key of the views.
-        hashes: path -> sha256 of every scored table.
-    """
+    """Write the long view of each scored table that is new or has changed; remove those of tables that are gone."""
     import pyarrow.parquet as pq
 
     requested = {root / long_path(corpus, slug): (corpus, slug) for corpus, slug in tables(manifest)}
@@ -197,11 +186,7 @@ def with_paradigms(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_summary(root: Path) -> pd.DataFrame | None:
-    """Return a bank's table of all estimates; None where it has no scores.
-
-    Raises:
-        BankError: the file is damaged, or has other columns.
-    """
+    """Return a bank's table of all estimates; None where it has no scores."""
     path = root / SUMMARY
     if not path.is_file():
         return None

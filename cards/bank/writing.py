@@ -58,9 +58,6 @@ def rewritten(root: Path) -> Iterator[Path]:
     """Yield a folder with the bank as it is, alone with it; what the block makes of it becomes the bank.
 
     A folder that is new or empty yields an empty one. If the block ends with an error, the bank stays as it was.
-
-    Raises:
-        BankError: the folder holds something else, or a link that leads out of it.
     """
     with _staged(root) as (staged, lock):
         for path in (MANIFEST, *bank_files(root)):
@@ -75,9 +72,6 @@ def written_anew(root: Path, *, purpose: str) -> Iterator[Path]:
     """Yield an empty folder; what the block puts there becomes the bank, where there is none.
 
     One that is there and is the very same, as after a kill in the last moment, is as good.
-
-    Raises:
-        BankError: the folder holds something else, which `purpose` needs another folder for.
     """
     with _staged(root) as (staged, lock):
         refused = BankError(f"{root} is not empty; choose a new folder for {purpose}")
@@ -119,11 +113,7 @@ def _commit(root: Path, lock: Lock) -> None:
 
 
 def refuse_other_folders(root: Path) -> None:
-    """Refuse a place where no bank can be written: a file, a device, or a folder with other things in it.
-
-    Raises:
-        BankError: says what is there.
-    """
+    """Refuse a place where no bank can be written: a file, a device, or a folder with other things in it."""
     if not os.path.lexists(root):
         return
     if not root.is_dir():
@@ -144,11 +134,7 @@ def refuse_other_folders(root: Path) -> None:
 
 @contextlib.contextmanager
 def errors_named(root: Path) -> Iterator[None]:
-    """Say of what the operating system refuses which bank it was about, and what to do.
-
-    Raises:
-        BankError: in the place of an OSError.
-    """
+    """Say of what the operating system refuses which bank it was about, and what to do."""
     try:
         yield
     except OutputError as error:
@@ -261,13 +247,7 @@ class Draft:
 
 
 def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[str, Any] | None = None) -> None:
-    """Put items into the draft.
-
-    Args:
-        draft: the bank; it gets them.
-        items: of one corpus, or a table scored on them, which says what is known of the corpus.
-        facts: of the corpus; None = what the items say of themselves.
-    """
+    """Put items into the draft."""
     from pairbank.builders.dataset import manifest_of
 
     name = items.corpus if isinstance(items, Scored) else str(items["corpus"][0])
@@ -282,11 +262,7 @@ def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[st
 
 
 def take_scored(draft: Draft, table: Scored) -> None:
-    """Put a scored table into the draft, and its items where the bank lacks them.
-
-    Raises:
-        BankError: it cannot stand beside what the bank holds.
-    """
+    """Put a scored table into the draft, and its items where the bank lacks them."""
     corpus, slug = table.corpus, table.model_slug
     if not is_slug(slug):
         raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")
@@ -369,11 +345,7 @@ def _holds(items: datasets.Dataset, table: Scored) -> bool:
 
 
 def state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:
-    """Put the licences that owners of corpora state into a manifest.
-
-    Raises:
-        BankError: no such corpus, or not theirs to state.
-    """
+    """Put the licences that owners of corpora state into a manifest."""
     for name, licence in licences.items():
         if name not in manifest["corpora"]:
             raise BankError(

@@ -41,12 +41,7 @@ class Commands:
 
 
 def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
-    """Return the commands that score a bank's items with one more model and put the result beside the others.
-
-    Args:
-        manifest: the bank's.
-        name: the bank's folder, or ORG/NAME on the Hub.
-    """
+    """Return the commands that score a bank's items with one more model and put the result beside the others."""
     on_hub = is_on_hub(name)
     folder = name.rsplit("/", maxsplit=1)[-1] if on_hub else name
     corpora: Mapping[str, Any] = manifest["corpora"]

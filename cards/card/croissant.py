@@ -281,12 +281,7 @@ PLL_CITES = {"original": "salazar2020masked", "within_word_l2r": "kauf2023better
 
 
 def bibtex_of(manifest: Mapping[str, Any], *, on_hub: str = "") -> list[str]:
-    """Return the BibTeX entries of a bank that says whose it is, of pairbank, every corpus and method, each key once.
-
-    Args:
-        manifest: a bank's.
-        on_hub: ORG/NAME where it is published.
-    """
+    """Return the BibTeX entries of a bank with an author, of pairbank, every corpus and method, each key once."""
     cited = [(facts.get("source") or {}).get("citation", "") for facts in manifest["corpora"].values()]
     signatures = [signature for models in manifest["scores"].values() for signature in models.values()]
     known = references()

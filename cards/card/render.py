@@ -177,11 +177,7 @@ def columns_of_configs(root: Path, manifest: Mapping[str, Any]) -> dict[str, dic
 
 
 def figures_in(root: Path) -> tuple[FigureFile, ...]:
-    """Return the PNG figures of a bank's reports, with the captions that stand beside them, else their names.
-
-    Raises:
-        BankError: captions that are no table of texts.
-    """
+    """Return the PNG figures of a bank's reports, with the captions that stand beside them, else their names."""
     captions: dict[Path, str] = {}
     for path in sorted((root / REPORTS).rglob(CAPTIONS)):
         stated = read_json(path)
@@ -196,14 +192,7 @@ def figures_in(root: Path) -> tuple[FigureFile, ...]:
 
 
 def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
-    """Return README.md.
-
-    Args:
-        bank: manifest, summary and figures.
-        file_hashes: path -> sha256 of every data file; they enter the configs' versions, because
-            `load_dataset` on a local folder would otherwise serve rows of an older file from its cache.
-        name: what `load_dataset` is to be given.
-    """
+    """Return README.md."""
     from huggingface_hub import DatasetCard, DatasetCardData
     from jinja2 import Environment
 

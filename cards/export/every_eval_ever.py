@@ -128,11 +128,7 @@ def _folder(name: str) -> str:
 
 
 def schema_problems(path: Path) -> list[str]:
-    """Return where an aggregate file or a file of samples breaks its schema, with the line of the samples.
-
-    Raises:
-        BankError: the package that reads schemas is not installed.
-    """
+    """Return where an aggregate file or a file of samples breaks its schema, with the line of the samples."""
     if find_spec("jsonschema") is None:
         raise BankError(
             "the schema of Every Eval Ever is checked with jsonschema; pip install 'pairbank[every-eval-ever]'"

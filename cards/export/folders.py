@@ -50,20 +50,7 @@ KINDS = tuple(suffix.removeprefix(".") for suffix in COPIES)
 def export_copies(
     sources: Sequence[str | Path], out: str | Path, *, kind: str = "csv", bom: bool = False
 ) -> list[Path]:
-    """Write each table as a file of another kind; return the files.
-
-    Args:
-        sources: parquet files (scored tables, items, ratings, results), and folders of banks, of which every table is
-            written under its path in the bank.
-        out: a folder.
-        kind: csv, tsv, jsonl or xlsx.
-        bom: begin a CSV or TSV file with a byte-order mark, by which Excel knows that it is UTF-8.
-
-    Raises:
-        UnknownNameError: another kind.
-        BankError: a file that is no readable table, or a folder that is no bank.
-        OutputError: two tables would be one file, or a table is more than a sheet takes.
-    """
+    """Write each table as a file of another kind; return the files."""
     if kind not in KINDS:
         raise unknown_name("format", kind, KINDS)
     places: dict[Path, Path] = {}
@@ -129,17 +116,7 @@ ZENODO, DATACITE = ".zenodo.json", "datacite.json"
 
 
 def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on_hub: str = "") -> list[Path]:
-    """Write the descriptions of a bank that archives read; return the files.
-
-    Args:
-        bank: folder of the bank; its makers have stated title, authors and date.
-        out: a folder; for Zenodo, that of the deposit.
-        publisher: the archive that gives the DOI; "" = not stated, as where it is Zenodo.
-        on_hub: ORG/NAME where the bank is published.
-
-    Raises:
-        BankError: no bank, or it does not state what a citation needs.
-    """
+    """Write the descriptions of a bank that archives read; return the files."""
     root = Path(bank)
     manifest = read_manifest(root)
     lacking = [name for name in ("title", "authors", "published") if not manifest.get(name)]
@@ -230,18 +207,7 @@ COLUMNS = (
 
 
 def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str | Path) -> list[Path]:
-    """Write tables for mixed models, and the script that fits them; return the files.
-
-    Args:
-        tables: scored tables, each of one corpus and model.
-        banks: folders of banks, of which the individual ratings are taken.
-        out: a folder. `scores.csv` has the columns `COLUMNS`: `score` of a single sentence, `delta` of two sides (good
-            - bad, in the method's unit; of a presentation the correct option's minus the other's), `correct` from 0
-            to 1 (0.5 is a tie). Identical sides are left out, as in reports.
-
-    Raises:
-        OutputError: no table has a score.
-    """
+    """Write tables for mixed models, and the script that fits them; return the files."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / SCORES]

@@ -94,15 +94,7 @@ def _forced_choice(signature: Mapping[str, Any]) -> str:
 def eval_results(
     manifest: Mapping[str, Any], summary: pd.DataFrame | None, *, repo_id: str, revision: str, url: str
 ) -> dict[str, str]:
-    """Return Hub id -> YAML of its results, for every model that was scored from a commit of the Hub.
-
-    Args:
-        manifest: the bank's.
-        summary: the bank's results.
-        repo_id: the bank's dataset on the Hub.
-        revision: its commit.
-        url: its page.
-    """
+    """Return Hub id -> YAML of its results, for every model that was scored from a commit of the Hub."""
     import yaml
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 

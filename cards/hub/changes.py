@@ -109,18 +109,7 @@ class Base:
 def compared(
     local: Mapping[str, LocalFile], remote: Mapping[str, RemoteFile], base: Base, *, repo_id: str, source: str
 ) -> Changes:
-    """Return what publishing changes.
-
-    Args:
-        local: the files to publish, by path.
-        remote: the files on the Hub.
-        base: which of those may be replaced.
-        repo_id: the repository, for messages.
-        source: the bank, for messages.
-
-    Raises:
-        PublishError: the Hub has files of others that publishing would overwrite or contradict.
-    """
+    """Return what publishing changes."""
     added, changed, removed, left_alone, conflicts = [], [], [], [], []
     n_unchanged = 0
     for path, file in local.items():

@@ -106,16 +106,7 @@ class Repository:
 
 
 def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[float] = PAUSES_SECONDS) -> T:
-    """Return what a call gives; try again, a few times and with growing pauses, where the Hub was busy or changed.
-
-    Args:
-        what: what is being done, for messages: "publish acme/bank".
-        call: does all of it from the start, reading the Hub anew.
-        pauses_seconds: before each new try.
-
-    Raises:
-        PublishError: what the Hub said in the end.
-    """
+    """Return what a call gives; try again, a few times and with growing pauses, where the Hub was busy or changed."""
     from huggingface_hub.errors import HfHubHTTPError
 
     http_error: type[Exception] = HfHubHTTPError.__bases__[0]
@@ -134,11 +125,7 @@ def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[f
 
 
 def why_unreachable(call: Callable[[], T]) -> T | str:
-    """Return what a call gives, or in words why the Hub could not be asked; what the Hub answers is no such reason.
-
-    Raises:
-        HfHubHTTPError: the Hub answered, and refused.
-    """
+    """Return what a call gives, or in words why the Hub could not be asked; what the Hub answers is no such reason."""
     from huggingface_hub.errors import HfHubHTTPError
 
     http_error: type[Exception] = HfHubHTTPError.__bases__[0]

@@ -186,14 +186,7 @@ _TEXTS = ("model", "corpus", "group", "metric", "ci_method", "reason")
 def write_results(
     root: Path, summary: pd.DataFrame | None, corpora: Mapping[str, CorpusWritten], slugs: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Write the results; return where what is, for the site's manifest.
-
-    Args:
-        root: the site's folder.
-        summary: the bank's, or None where it has no scores.
-        corpora: what was written of each corpus.
-        slugs: model's name -> its slugs; a model that is not in it (a null) has no rank.
-    """
+    """Write the results; return where what is, for the site's manifest."""
     if summary is None:
         return {"groupings": ["all"], "methods": [], "board": {}, "people": {}, "nested": False}
     groupings = ["all", *(str(x) for x in summary["group_by"].unique() if x != "all")]

@@ -60,12 +60,7 @@ class Packs:
     """Pieces of one kind, written to `packs/<kind>-<number>` as they come; `close` writes the last."""
 
     def __init__(self, folder: Path, kind: str) -> None:
-        """Make an empty one.
-
-        Args:
-            folder: of the corpus.
-            kind: what the pieces are, for the files' names.
-        """
+        """Make an empty one."""
         self._folder, self._kind = folder, kind
         self._pieces: dict[str, str] = {}
         self._n_characters = self._number = 0

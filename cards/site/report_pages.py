@@ -82,13 +82,7 @@ NOWHERE = Place()
 
 
 def write_reports(root: Path, source: Source, files: Sequence[str]) -> list[dict[str, Any]]:
-    """Write all pages of a bank's reports and copy what belongs to them; return what the page needs to show them.
-
-    Args:
-        root: the site's folder.
-        source: the bank.
-        files: paths in the bank that its manifest names.
-    """
+    """Write all pages of a bank's reports and copy what belongs to them; return what the page needs to show them."""
     held = [path for path in sorted(files) if PurePosixPath(path).parts[0] == REPORTS and ".." not in Path(path).parts]
     copied = [path for path in held if PurePosixPath(path).suffix in COPIED]
     for path in copied:
@@ -125,10 +119,6 @@ def _written(root: Path, source: Source, folder: str, held: Sequence[str], copie
 
 def tree_of(text: str, place: Place = NOWHERE) -> list[Any]:
     """Return Markdown as a list of texts and [tag, attributes, children].
-
-    Args:
-        text: the Markdown; HTML in it is text.
-        place: of the page in the site; its links and figures are looked for there.
 
     >>> tree_of("a *b* <i>c</i> [d](javascript:x)")
     [['p', {}, ['a ', ['em', {}, ['b']], ' <i>c</i> [d](javascript:x)']]]

@@ -260,11 +260,7 @@ def _copy_app(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _replaced(out: Path) -> Iterator[Path]:
-    """Yield a folder beside `out` that takes its place when the block ends without an error.
-
-    Raises:
-        OutputError: `out` is no folder, or holds what is no site.
-    """
+    """Yield a folder beside `out` that takes its place when the block ends without an error."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise OutputError(f"{out} exists and is no folder; choose a new or empty one for the site")
     if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST_PATH).is_file():
@@ -345,11 +341,7 @@ class SiteServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, folder: Path, *, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Listen; `port` 0 takes a free one.
-
-        Raises:
-            OSError: the port is taken, or not ours to take.
-        """
+        """Listen; `port` 0 takes a free one."""
         super().__init__((host, port), partial(_Handler, directory=str(folder)))
 
     def is_host(self, name: str) -> bool:

@@ -46,11 +46,7 @@ class Folder:
         return sha256_of_file(self.root / MANIFEST)
 
     def path(self, relative: str) -> Path:
-        """Return the file's path.
-
-        Raises:
-            BankError: the bank's manifest names it and it isn't there.
-        """
+        """Return the file's path."""
         path = self.root / relative
         if not path.is_file():
             raise BankError(f"{path} is missing, though {MANIFEST} names it; write the bank again")
@@ -65,24 +61,12 @@ class HubDataset:
     revision: str
 
     def path(self, relative: str) -> Path:
-        """Return the path of the file in the Hub's cache.
-
-        Raises:
-            BankError: the commit lacks the file.
-        """
+        """Return the path of the file in the Hub's cache."""
         return _downloaded(self.name, relative, self.revision)
 
 
 def open_source(source: str, revision: str | None = None) -> Source:
-    """Return the bank's files.
-
-    Args:
-        source: a bank's folder, or ORG/NAME of one on the Hub.
-        revision: a commit, branch or tag of the Hub's; None = the newest.
-
-    Raises:
-        BankError: neither, or what is there is no bank.
-    """
+    """Return the bank's files."""
     root = Path(source).expanduser()
     if root.is_dir():
         if not (root / MANIFEST).is_file():
@@ -96,11 +80,7 @@ def open_source(source: str, revision: str | None = None) -> Source:
 
 
 def manifest_of(source: Source) -> dict[str, Any]:
-    """Return the bank's manifest.
-
-    Raises:
-        BankError: it is none; names what is wrong in it.
-    """
+    """Return the bank's manifest."""
     return read_manifest(source.path(MANIFEST).parent)
 
 

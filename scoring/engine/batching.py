@@ -77,17 +77,7 @@ class MemoryRanOutError(ScoringError, RuntimeError):
 
 
 def halved(error: RuntimeError, size: int, *, model_name: str, can_halve: bool = True) -> int:
-    """Return half of what went through a model at once, for memory ran out, on a GPU or in the CPU's allocator.
-
-    Args:
-        error: what the forward pass raised; one that says something else is raised again.
-        size: tokens or inputs of the pass.
-        model_name: for the error.
-        can_halve: not so where other processes would go on with the whole.
-
-    Raises:
-        MemoryRanOutError: there is nothing left to halve.
-    """
+    """Return half of what went through a model at once, for memory ran out, on a GPU or in the CPU's allocator."""
     if not isinstance(error, torch.OutOfMemoryError | MemoryRanOutError) and "not enough memory" not in str(error):
         raise error
     if not can_halve:
@@ -123,18 +113,6 @@ def in_batches(
 
     Batches depend on the items and the budget alone; `at_once` of them are computed at once (`threads`). Out of memory
     halves the batch, and the run goes on; an item alone that does not fit is an error.
-
-    Args:
-        items: what is computed.
-        width: tokens of an item.
-        budget_tokens: of a batch.
-        compute: a forward pass.
-        model_name: for the error.
-        at_once: batches at once.
-        ahead: with one pass, batches that are begun before the first result is given, for a device that is not waited
-            for.
-        share: which of the batches are computed here.
-        numbers: of the batches, where they are not the first ones of a unit.
     """
     numbers = numbers or itertools.count()
     own_values = [batch for batch in _batches(items, width, budget_tokens) if share.has(next(numbers))]

@@ -87,14 +87,7 @@ def computed_prefix(model: PreTrainedModel, tokens: IntArray, device: torch.devi
 def tree_rows(
     model: PreTrainedModel, packs: Sequence[Pack], *, shared_prefix: SharedPrefix | None, hidden: bool
 ) -> tuple[torch.Tensor, Reads]:
-    """Return what is read from some packs, one pack a row of the batch.
-
-    Args:
-        model: the model.
-        packs: packs with the same shared prefix.
-        shared_prefix: the keys and values of that shared prefix, if there is one.
-        hidden: return last hidden states (rows, width) in place of logits (rows, vocabulary).
-    """
+    """Return what is read from some packs, one pack a row of the batch."""
     device = input_device(model)
     width = max(len(pack.tokens) for pack in packs)
     tokens, depths, ends = np.zeros((3, len(packs), width), dtype=np.int64)

@@ -69,17 +69,6 @@ def head_logprobs_nats(
     """Return what waits for log-softmax values in nats at (row, token), the softmax in float32 over all the vocabulary.
 
     Their shape is (n_reads,), or (2, n_reads) with the tokens' ranks below.
-
-    Args:
-        head: the output layer.
-        hidden: (n_rows, width) last hidden states.
-        rows: (n_reads,) the row of each read.
-        tokens: (n_reads,) the token whose log-probability is read there.
-        model_name: for the error.
-        ranks: whether to read the tokens' ranks too, which computes the logits twice.
-
-    Returns:
-        It raises a ScoringError where a value is NaN or infinite.
     """
     order = np.argsort(tokens, kind="stable")
     hidden = hidden.to(head.weight.device)
@@ -129,18 +118,7 @@ def _part(bias: torch.Tensor | None, first: int, last: int) -> torch.Tensor | No
 def read_logprobs_nats(
     logits: torch.Tensor, *, rows: IntArray, tokens: IntArray, model_name: str, ranks: bool = False
 ) -> Reading:
-    """Return what waits for log-softmax values in nats at (row, token), as `head_logprobs_nats` does.
-
-    Args:
-        logits: (n_rows, output vocabulary).
-        rows: (n_reads,) the row of each read.
-        tokens: (n_reads,) the token whose log-probability is read there.
-        model_name: for the error.
-        ranks: whether to read the tokens' ranks too.
-
-    Returns:
-        It raises a ScoringError where a value is NaN or infinite.
-    """
+    """Return what waits for log-softmax values in nats at (row, token), as `head_logprobs_nats` does."""
     normaliser = torch.cat([part.float().logsumexp(-1) for part in torch.split(logits, ROWS_A_CHUNK)])
     row_index = on_device(rows, logits.device)
     chosen = logits[row_index, on_device(tokens, logits.device)].float()
@@ -157,11 +135,7 @@ def read_logprobs_nats(
 
 
 def finite(values: FloatArray, model_name: str) -> FloatArray:
-    """Return values that are numbers as they are.
-
-    Raises:
-        ScoringError: a value is NaN or infinite.
-    """
+    """Return values that are numbers as they are."""
     if not np.isfinite(values).all():
         raise ScoringError(
             f"model {model_name!r} gave a log-probability that is NaN or infinite; expected finite values: "

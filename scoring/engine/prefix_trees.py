@@ -122,11 +122,6 @@ def plan(
     A sequence longer than the budget makes a pack of its own. Packs with the same shared prefix follow each other, the
     largest first, so that neighbours are of like size. Which packs come out depends on the set of requests, not on
     their order.
-
-    Args:
-        requests: what is to be read.
-        budget_tokens: most nodes of a pack, beside its shared prefix.
-        min_shared_tokens: nodes that a shared prefix has to save; infinity = no shared_prefixes.
     """
     order = _order(requests)
     first = 0

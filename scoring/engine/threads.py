@@ -57,12 +57,7 @@ def n_parallel_passes(model: PreTrainedModel) -> int:
 
 
 def n_parallel_encoder_passes(model: PreTrainedModel, *, pass_tokens: int) -> int:
-    """Return how many passes of a masked model or an encoder-decoder may run at once, of known types.
-
-    Args:
-        model: the model.
-        pass_tokens: of a pass that gives the logits of all its tokens; 0 = it gives few.
-    """
+    """Return how many passes of a masked model or an encoder-decoder may run at once, of known types."""
     if model.config.model_type not in STEADY_ENCODERS:
         return 1
     n_outputs = getattr(model.config, "vocab_size", 0)
@@ -90,15 +85,7 @@ class Once(Generic[R]):
 
 
 class UnderWay(Generic[J, R]):
-    """Jobs in order, some of them running at once; they are taken as they are needed.
-
-    Args:
-        run: what to do; it runs without gradients.
-        jobs: its arguments.
-        n: jobs at once; 1 = in the calling thread.
-        ahead: of one pass: jobs that are run before the first result is given. A pass on a device has only been begun
-            when its job ends, so the device has work while the host plans the next one.
-    """
+    """Jobs in order, some of them running at once; they are taken as they are needed."""
 
     def __init__(self, run: Callable[[J], R], jobs: Iterator[J], *, n: int, ahead: int = 0) -> None:
         self._run, self._jobs, self._n = run, jobs, n
@@ -137,11 +124,7 @@ class UnderWay(Generic[J, R]):
         return self
 
     def __next__(self) -> R:
-        """Return the next result.
-
-        Raises:
-            Exception: what its job raised.
-        """
+        """Return the next result."""
         self.fill()
         if not self._begun:
             raise StopIteration
@@ -157,11 +140,7 @@ class UnderWay(Generic[J, R]):
 
 
 def side_by_side(run: Callable[[J], R], jobs: Iterator[J], *, n: int, ahead: int = 0) -> Iterator[R]:
-    """Yield the result of each job, in order; the arguments are those of `UnderWay`.
-
-    Raises:
-        Exception: what a job raised, when its turn has come; no further job has been begun then, and none still runs.
-    """
+    """Yield the result of each job, in order; the arguments are those of `UnderWay`."""
     under_way = UnderWay(run, jobs, n=n, ahead=ahead)
     try:
         yield from under_way

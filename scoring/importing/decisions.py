@@ -148,11 +148,7 @@ class ImportedDecisions:
         }
 
     def part(self, chunk: Chunk, two_sided: BoolArray) -> Mapping[str, Any]:
-        """Return shares, answers and flags of some rows; null where an answer that is needed is missing.
-
-        Raises:
-            ScoreImportError: an answer that is none of those declared, or one side alone of a pair.
-        """
+        """Return shares, answers and flags of some rows; null where an answer that is needed is missing."""
         if self.asking is SENTENCE_JUDGED and two_sided.any():
             where = chunk.where(int(two_sided.argmax()))
             raise ScoreImportError(
@@ -229,11 +225,7 @@ class ImportedDecisions:
 
 
 def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking:
-    """Return how a file has a score's decisions, by the columns that are mapped.
-
-    Raises:
-        ScoreImportError: none of the ways, or answers that name places where it is not known what stood where.
-    """
+    """Return how a file has a score's decisions, by the columns that are mapped."""
     fitting = [asking for asking in ASKINGS if {score.name + column for column in asking.columns} <= names]
     if not fitting:
         ways = " or ".join(" and ".join(score.name + column for column in a.columns) for a in reversed(ASKINGS))

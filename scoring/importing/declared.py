@@ -89,17 +89,7 @@ def _plain(cell: str) -> str:
 
 
 def declared_score(name: str, said: str | Mapping[str, Any], *, where: str, taken: Sequence[str] = ()) -> DeclaredScore:
-    """Return a score's declaration: its kind alone, or a table of a profile.
-
-    Args:
-        name: of the score.
-        said: `"surprisal"`, or `{"kind": "surprisal", "unit": "bits"}`.
-        where: the file or argument, for messages.
-        taken: names that mean something else.
-
-    Raises:
-        ScoreImportError: a key or value that means nothing, or a kind without what it needs.
-    """
+    """Return a score's declaration: its kind alone, or a table of a profile."""
     of = f"{where}: scores.{name}"
     table = record_of(ScoreTable, {"kind": said} if isinstance(said, str) else said, where=of, error=ScoreImportError)
     kind = table.kind

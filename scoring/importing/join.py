@@ -121,9 +121,6 @@ class TextJoin:
 
         A log-probability given a context that is not the item's is an answer to a question: where the item has no
         context, it becomes a score of its own, with the name of the row's subset.
-
-        Raises:
-            ScoreImportError: rows whose item is in doubt, with the first of them; or no row that has an item at all.
         """
         kinds: dict[tuple[str, ...], list[LogRow]] = defaultdict(list)
         for row in map(self._as_answer, rows):

@@ -254,12 +254,7 @@ class OwnItems:
         """Whether each item is acceptable, 1 or 0, where a reader says so."""
 
     def add(self, chunk: Chunk) -> BoolArray:
-        """Add the items of some rows; return which of them have a worse side.
-
-        Raises:
-            ScoreImportError: the file has no sentences.
-            CorpusError: a sentence that is missing, or a rating that is no number.
-        """
+        """Add the items of some rows; return which of them have a worse side."""
         needed = ("target_good",) if self._how.task in ONE_SIDED_TASKS else ("target_good", "target_bad")
         if not chunk.cells.keys() >= {*needed}:
             raise ScoreImportError(
@@ -347,14 +342,7 @@ class OwnItems:
         return tabular_item(cells, TextIds(corpus=corpus).of, chunk.where(row), corpus=corpus, options=options)
 
     def dataset(self, fingerprint: str) -> datasets.Dataset:
-        """Return the items, and forget them.
-
-        Args:
-            fingerprint: of the file and what was read of it.
-
-        Raises:
-            CorpusError: an id that repeats, or a cell that breaks the schema; lists every problem.
-        """
+        """Return the items, and forget them."""
         import datasets
 
         table = pa.concat_tables(self._parts)

@@ -98,12 +98,7 @@ def profile_names() -> list[str]:
 
 
 def load_profile(name: str) -> ImportProfile:
-    """Return a profile: a shipped one by name, or a TOML file by path.
-
-    Raises:
-        UnknownNameError: no such profile.
-        ScoreImportError: a file that breaks the rules.
-    """
+    """Return a profile: a shipped one by name, or a TOML file by path."""
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():
@@ -157,11 +152,7 @@ def _profile(table: Mapping[str, Any], path: Path) -> ImportProfile:
 def with_scores_declared(
     profile: ImportProfile, scores: Mapping[str, str | Mapping[str, Any]], *, where: str
 ) -> ImportProfile:
-    """Return the profile with more scores declared; they take the place of those that it has.
-
-    Raises:
-        ScoreImportError: a declaration that is not whole, or a name that is not free.
-    """
+    """Return the profile with more scores declared; they take the place of those that it has."""
     if not isinstance(scores, Mapping):
         raise ScoreImportError(f"{where}: scores is {scores!r}, expected a table for each score")
     taken = (*ITEM_NAMES, "model", *LONG_NAMES, *profile.answers)
@@ -177,11 +168,7 @@ def _decision_names(score: DeclaredScore) -> tuple[str, ...]:
 def with_columns_mapped(
     profile: ImportProfile, columns: Mapping[str, str | Sequence[str]], *, where: str
 ) -> ImportProfile:
-    """Return the profile with more columns mapped; they take the place of those that it has.
-
-    Raises:
-        ScoreImportError: a name that means nothing, or a column that is not a text.
-    """
+    """Return the profile with more columns mapped; they take the place of those that it has."""
     more: dict[str, tuple[str, ...]] = {}
     for name, column in columns.items():
         check_name(profile, name, where)
@@ -207,17 +194,7 @@ def check_name(profile: ImportProfile, name: str, where: str) -> None:
 def imported_methods(
     profile: ImportProfile, names: frozenset[str], header: Iterable[str], where: str
 ) -> list[Imported]:
-    """Return the methods that a file has numbers of, each with all that it needs.
-
-    Args:
-        profile: how the file is read.
-        names: our names of its columns.
-        header: names of its columns, for messages.
-        where: the file, for messages.
-
-    Raises:
-        ScoreImportError: no method, one of which numbers are missing, or a declared score without any.
-    """
+    """Return the methods that a file has numbers of, each with all that it needs."""
     chosen: list[Imported] = []
     for name, method in (profile.sides | profile.answers).items():
         missing = [number for number in method.numbers if number not in names]

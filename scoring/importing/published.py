@@ -57,11 +57,7 @@ class PublishedFiles:
 
 
 def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
-    """Return the pinned files of a shipped profile.
-
-    Raises:
-        ScoreImportError: a profile that pins none.
-    """
+    """Return the pinned files of a shipped profile."""
     if not profile.repository:
         raise ScoreImportError(f"profile {name!r} names no published files; give the files to import")
     text = (resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.tsv").read_text(encoding="utf-8")
@@ -72,20 +68,7 @@ def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
 def published_files(
     name: str, data_dir: str | Path | None = None, *, progress: Progress | None = None
 ) -> PublishedFiles:
-    """Return the files of a shipped profile's source, from a folder or downloaded into the cache.
-
-    Args:
-        name: of the profile.
-        data_dir: a folder of copies: the files, or one folder a source. A folder of the source is taken as it is;
-            files that differ from the pinned ones are named (`PublishedFiles.others`). Without it, files are
-            downloaded.
-        progress: told of every piece that is downloaded, perhaps from several threads.
-
-    Raises:
-        ScoreImportError: a profile that pins no files.
-        CorpusFileNotFoundError: a file that cannot be downloaded.
-        CorpusError: a download with other content than the pinned.
-    """
+    """Return the files of a shipped profile's source, from a folder or downloaded into the cache."""
     profile = load_profile(name)
     pins = pins_of(name, profile)
     folder_name = profile.folder or name

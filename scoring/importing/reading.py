@@ -58,16 +58,7 @@ class ScoreFile:
 
 
 def score_file(table: Table, how: ImportProfile, known: Iterable[str]) -> ScoreFile:
-    """Return what a file of scores holds.
-
-    Args:
-        table: the file, opened.
-        how: what its columns are.
-        known: names of the numbers of all methods.
-
-    Raises:
-        ScoreImportError: a column that is missing, a line without a model, a number given twice or of no method.
-    """
+    """Return what a file of scores holds."""
     if "value" not in how.columns:
         _check_columns(table, how, how.columns)
         chunks = (_chunk(table.path, lines, how.columns) for lines in _batches(table.rows()))

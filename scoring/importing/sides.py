@@ -55,17 +55,7 @@ class Range:
 
 
 def read_numbers(chunk: Chunk, name: str, believed: Range, *, but: Callable[[str], bool] | None = None) -> FloatArray:
-    """Return a column of numbers, NaN for an empty cell.
-
-    Args:
-        chunk: the rows.
-        name: our name of the column.
-        believed: the range of the numbers.
-        but: cells to take for empty ones although they hold a text.
-
-    Raises:
-        ScoreImportError: a cell that is no number, or not in the range, with its row.
-    """
+    """Return a column of numbers, NaN for an empty cell."""
     cells = chunk.column(name)
     if but is not None:
         cells = [None if cell is None or but(cell) else cell for cell in cells]
@@ -95,11 +85,6 @@ def nullable(values: FloatArray) -> pa.Array:
 
 def flag_column(flags: Mapping[str, BoolArray], n: int, *, null: BoolArray | None = None) -> pa.Array:
     """Return a list of flags a row.
-
-    Args:
-        flags: which rows have each flag, in the order of a row's list.
-        n: how many rows there are.
-        null: rows without a list.
 
     >>> flag_column({"a": np.array([True, False, True]), "b": np.array([True, False, False])}, 3).to_pylist()
     [['a', 'b'], [], ['a']]

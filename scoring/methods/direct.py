@@ -128,11 +128,7 @@ class Regions(OfSides):
         return bool(row.get(SPANS)) and row["target_bad"] is None
 
     def reader(self, scorer: Scorer) -> Scorer:
-        """Return the scorer, which must read from left to right.
-
-        Raises:
-            ScoringError: a masked model, or one with an encoder.
-        """
+        """Return the scorer, which must read from left to right."""
         if scorer.info.pll or scorer.info.seq2seq_mode:
             raise ScoringError(
                 f"{REGIONS} needs a causal model, whose surprisal of a region depends on the preceding text alone. "
@@ -165,11 +161,7 @@ class Regions(OfSides):
 
 
 def _spans(row: Row) -> list[tuple[int, int]]:
-    """Return where the regions stand in the sentence.
-
-    Raises:
-        ScoringError: the column holds something else, or the regions do not cover the sentence in order.
-    """
+    """Return where the regions stand in the sentence."""
     text, expected = (
         row["target_good"],
         "a JSON list of [first, end], in order, which cover the sentence but for spaces",
@@ -217,11 +209,7 @@ class WordProbability(OfSides):
         return separator(row["language"]) == " "
 
     def reader(self, scorer: Scorer) -> Scorer:
-        """Return a scorer that answers edge requests too.
-
-        Raises:
-            ScoringError: not a causal model, or a vocabulary that marks no words.
-        """
+        """Return a scorer that answers edge requests too."""
         from pairbank.scoring.models.word_boundaries import word_edge_scorer
 
         return word_edge_scorer(scorer)

@@ -45,18 +45,7 @@ def documents_of_files(
     plain_text: PlainText = "line",
     n_documents: int | None = None,
 ) -> Documents:
-    """Return the documents of files: `.jsonl` and `.parquet` rows, and lines (or the whole) of any other text file.
-
-    Args:
-        paths: the files, in the order they are read.
-        column: the column or key that holds the text, in `.jsonl` and `.parquet`.
-        plain_text: whether a plain text file has one document a line (blank lines are none) or is one document.
-        n_documents: at most this many, from the start.
-
-    Raises:
-        CorpusFileNotFoundError: a file is not there.
-        CorpusError: (when read) a row without the column, a broken file, or text that is not UTF-8.
-    """
+    """Return the documents of files: `.jsonl` and `.parquet` rows, and lines (or the whole) of any other text file."""
     results = [Path(path) for path in paths]
     if missing := [str(path) for path in results if not path.is_file()]:
         raise CorpusFileNotFoundError(f"no file {', '.join(missing)}; expected text, .jsonl or .parquet files")
@@ -82,18 +71,6 @@ def documents_of_dataset(
     """Return the documents of a dataset on the Hub or in a local folder, in its own order.
 
     Hu et al. 2026 (section 6.3) count one million documents of `HuggingFaceFW/fineweb`, config `sample-10BT`.
-
-    Args:
-        name: Hub id or folder.
-        config: the dataset's config.
-        split: the split to read.
-        column: the column that holds the text.
-        revision: commit, tag or branch on the Hub.
-        streaming: read rows as they come, without downloading the whole split first.
-        n_documents: at most this many, from the start.
-
-    Raises:
-        CorpusError: no such dataset, config, split or column.
     """
     import datasets
 
@@ -119,9 +96,6 @@ def documents_of_items(items: datasets.Dataset) -> Documents:
     Worse sides and single sentences that are labelled unacceptable are no text of the language. Frequencies within the
     test items are not those of a model's training text, which the linking functions are defined with: use them to try
     things out where there is no other text.
-
-    Raises:
-        CorpusError: no item has a better side.
     """
     seen: dict[str, None] = {}
     languages = tuple(sorted(set(items["language"][:])))
@@ -140,11 +114,7 @@ def documents_of_items(items: datasets.Dataset) -> Documents:
 
 
 def documents_of_rows(rows: Iterable[Any], *, column: str = "text") -> Documents:
-    """Return the documents of an opened dataset (`datasets.Dataset` or `IterableDataset`), or of dictionaries.
-
-    Raises:
-        CorpusError: (when read) a row without the column.
-    """
+    """Return the documents of an opened dataset (`datasets.Dataset` or `IterableDataset`), or of dictionaries."""
     return Documents(texts=_column_of(rows, column, "the dataset"), source={"kind": "rows", "column": column})
 
 

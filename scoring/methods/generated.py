@@ -218,18 +218,7 @@ def generated_records(
     over_length: OverLength,
     on_progress: Callable[[float], None],
 ) -> list[Mapping[str, Any] | None]:
-    """Return the columns of each item, or None for one that is not asked; all prompts go to the model together.
-
-    Args:
-        method: what is asked.
-        rows: the items.
-        scorer: a model that can write.
-        over_length: what to do with a prompt that leaves no room for an answer.
-        on_progress: called with the share of the prompts that are answered.
-
-    Raises:
-        ScoringError: a model that cannot write, or a prompt that is too long.
-    """
+    """Return the columns of each item, or None for one that is not asked; all prompts go to the model together."""
     from pairbank.scoring.models.generation import write
 
     requested = [method.asks(row, scorer) if method.applies_to(row) else [] for row in rows]

@@ -55,9 +55,6 @@ SLLN_EXPONENT = 0.5
 def mean_logprob(logprobs_nats: FloatArray) -> float:
     """Return Σ log p / N in nats: metric 5 of Hu et al. 2026.
 
-    Args:
-        logprobs_nats: (N,) log p of each token.
-
     >>> import numpy as np
     >>> mean_logprob(np.array([-1.0, -3.0]))
     -2.0
@@ -68,10 +65,6 @@ def mean_logprob(logprobs_nats: FloatArray) -> float:
 def bayes_uniform(logprobs_nats: FloatArray, n_vocabulary: int) -> float:
     """Return Σ log p + N log |Σ| in nats: the log Bayes factor against the uniform model, metric 2 of Hu et al. 2026.
 
-    Args:
-        logprobs_nats: (N,) log p of each token.
-        n_vocabulary: |Σ|, as in the paper the number of tokens: 50,257 for gpt2, 128,256 for Llama 3.
-
     >>> import numpy as np
     >>> round(bayes_uniform(np.log([0.5, 0.25]), 8), 12) == round(math.log(0.5 * 0.25 * 8 * 8), 12)
     True
@@ -81,10 +74,6 @@ def bayes_uniform(logprobs_nats: FloatArray, n_vocabulary: int) -> float:
 
 def bayes_unigram(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
     """Return Σ log p − Σ log p_uni in nats: the log Bayes factor against the unigram model, metric 3 of Hu et al. 2026.
-
-    Args:
-        logprobs_nats: (N,) log p of each token in its context.
-        unigram_logprobs_nats: (N,) log p_uni of the same tokens.
 
     >>> import numpy as np
     >>> bayes_unigram(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
@@ -99,10 +88,6 @@ def slor(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
     It is (Σ log p − Σ log p_uni) / N, which Hu et al. derive as the mean pointwise mutual information of a token and
     the tokens before it.
 
-    Args:
-        logprobs_nats: (N,) log p of each token in its context.
-        unigram_logprobs_nats: (N,) log p_uni of the same tokens.
-
     >>> import numpy as np
     >>> slor(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
     3.5
@@ -112,10 +97,6 @@ def slor(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
 
 def slln_lp(logprobs_nats: FloatArray, exponent: float = SLLN_EXPONENT) -> float:
     """Return the sub-linear length-normalised log-probability Σ log p / N^α (Liu et al. 2026, ZhoBLiMP).
-
-    Args:
-        logprobs_nats: (N,) log p of each token.
-        exponent: α, between 0 (the sum) and 1 (the mean).
 
     >>> import numpy as np
     >>> slln_lp(np.array([-1.0, -2.0, -3.0, -4.0]))
@@ -269,18 +250,7 @@ class Linked(OfSides):
 def bound(
     method: Linked, scorer: Scorer, unigrams: UnigramTables | None, languages: Collection[str] | None = None
 ) -> Linked:
-    """Return a linking method with the vocabulary of this model and the unigram counts made with its tokenizer.
-
-    Args:
-        method: a linking function.
-        scorer: the model to be scored.
-        unigrams: counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer and language.
-            Items in a language without counts have null and a flag; so have all where an empty list is given.
-        languages: those of the items, whose counts alone are taken; None = all.
-
-    Raises:
-        ScoringError: no counts where the method needs them, or counts of another tokenizer.
-    """
+    """Return a linking method with the vocabulary of this model and the unigram counts made with its tokenizer."""
     if method.function.needs == "nothing":
         return method
     vocabulary = vocabulary_of(scorer)

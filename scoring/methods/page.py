@@ -27,11 +27,7 @@ OPEN, CLOSE = "⟦", "⟧"
 
 
 def shown(method: Method, row: Row, scorer: Scorer) -> str:
-    """Return all that a method sends for an item: each context once, and behind it every text that is scored.
-
-    Raises:
-        ScoringError: the method is not asked of this item.
-    """
+    """Return all that a method sends for an item: each context once, and behind it every text that is scored."""
     if isinstance(method, WritingMethod):
         texts = {ask.text: [method.sought] for ask in (method.asks(row, scorer) if method.applies_to(row) else [])}
     else:
@@ -60,19 +56,7 @@ def item_for(
     language: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return an item made up from one or two texts, better first, in the shared schema.
-
-    Args:
-        prompt: its first task and language are the defaults; None = a sentence pair in English.
-        texts: targets; one where both sides share it, or where there is one side.
-        contexts: none, one for both sides, or two.
-        task: the item's task.
-        language: the item's language.
-        columns: more columns, such as property, concept_good, concept_bad, target_number.
-
-    Raises:
-        ScoringError: no or too many texts.
-    """
+    """Return an item made up from one or two texts, better first, in the shared schema."""
     if not 1 <= len(texts) <= 2 or len(contexts) > 2:
         raise ScoringError(f"{len(texts)} texts and {len(contexts)} contexts; expected one or two texts, better first")
     known: dict[str, Any] = dict.fromkeys(column.name for column in COLUMNS)
@@ -123,11 +107,7 @@ BOTH_SIDES = {"direct": "log P(target_good | context_good) − log P(target_bad 
 
 
 def methods_markdown(known: Mapping[str, Prompt] | None = None) -> str:
-    """Return the page: one table of all methods, then a section each.
-
-    Args:
-        known: the prompts, by id; None = those that ship with pairbank.
-    """
+    """Return the page: one table of all methods, then a section each."""
     result = prompts() if known is None else known
     sections = [*map(_family_section, FAMILIES), *map(_prompt_section, result.values())]
     return "\n\n".join([INTRODUCTION, "\n".join(_heads()), _overview(result), *sections]) + "\n"

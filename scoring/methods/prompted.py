@@ -202,11 +202,7 @@ class Prompted:
         return "".join(before) + plain_prompt(prompt, user=user, stem=stem)
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
-        """Return the item's columns; options whose tokens are the same are refused, or flagged if the item's own.
-
-        Raises:
-            ScoringError: two options of the prompt have the same token ids.
-        """
+        """Return the item's columns; options whose tokens are the same are refused, or flagged if the item's own."""
         prompt, flags = self.prompt, flags_of(answers)
         n_options = len(prompt.options)
         own_values = any(slots_of(option) for option in prompt.options)
@@ -232,13 +228,7 @@ class Prompted:
     def readout(
         self, logprobs_nats: Sequence[float], flags: Sequence[str], *, asked: Sequence[bool] | None = None
     ) -> dict[str, Any]:
-        """Return the item's columns.
-
-        Args:
-            logprobs_nats: row-major, presentations x options (per token where the prompt normalises).
-            flags: what to say of the item.
-            asked: which presentations were asked of the item; None = all.
-        """
+        """Return the item's columns."""
         prompt, c = self.prompt, ScoreColumns(self.name)
         logprobs = np.array(logprobs_nats, dtype=np.float64).reshape(-1, len(prompt.options))
         keep = [True] * len(logprobs) if asked is None else list(asked)
@@ -323,11 +313,7 @@ def _ships(prompt: Prompt) -> bool:
 
 
 def prompt_of_definition(name: str, definition: Mapping[str, Any]) -> Prompt | None:
-    """Return what a method asked, from its definition in a signature; None where it asks nothing, or is not known here.
-
-    Raises:
-        PromptError: a definition whose prompt breaks the registry's rules.
-    """
+    """Return what a method asked, from its definition in a signature; None if it asks nothing or is unknown."""
     parts = MethodName.parsed(name)
     if "prompt" in definition:
         return prompt_from_entry(definition["prompt"], f"the signature of {name}")
@@ -383,11 +369,7 @@ class Shots:
         return {"n_shots": self.n_shots, "seed": self.seed, "pool_sha256": self.pool.sha256 if self.pool else ""}
 
     def examples(self, prompt: Prompt, row: Row) -> list[Example]:
-        """Return the examples for one item.
-
-        Raises:
-            ScoringError: the pool does not have enough other items that the prompt can be asked of.
-        """
+        """Return the examples for one item."""
         if self.pool is None:
             raise ScoringError(f"{prompt.id}@{self.n_shots}shot: no pool of items to draw examples from")
         digest = hashlib.sha256(f"{self.seed} {row['item_id']}".encode()).digest()

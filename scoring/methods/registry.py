@@ -73,12 +73,7 @@ FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
 
 
 def method_named(name: str, *, per_token: bool = False, options: MethodOptions | None = None) -> Method:
-    """Return a method: one of `FAMILIES`, or a prompt of the registry (`id`, `id@chat`, `id@4shot`).
-
-    Raises:
-        UnknownNameError: there is none of this name; the message has the nearest ones.
-        ScoringError: a prompt that cannot be asked as the name says.
-    """
+    """Return a method: one of `FAMILIES`, or a prompt of the registry (`id`, `id@chat`, `id@4shot`)."""
     options = options or MethodOptions(per_token=per_token)
     if name in FAMILIES:
         return FAMILIES[name](options)
@@ -135,11 +130,7 @@ def _generated(prompt: Prompt, asked: MethodName, seed: int) -> Method:
 
 
 def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) -> list[str]:
-    """Return methods once each: `FAMILIES` first, then prompts in the registry's order, so that tables are alike.
-
-    Raises:
-        UnknownNameError: a method that does not exist.
-    """
+    """Return methods once each: `FAMILIES` first, then prompts in the registry's order, so that tables are alike."""
     names = [*FAMILIES, *(prompts() if known is None else known)]
     places = {name: place for place, name in enumerate(names)}
     parts = {name: MethodName.parsed(name) for name in methods}
@@ -154,16 +145,7 @@ AS_PRINTED = "_paper"
 
 
 def multiverse_methods(items: datasets.Dataset, *, with_unigrams: bool = False, asked: bool = True) -> list[str]:
-    """Return the methods that a multiverse of these items needs.
-
-    Args:
-        items: In the shared schema.
-        with_unigrams: Whether there are unigram counts, for `slor` and `bayes_unigram`.
-        asked: Whether prompts are wanted, or only what needs no question.
-
-    Raises:
-        ScoringError: No item has two sides.
-    """
+    """Return the methods that a multiverse of these items needs."""
     sides = zip(items["task"], items["language"], items["target_bad"], strict=True)
     kinds = dict.fromkeys((task, language) for task, language, bad in sides if bad is not None)
     if not kinds:

@@ -227,16 +227,7 @@ def tables_of(given: UnigramTables) -> list[Unigrams]:
 
 
 def unigrams_for(vocabulary: Vocabulary, given: UnigramTables, *, wanted_by: str) -> list[Unigrams]:
-    """Return those of some tables that were counted with this tokenizer; none of none.
-
-    Args:
-        vocabulary: the model's.
-        given: a table, its file, or several, one a tokenizer and language.
-        wanted_by: the method and model, for the error.
-
-    Raises:
-        ScoringError: there are tables, and none was.
-    """
+    """Return those of some tables that were counted with this tokenizer; none of none."""
     tables, fingerprint = tables_of(given), vocabulary.fingerprint
     chosen = [table for table in tables if table.tokenizer_sha256 == fingerprint]
     if chosen or not tables:

@@ -74,11 +74,7 @@ def is_exact(dtype: str) -> bool:
 
 
 def batch_problem(scorer: Batched) -> str | None:
-    """Return how what shares a batch with a text moves its scores, or None.
-
-    Raises:
-        ModelLoadError: the model cannot be run on plain text at all, or never gives the same score twice.
-    """
+    """Return how what shares a batch with a text moves its scores, or None."""
     requests = _fitting(scorer)
     if not requests:
         logger.warning(

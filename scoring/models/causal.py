@@ -161,9 +161,6 @@ class CausalScorer:
         """Return each request's token log-probabilities in nats.
 
         When memory runs out, the batch is halved and the run goes on with what is not done yet.
-
-        Raises:
-            ScoringError: the model gave NaN or an infinite value, or one sequence alone does not fit.
         """
         return ended(self.logprob_steps(requests, progress=progress))
 

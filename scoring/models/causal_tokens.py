@@ -130,11 +130,7 @@ def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
 
 
 def decoder_start_id(model: PreTrainedModel, name: str) -> int:
-    """Return the token that every decoder input begins with; where none is stated, a separate decoder's BOS.
-
-    Raises:
-        ModelLoadError: the model states neither.
-    """
+    """Return the token that every decoder input begins with; where none is stated, a separate decoder's BOS."""
     stated = [getattr(config, "decoder_start_token_id", None) for config in (model.generation_config, model.config)]
     for result in (*stated, getattr(getattr(model.config, "decoder", None), "bos_token_id", None)):
         if isinstance(result, int):

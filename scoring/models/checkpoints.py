@@ -47,27 +47,14 @@ class Checkpoint:
         return bool(self.revision) and not self.gguf_file
 
     def check_unchanged(self) -> None:
-        """Refuse a model whose files were changed since they were looked at: which ones were loaded is not known.
-
-        Raises:
-            ModelLoadError: they were.
-        """
+        """Refuse a model whose files were changed since they were looked at: which ones were loaded is not known."""
         folder, only = _weights_of(Path(self.path), self.gguf_file)
         if self.stamps and _all_stamps(folder, only) != self.stamps:
             raise ModelLoadError(f"{self.path}: its files changed while it was loaded; load it again")
 
 
 def located(name: str | Path, *, gguf_file: str | None, on_progress: OnProgress | None = None) -> Checkpoint:
-    """Return where a model's files are.
-
-    Args:
-        name: "demo", a folder, a GGUF file, or a Hub id.
-        gguf_file: the file in the folder.
-        on_progress: called while large files are read for the fingerprint.
-
-    Raises:
-        ModelLoadError: no such folder or file, or several GGUF files to choose from.
-    """
+    """Return where a model's files are."""
     text = str(name)
     if text == DEMO:
         return _demo(gguf_file, on_progress)
@@ -128,9 +115,6 @@ def _base_of(folder: Path) -> Path | None:
     """Return the folder of the model that an adapter (PEFT) is put on; None where there is none on this machine.
 
     A base on the Hub is named, with its revision, by the adapter's own configuration, whose bytes count.
-
-    Raises:
-        ModelLoadError: the adapter's configuration is no JSON.
     """
     path = folder / "adapter_config.json"
     if not path.is_file():

@@ -133,11 +133,7 @@ class FakeScorer:
 
 
 def load(rest: str, options: LoadOptions) -> FakeScorer:
-    """Return the fake model of this name.
-
-    Raises:
-        ModelLoadError: an option that it does not honour.
-    """
+    """Return the fake model of this name."""
     refuse_others(options, ("name", "prompt_format", "max_length"), where=f"fake:{rest}")
     return FakeScorer(
         name=rest or "fake",

@@ -79,19 +79,7 @@ def write(
     over_length: OverLength = "error",
     progress: Progress | None = None,
 ) -> list[Continuation]:
-    """Return what the model writes after each prompt; equal prompts are answered once.
-
-    Args:
-        model: a scorer that is a `Writer`: of those that `load_model` gives, causal models and encoder-decoders (whose
-            encoder reads the prompt).
-        prompts: what to go on from.
-        max_new_tokens: most tokens to write.
-        over_length: what to do with a prompt that leaves no room for as many: an error, or no text and a flag.
-        progress: called with the number of prompts just finished.
-
-    Raises:
-        ScoringError: a model that cannot write, a prompt that is too long or has no token, NaN from the model.
-    """
+    """Return what the model writes after each prompt; equal prompts are answered once."""
     if not isinstance(model, Writer):
         raise ScoringError(
             f"{model.info.name} ({model.info.backend}) cannot write; expected a causal model or an encoder-decoder: "
@@ -121,11 +109,7 @@ def greedy(
     over_length: OverLength,
     progress: Progress,
 ) -> list[Continuation]:
-    """Return what a model of transformers writes after each prompt (`inputs`: its tokens), as `Writer.write` does.
-
-    Raises:
-        ScoringError: a prompt that is too long or has no token, NaN from the model.
-    """
+    """Return what a model of transformers writes after each prompt (`inputs`: its tokens), as `Writer.write` does."""
     over = too_long(model.info, prompts, inputs, max_new_tokens, over_length)
     results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
     progress(sum(over))

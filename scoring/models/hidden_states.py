@@ -54,15 +54,7 @@ class HiddenStates:
     n_hidden: int
 
     def layer(self, layer: int, texts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the states of some texts at one layer.
-
-        Args:
-            layer: 0 is the embedding.
-            texts: numbers of the texts, as they were asked for, shape (n,).
-
-        Returns:
-            Shape (n, hidden), float32.
-        """
+        """Return the states of some texts at one layer."""
         result = np.empty((len(texts), self.n_hidden), dtype=np.float32)
         shard, row = np.divmod(self.place[texts], SHARD_TEXTS)
         for number in np.unique(shard):
@@ -79,19 +71,7 @@ def last_token_states(
     precision: Precision = "float32",
     progress: Progress | None = None,
 ) -> HiddenStates:
-    """Return the state of each text's last token at every layer.
-
-    Args:
-        texts: whole strings; equal ones are read once.
-        model: what `load_model` gives.
-        where: the item that each text is from, for errors.
-        precision: how states are stored; `float16` takes half the room and refuses what it cannot hold.
-        progress: called with the number of distinct texts just finished.
-
-    Raises:
-        ScoringError: not a model with hidden states, a text longer than it accepts or without a token, a state that
-            is NaN or infinite or too large for `float16`.
-    """
+    """Return the state of each text's last token at every layer."""
     reader = _reader(model)
     named = dict(zip(texts, where or [repr(text) for text in texts], strict=True))
     distinct = list(dict.fromkeys(texts))
@@ -114,15 +94,7 @@ def last_token_states(
 
 
 def state_shape(text: str, model: Scorer) -> tuple[int, int]:
-    """Return how many layers a model has, the embedding among them, and how many numbers a state; reads one text.
-
-    Args:
-        text: any of the texts.
-        model: what `load_model` gives.
-
-    Raises:
-        ScoringError: not a model with hidden states.
-    """
+    """Return how many layers a model has, the embedding among them, and how many numbers a state; reads one text."""
     reader = _reader(model)
     n_layers, _, n_hidden = _computed([text], [repr(text)], reader).shape
     return n_layers, n_hidden
@@ -166,11 +138,7 @@ def _seal(states: States) -> bytes:
 
 
 def _damage(path: Path) -> str | None:
-    """Return how a file is not what was written, or None.
-
-    Raises:
-        ScoringError: this user may not read it.
-    """
+    """Return how a file is not what was written, or None."""
     try:
         states: States = np.load(path, mmap_mode="r")
         with path.open("rb") as handle:

@@ -46,17 +46,7 @@ def last_states(
     window: float = math.inf,
     one_at_a_time: bool = False,
 ) -> Float32Array:
-    """Return the last token's state at every layer, shape (layers, inputs, hidden).
-
-    Args:
-        inputs: tokens of texts, one or more.
-        forward: takes ids and mask, padded on the right; gives an output with `hidden_states`.
-        model: whose forward pass it is.
-        tokenizer: it knows the padding.
-        name: of the model, for errors.
-        window: texts longer than this, in tokens, do not share a pass with shorter ones.
-        one_at_a_time: no text shares a pass with another.
-    """
+    """Return the last token's state at every layer, shape (layers, inputs, hidden)."""
     stated = tokenizer.pad_token_id
     pad_id = stated if isinstance(stated, int) else 0
     device = input_device(model)

@@ -83,22 +83,11 @@ class Backend(Protocol):
     """A function that makes a scorer."""
 
     def __call__(self, rest: str, options: LoadOptions) -> Scorer:
-        """Return the scorer.
-
-        Args:
-            rest: what the user wrote behind the colon.
-            options: every option of `load_model`, with its default where the user gave none. Those that the back end
-                does not honour it refuses (`pairbank.scoring.models.options.refuse_others`).
-        """
+        """Return the scorer."""
 
 
 def from_backend(name: str, options: LoadOptions) -> Scorer | None:
-    """Return the scorer of a model that a back end is to load, or None where the name does not ask for one.
-
-    Raises:
-        UnknownNameError: there is no such back end; the message has the nearest ones.
-        PluginError: a package offers it, and it cannot be had, or gives something that is no scorer.
-    """
+    """Return the scorer of a model that a back end is to load, or None where the name does not ask for one."""
     if ADDRESS.match(name):
         return cast("Backend", import_module(SERVER).load)(name, options)
     requested = BACKEND_NAME.fullmatch(name)
@@ -193,12 +182,6 @@ def remembered(
     """Return what the signature records of a local model that was loaded before, as it is now; None = load it.
 
     Neither weights nor torch are loaded: stored scores can be found by it.
-
-    Args:
-        model: as for `load_model`.
-        progress: told how much of the model's files is read.
-        anywhere: on any machine that shares the cache folder, not on this one alone.
-        **options: as for `load_model`.
     """
     if not (cache_dir() / KNOWN_MODELS).is_dir():  # then its files need not be read twice
         return None

@@ -114,11 +114,7 @@ class MaskedScorer:
         return base_prompt(user=user, stem=stem)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return the tokens of each context + target, encoded as one string between the special tokens.
-
-        Raises:
-            ScoringError: a target has no token, or a text has special tokens in it even so.
-        """
+        """Return the tokens of each context + target, encoded as one string between the special tokens."""
         return list(self._encoded(requests)) if requests else []
 
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
@@ -189,11 +185,7 @@ class MaskedScorer:
         )
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return, a request, log P(token | what is not hidden) in nats of its scored tokens.
-
-        Raises:
-            ScoringError: a request of another back end, or the model gave NaN or an infinite value.
-        """
+        """Return, a request, log P(token | what is not hidden) in nats of its scored tokens."""
         return self._results(requests, WHOLE, progress)
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
@@ -298,11 +290,6 @@ def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max
     """Return how many tokens of text fit between an opening special token and the closing ones; None: no limit.
 
     Position tables of the RoBERTa family lose the rows up to the padding index.
-
-    Args:
-        model: its configuration and position table state the limit.
-        tokenizer: it says how many special tokens close an input.
-        max_length: a lower limit that the user sets, special tokens included.
     """
     limits = [] if max_length is None else [max_length]
     stated = getattr(model.config.get_text_config(), "max_position_embeddings", None)

@@ -364,11 +364,7 @@ def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
 
 
 def _tensor_parallel(chosen: LoadOptions) -> Any:  # noqa: ANN401 - a DistributedConfig
-    """Return transformers' settings for layers that are split over the processes of torchrun.
-
-    Raises:
-        ModelLoadError: torchrun did not start this process, other options place the weights, or an old transformers.
-    """
+    """Return transformers' settings for layers that are split over the processes of torchrun."""
     if n_processes() < 2:
         raise ModelLoadError(
             "tensor_parallel splits layers over several processes; start them, one per GPU: torchrun --nproc-per-node "

@@ -47,11 +47,7 @@ ANSWER = "My answer is"
 
 
 def packing_problem(scorer: CausalScorer) -> str | None:
-    """Return why packed scoring cannot be used with this model, or None if it agrees with plain scoring.
-
-    Raises:
-        ModelLoadError: later tokens change its scores: it is no causal model.
-    """
+    """Return why packed scoring cannot be used with this model, or None if it agrees with plain scoring."""
     requests = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
     plain = [_scored(scorer, [request], batching="padded")[0] for request in requests]
     _refuse_if_not_causal(scorer, requests, plain)
@@ -131,11 +127,7 @@ def shared_prefix_problem(scorer: CausalScorer) -> str | None:
 
 
 def check_chat_template(scorer: CausalScorer) -> None:
-    """Refuse a chat template that fails, exceeds its limits, or leaves out what is asked or how the answer begins.
-
-    Raises:
-        ModelLoadError: it does.
-    """
+    """Refuse a chat template that fails, exceeds its limits, or leaves out what is asked or how the answer begins."""
     if scorer.info.prompt_format != "chat":
         return
     if problem := limits_problem(scorer.tokenizer):

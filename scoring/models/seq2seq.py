@@ -129,11 +129,7 @@ class Seq2SeqScorer:
         return base_prompt(user=user, stem=stem)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return each request's encoder inputs and labels, as the mode frames them.
-
-        Raises:
-            ScoringError: a target without a token, or a text with special tokens in it.
-        """
+        """Return each request's encoder inputs and labels, as the mode frames them."""
         with left_as_it_was(self.tokenizer):
             if self.mode == "conditional":
                 return [self._conditional(request) for request in requests]
@@ -246,11 +242,7 @@ class Seq2SeqScorer:
         return Seq2SeqRequest(ids=(*read, *scored), start=len(read), flags=flags, parts=tuple(parts))
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return, a request, the log-probabilities in nats of its scored label tokens.
-
-        Raises:
-            ScoringError: a request of another back end, or the model gave NaN or an infinite value.
-        """
+        """Return, a request, the log-probabilities in nats of its scored label tokens."""
         return self._results(requests, WHOLE, progress)
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:

@@ -64,19 +64,7 @@ def refuse_special_tokens(
     where: str,
     allowed: Sequence[int] = (),
 ) -> None:
-    """Refuse a text that has special tokens in it, which would be read as more than characters, or even scored.
-
-    Args:
-        ids: token ids of the text.
-        special: 1 for each token that the tokenizer put around the text by itself.
-        tokenizer: it knows the special tokens; the unknown token is not one of them here, unless it ends or begins
-            texts too, as GPT-2's does.
-        where: the item, for the error.
-        allowed: special tokens that were put into the text on purpose, each as often as it may occur.
-
-    Raises:
-        ScoringError: there is one more.
-    """
+    """Refuse a text that has special tokens in it, which would be read as more than characters, or even scored."""
     left, known = list(allowed), text_specials(tokenizer).union(allowed)
     for token, is_around in zip(ids, special, strict=True):
         if is_around or token not in known:
@@ -139,11 +127,7 @@ def _space_before(text: str, previous: tuple[int, int], this: tuple[int, int]) -
 
 
 def bos_id_for(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) -> int | None:
-    """Return the token that stands before a text by this policy.
-
-    Raises:
-        ModelLoadError: the tokenizer has none.
-    """
+    """Return the token that stands before a text by this policy."""
     own_values, end = tokenizer.bos_token_id, tokenizer.eos_token_id
     choices: dict[str, Any] = {
         "auto": end if own_values is None else own_values,
@@ -164,9 +148,6 @@ def thinking_for(
     """Return whether a chat model thinks before it answers; empty where it has no such mode.
 
     It has one where its template has the switch, or where the prompt for an answer opens a block.
-
-    Raises:
-        ModelLoadError: thinking is asked for and there is no such mode, or plain text is sent.
     """
     template = getattr(tokenizer, "chat_template", None) if prompt_format == "chat" else None
     texts = [*template.values()] if isinstance(template, dict) else [template or ""]
@@ -181,11 +162,7 @@ def thinking_for(
 def prompt_format_for(
     requested: Literal["auto", "base", "chat"], tokenizer: PreTrainedTokenizerBase, name: str
 ) -> Literal["base", "chat"]:
-    """Return how prompts are sent: through the chat template where there is one, unless plain text is asked for.
-
-    Raises:
-        ModelLoadError: a template is asked for and there is none.
-    """
+    """Return how prompts are sent: through the chat template where there is one, unless plain text is asked for."""
     has_template = bool(getattr(tokenizer, "chat_template", None))
     if requested == "chat" and not has_template:
         raise ModelLoadError(f"{name}: the tokenizer has no chat template; load it with prompt_format='base'")

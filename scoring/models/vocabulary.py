@@ -92,12 +92,7 @@ class TokenizerVocabulary:
 
 
 def vocabulary_of(model: object) -> Vocabulary:
-    """Return the vocabulary of a loaded model, of a tokenizer, or of a model by name (only its tokenizer is loaded).
-
-    Raises:
-        ModelLoadError: no tokenizer by this name.
-        ScoringError: something else, or a model without a tokenizer.
-    """
+    """Return the vocabulary of a loaded model, of a tokenizer, or of a model by name (only its tokenizer is loaded)."""
     if isinstance(model, str | Path):
         return TokenizerVocabulary(tokenizer_named(model))
     if (own_values := getattr(model, "vocabulary", None)) is not None:
@@ -112,11 +107,7 @@ def vocabulary_of(model: object) -> Vocabulary:
 
 
 def tokenizer_named(name: str | Path) -> PreTrainedTokenizerBase:
-    """Return the tokenizer of a model by name.
-
-    Raises:
-        ModelLoadError: there is none by this name.
-    """
+    """Return the tokenizer of a model by name."""
     import transformers
 
     from pairbank.scoring.models.checkpoints import located

@@ -109,16 +109,7 @@ def stamps(folder: Path, *, only: str | None = None) -> tuple[Stamp, ...]:
 
 
 def fingerprint(folder: Path, *, only: str | None = None, on_progress: OnProgress | None = None) -> str:
-    """Return a hash over the names and all bytes of a model's files.
-
-    Args:
-        folder: the model's folder.
-        only: the one file that matters in it.
-        on_progress: called while large files are read whose hashes are not known yet, by one thread at a time.
-
-    Raises:
-        ModelLoadError: a file cannot be read, or changes meanwhile.
-    """
+    """Return a hash over the names and all bytes of a model's files."""
     try:
         paths = _files(folder, only)
         digests = _digests(paths, on_progress or (lambda _: None))
@@ -133,11 +124,7 @@ def fingerprint(folder: Path, *, only: str | None = None, on_progress: OnProgres
 
 
 def _files(folder: Path, only: str | None) -> list[Path]:
-    """Return the files that count, sorted by path; `only`: that one, in the folder itself.
-
-    Raises:
-        ModelLoadError: there are more than `MOST_FILES`.
-    """
+    """Return the files that count, sorted by path; `only`: that one, in the folder itself."""
     if only is not None:
         return [path for path in (folder / only,) if path.is_file()]
     results: set[Path] = set()
@@ -308,12 +295,7 @@ _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
 
 @contextlib.contextmanager
 def loading(path: str, *, local: bool) -> Iterator[None]:
-    """Raise as `ModelLoadError` what reading a model's files raises; its retries are not printed.
-
-    Args:
-        path: folder or Hub id.
-        local: it is a folder; else what the Hub said is part of the remedy.
-    """
+    """Raise as `ModelLoadError` what reading a model's files raises; its retries are not printed."""
     try:
         with _quiet_retries():
             yield
@@ -375,11 +357,7 @@ def _is_unreachable(error: BaseException | None) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder whose files are plainly none of a model's, before anything reads them.
-
-    Raises:
-        ModelLoadError: no configuration, or a file that is a pointer, a web page, empty or no JSON.
-    """
+    """Refuse a folder whose files are plainly none of a model's, before anything reads them."""
     if (folder / "adapter_config.json").is_file():
         return
     if not (folder / "config.json").is_file():
@@ -392,11 +370,7 @@ def check_folder(folder: Path) -> None:
 
 
 def check_has_tokenizer(folder: Path) -> None:
-    """Refuse a folder without a tokenizer: transformers would make an empty one for it.
-
-    Raises:
-        ModelLoadError: there is none.
-    """
+    """Refuse a folder without a tokenizer: transformers would make an empty one for it."""
     if not any((folder / name).is_file() for name in TOKENIZER_FILES):
         raise ModelLoadError(
             f"cannot load model {str(folder)!r}: no tokenizer in the folder; save the model's own beside it "
@@ -443,16 +417,7 @@ def _numbers(settings: object) -> Iterator[tuple[str, int]]:
 
 
 def check_weights_used(name: str, model: PreTrainedModel, report: Any) -> None:  # noqa: ANN401 - of from_pretrained
-    """Refuse a model of which parameters would be random; say which layers are left out.
-
-    Args:
-        name: of the model.
-        model: as loaded.
-        report: what `from_pretrained` says of the weights that it found.
-
-    Raises:
-        ModelLoadError: weights are missing, or of another shape.
-    """
+    """Refuse a model of which parameters would be random; say which layers are left out."""
     if missing := sorted(report["missing_keys"]):
         raise ModelLoadError(
             f"{name}: the checkpoint has no weights for {len(missing)} parameters of {type(model).__name__} "
@@ -482,11 +447,7 @@ def _of_further_layers(model: PreTrainedModel, unexpected: Sequence[str]) -> lis
 
 
 def check_ids(name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Refuse a tokenizer whose tokens for plain text the model has no row for: on a GPU that would end the process.
-
-    Raises:
-        ModelLoadError: it is of another model.
-    """
+    """Refuse a tokenizer whose tokens for plain text the model has no row for: on a GPU that would end the process."""
     rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
     ids = tokenizer(PLAIN_TEXT)["input_ids"]
     if isinstance(rows, int) and ids and max(ids) >= rows:

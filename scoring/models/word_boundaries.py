@@ -66,16 +66,7 @@ class WordMarks:
 
 
 def word_marks(tokenizer: PreTrainedTokenizerBase, *, n_outputs: int, name: str) -> WordMarks:
-    """Return which tokens begin a word and which end a text.
-
-    Args:
-        tokenizer: a fast tokenizer.
-        n_outputs: size of the model's output layer; a token beyond it is none.
-        name: of the model, for the error.
-
-    Raises:
-        ScoringError: the vocabulary marks neither the beginnings nor the ends of words.
-    """
+    """Return which tokens begin a word and which end a text."""
     vocabulary = {i: token for token, i in tokenizer.get_vocab().items() if i < n_outputs}
     added = tokenizer.added_tokens_decoder
     special = {i for i, token in added.items() if token.special} | set(tokenizer.all_special_ids)
@@ -142,11 +133,7 @@ class WordEdgeScorer:
         return EncodedRequest(ids=(*ids[:start], UNMARKED_START if at_start else NO_EDGE), start=start)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return the scored tokens' log-probabilities in nats, and of an edge the one of its token set.
-
-        Raises:
-            ScoringError: the model gave NaN or an infinite value.
-        """
+        """Return the scored tokens' log-probabilities in nats, and of an edge the one of its token set."""
         tokens, edges = _apart(requests)
         of_tokens = self._scorer.token_logprobs(tokens, progress=progress)
         result = self._together(requests, of_tokens, self._edge_logprobs(edges, WHOLE))
@@ -231,11 +218,7 @@ def _n_inputs(edge: EncodedRequest) -> int:
 
 
 def word_edge_scorer(scorer: Scorer) -> Scorer:
-    """Return a scorer that answers edge requests with this model.
-
-    Raises:
-        ScoringError: not a causal model, or a vocabulary that marks no words.
-    """
+    """Return a scorer that answers edge requests with this model."""
     if not isinstance(scorer, WordEdges):
         raise ScoringError(
             f"{DIRECT_WB} corrects causal models, whose next token can tell that a word is over; {scorer.info.name} is "

@@ -37,17 +37,7 @@ def prompt_files() -> list[Traversable]:
 
 
 def prompts_of(files: Sequence[str | Path], *, asked: Collection[str] | None = None) -> Mapping[str, Prompt]:
-    """Return the shipped prompts, behind them those of installed packages, and those of a user's own files.
-
-    Args:
-        files: the user's.
-        asked: the ids that are needed: the packages' prompts are read only if another file does not have them all.
-            None needs every prompt there is.
-
-    Raises:
-        PromptError: a file that is not there, breaks the rules, or uses an id that is taken.
-        PluginError: a package that offers a file of prompts which cannot be had.
-    """
+    """Return the shipped prompts, behind them those of installed packages, and those of a user's own files."""
     results = dict(prompts())
     own_values = {file: _read(file, str(file)) for file in map(Path, files)}
     at_hand = {*results, *(prompt.id for file in own_values.values() for prompt in file)}
@@ -60,11 +50,7 @@ def prompts_of(files: Sequence[str | Path], *, asked: Collection[str] | None = N
 
 
 def files_not_known(files: Sequence[str | Path], given: Sequence[str | Path] = ()) -> tuple[Path, ...]:
-    """Return those of some files of prompts that neither pairbank nor other files have.
-
-    Raises:
-        PromptError: a file that breaks the rules, or whose id means another prompt of pairbank's.
-    """
+    """Return those of some files of prompts that neither pairbank nor other files have."""
     known = {prompt.id: prompt for file in map(Path, given) for prompt in _read(file, str(file))}
     results = []
     for file in map(Path, files):
@@ -78,12 +64,7 @@ def files_not_known(files: Sequence[str | Path], given: Sequence[str | Path] = (
 
 
 def packaged_prompts() -> Iterator[tuple[Plugin, list[Prompt]]]:
-    """Yield what installed packages offer as `pairbank.prompts`: each a TOML file, or a function that returns one.
-
-    Raises:
-        PromptError: a file that breaks the rules.
-        PluginError: something that is no file, or cannot be had.
-    """
+    """Yield what installed packages offer as `pairbank.prompts`: each a TOML file, or a function that returns one."""
     for plugin in plugins("prompts").values():
         offered = plugin.load()
         file = offered() if callable(offered) else Path(offered) if isinstance(offered, str) else offered
@@ -110,11 +91,7 @@ def _add(known: dict[str, Prompt], more: Sequence[Prompt], where: str) -> None:
 
 
 def prompt_named(name: str, known: Mapping[str, Prompt] | None = None) -> Prompt:
-    """Return the prompt of a method's name, what stands behind an "@" left aside.
-
-    Raises:
-        UnknownNameError: there is none of this id; the message has the nearest ones.
-    """
+    """Return the prompt of a method's name, what stands behind an "@" left aside."""
     known = prompts() if known is None else known
     prompt = known.get(MethodName.parsed(name).id)
     if prompt is None:

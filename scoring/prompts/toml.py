@@ -93,11 +93,7 @@ def prompts_schema() -> dict[str, Any]:
 
 
 def check_prompt(prompt: Prompt, where: str) -> None:
-    """Raise unless the parts of a prompt fit each other.
-
-    Raises:
-        PromptError: with the key at fault and what was expected.
-    """
+    """Raise unless the parts of a prompt fit each other."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", prompt.id):
         raise PromptError(f"{where}: id must be lower case with underscores, for it names columns")
     if unknown := [key for key in prompt.cites if key not in references()]:
@@ -251,11 +247,7 @@ def designs() -> Mapping[str, Mapping[str, Any]]:
 
 
 def parse_prompts(text: str, path: Path) -> list[Prompt]:
-    """Return the prompts of one TOML file; its `cites` are those of all its prompts that have none of their own.
-
-    Raises:
-        PromptError: broken TOML, unknown or missing keys, or values that do not fit each other.
-    """
+    """Return the prompts of one TOML file; its `cites` are those of all its prompts that have none of their own."""
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -288,11 +280,7 @@ def prompt_entry(prompt: Prompt) -> dict[str, Any]:
 
 
 def prompt_from_entry(entry: Mapping[str, Any], where: str) -> Prompt:
-    """Return the prompt that an entry states.
-
-    Raises:
-        PromptError: it breaks the registry's rules.
-    """
+    """Return the prompt that an entry states."""
     return _prompt(entry, Path(where))
 
 

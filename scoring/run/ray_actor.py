@@ -48,11 +48,7 @@ class Worker:
             self._problem = error  # for whoever asks first: an actor that cannot begin is gone, and its reason with it
 
     def facts(self) -> Facts:
-        """Return the model's facts, the versions of the code, and where this is.
-
-        Raises:
-            ModelLoadError: the model could not be loaded here.
-        """
+        """Return the model's facts, the versions of the code, and where this is."""
         if self._problem is not None:
             raise ModelLoadError(f"on {socket.gethostname()}: {self._problem}") from self._problem
         return Facts(info=self._model.info, versions=VERSIONS, pid=os.getpid(), host=socket.gethostname())
@@ -82,15 +78,7 @@ class Worker:
     def scored(
         self, job: Job, recipe: Recipe, share: Share = WHOLE, values_nats: FloatArray | None = None, *, ticket: str = ""
     ) -> Done:
-        """Return a job's tables, or what a share of its forward passes gives.
-
-        Args:
-            job: items and methods.
-            recipe: of the run.
-            share: the part that is computed here.
-            values_nats: what all shares of this job gave: tables are made of it, and nothing is computed.
-            ticket: of the job, by which it is known again when more of it is to be done.
-        """
+        """Return a job's tables, or what a share of its forward passes gives."""
         began = time.perf_counter()
         stats = getattr(self._model, "stats", None) or ScoringStats()
         before = (stats.n_sequence_tokens, stats.n_computed_tokens)
@@ -154,11 +142,7 @@ class VocabularyFacts:
     """Asks a worker."""
 
     def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """Return the tokens of texts, which a worker cuts.
-
-        Raises:
-            ScoringError: nobody is there to ask.
-        """
+        """Return the tokens of texts, which a worker cuts."""
         if self.cut is None:
             raise ScoringError(f"{len(texts)} texts cannot be cut: the tokenizer of {self.name} is with the workers")
         return self.cut(texts)

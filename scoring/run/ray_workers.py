@@ -79,11 +79,7 @@ def ray_for(address: str) -> Any:  # noqa: ANN401 - the package
 
 
 def begin(ray: Any, address: str, *, n_workers: int, needs: Needs) -> bool:  # noqa: ANN401
-    """Connect to a cluster, or start a Ray here; return whether one was started.
-
-    Raises:
-        ModelLoadError: nobody is at the address, or it answers to nobody without its token.
-    """
+    """Connect to a cluster, or start a Ray here; return whether one was started."""
     if ray.is_initialized():
         return False
     _see_that_somebody_listens(address)
@@ -171,19 +167,7 @@ class RayModel:
         n_threads_each: int = 1,
         address: str = LOCAL,
     ) -> None:
-        """Start the workers.
-
-        Args:
-            model: what `load_model` takes; a folder has to be there for every worker.
-            options: of `load_model`.
-            n_workers: copies of the model.
-            n_gpus_each: GPUs of a worker; may be a fraction.
-            n_threads_each: threads, and Ray's CPUs, of a worker.
-            address: `local`, `auto` (the cluster that this machine is part of), or a cluster's address.
-
-        Raises:
-            ModelLoadError: no Ray, no cluster, not enough room in it, workers that differ, or what loading raised.
-        """
+        """Start the workers."""
         self._ray = ray_for(address)
         if n_workers < 1 or n_threads_each < 1 or n_gpus_each < 0:
             raise ModelLoadError(f"{n_workers} workers of {n_threads_each} threads; expected at least one of each")
@@ -321,11 +305,7 @@ class RayModel:
                 yield task.job, done.tables
 
     def _next(self, running: Mapping[Any, object], *, n_units: int = 0) -> Any | None:  # noqa: ANN401 - Ray's
-        """Return the first answer to a job that is there; None once a worker is there that has no job.
-
-        Raises:
-            ScoringError: no worker is left, and none came back.
-        """
+        """Return the first answer to a job that is there; None once a worker is there that has no job."""
         began = time.monotonic()
         while running or self._waking or self._away:
             if self._away and time.monotonic() >= self._ask_again_s:
@@ -436,11 +416,7 @@ class RayModel:
 
 
 def _agreed(facts: Sequence[Facts]) -> ModelInfo:
-    """Return what all workers say of the model.
-
-    Raises:
-        ModelLoadError: they do not say the same.
-    """
+    """Return what all workers say of the model."""
     first = facts[0].info
     for other in facts:
         if other.versions != VERSIONS:

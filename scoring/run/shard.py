@@ -116,11 +116,7 @@ class Run:
         return packs.find(key, schema, n_rows=n_rows)
 
     def pack(self, tables: Mapping[str, Sequence[pa.Table]]) -> None:
-        """Put the shards of a run that has ended into one file per method; where that cannot be, they stay as they are.
-
-        Args:
-            tables: of each method, those that `shard` gave, in order.
-        """
+        """Put the shards of a run that has ended into one file per method; if that fails, they stay as they are."""
         for name, shards in tables.items():
             keyed = dict(zip(self.keys[name], shards, strict=True))
             if len(keyed) >= LEAST_PACKED and not self.loose.isdisjoint(keyed):
@@ -191,11 +187,7 @@ class Run:
         return replace(asked, encoded=[replace(e, flags=(*e.flags, *reader.flags_of(e))) for e in asked.encoded])
 
     def asked(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> UnitRequests:
-        """Return what these methods, none of which lets the model write, ask about these items.
-
-        Raises:
-            ScoringError: a text is longer than the model's context, where that is an error.
-        """
+        """Return what these methods, none of which lets the model write, ask about these items."""
         per_method = [
             [method.requests(row, self.reader) if method.applies_to(row) else [] for row in rows] for method in methods
         ]
@@ -304,11 +296,7 @@ class Workers(Protocol):
     def carried_out(
         self, jobs: Sequence[Job], recipe: Recipe, on_progress: Callable[[float], None]
     ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
-        """Yield each job with its tables, by name of method, as they are done; tell what share of the work is.
-
-        Raises:
-            ScoringError: what a worker raised, or no worker is left.
-        """
+        """Yield each job with its tables, by name of method, as they are done; tell what share of the work is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,11 +328,7 @@ class Recipe:
         return [method_named(name, options=options) for name in self.names]
 
     def run(self, model: Scorer, methods: list[Method]) -> Run:
-        """Return what scores shards of items by these methods.
-
-        Raises:
-            ScoringError: a method that cannot be asked of this model.
-        """
+        """Return what scores shards of items by these methods."""
         return Run(
             reader=functools.reduce(lambda reader, method: method.reader(reader), methods, model),
             writer=model,

@@ -132,12 +132,7 @@ class Packs:
 
 
 def write_pack(group: str, shards: Mapping[str, pa.Table]) -> None:
-    """Put shards into one file, and remove their own.
-
-    Args:
-        group: what `pack_group` gave.
-        shards: key -> shard, of one method, in the order in which runs read them.
-    """
+    """Put shards into one file, and remove their own."""
     listed = [(key, table.num_rows, _seal(key, table)) for key, table in shards.items()]
     table = pa.concat_tables(shards.values()).combine_chunks()
     described = table.replace_schema_metadata({KEYS: json.dumps(listed).encode()})
@@ -148,16 +143,7 @@ def write_pack(group: str, shards: Mapping[str, pa.Table]) -> None:
 
 
 def read_shard(key: str, schema: pa.Schema, *, n_rows: int) -> pa.Table | None:
-    """Return a stored shard, or None: also where the file is damaged, which is set aside and said.
-
-    Args:
-        key: what `shard_key` gave.
-        schema: of the columns.
-        n_rows: items of the shard.
-
-    Raises:
-        ScoringError: the file is there and this user may not read it.
-    """
+    """Return a stored shard, or None: also where the file is damaged, which is set aside and said."""
     path = _path(key)
     if not path.is_file() or (table := _whole_table(path)) is None:
         return None
@@ -169,11 +155,7 @@ def read_shard(key: str, schema: pa.Schema, *, n_rows: int) -> pa.Table | None:
 
 
 def _whole_table(path: Path) -> pa.Table | None:
-    """Return what a file holds; None where it is gone, or damaged and set aside.
-
-    Raises:
-        ScoringError: this user may not read it.
-    """
+    """Return what a file holds; None where it is gone, or damaged and set aside."""
     try:
         return pq.read_table(path, page_checksum_verification=True, partitioning=None)
     except PermissionError as error:

@@ -44,14 +44,7 @@ _LEAST = 1.0
 def efforts(
     units: Sequence[Unit], item: Callable[[int], Mapping[str, Any]], n_items: int, reader: Scorer
 ) -> list[float]:
-    """Return the work of each unit, in no particular measure.
-
-    Args:
-        units: of one corpus.
-        item: returns an item by its place.
-        n_items: of the corpus.
-        reader: what answers requests.
-    """
+    """Return the work of each unit, in no particular measure."""
     places = range(0, n_items, max(1, -(-n_items // MOST_LOOKED_AT)))
     by_methods: dict[tuple[str, ...], dict[int, float]] = {}
     results = []
@@ -149,10 +142,6 @@ class Part:
     def chosen(self, units: Iterable[T], *, n_before: int = 0) -> list[T]:
         """Return this part's units: every n-th one, so that parts are alike in work.
 
-        Args:
-            units: of one corpus and model.
-            n_before: units of the corpora and models before it, so that small corpora are not all the first part's.
-
         >>> Part(number=2, of=3).chosen("abcdefg"), Part(number=2, of=3).chosen("abcdefg", n_before=1)
         (['b', 'e'], ['a', 'd', 'g'])
         """
@@ -164,9 +153,6 @@ def part_named(text: str) -> Part:
 
     >>> part_named("2/8")
     Part(number=2, of=8)
-
-    Raises:
-        ScoringError: something else.
     """
     result = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip())
     if result is None or not 1 <= int(result[1]) <= int(result[2]):
@@ -250,12 +236,7 @@ class WorkQueue:
         self._next.appendleft(task)
 
     def gave(self, task: Task, values_nats: FloatArray | None) -> None:
-        """Take note of what a worker did; what no share gave, one worker computes as a whole.
-
-        Args:
-            task: what it was given.
-            values_nats: of a share, NaN where it had no part; None = the tables are there.
-        """
+        """Take note of what a worker did; what no share gave, one worker computes as a whole."""
         unit = task.job.unit
         if values_nats is None:
             self._n_places_done[unit] = N_PLACES

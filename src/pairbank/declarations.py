@@ -53,11 +53,7 @@ class Declaration(BaseModel):
 
     @classmethod
     def of(cls, table: Mapping[str, Any], *, where: str, error: type[PairbankError]) -> Self:
-        """Return the record that a table declares.
-
-        Raises:
-            PairbankError: of the type `error`; one message lists all faults, each with its key.
-        """
+        """Return the record that a table declares."""
         try:
             return cls.model_validate(table)
         except ValidationError as problem:
@@ -72,17 +68,7 @@ class Declaration(BaseModel):
 
 
 def record_of(cls: type[T], table: Mapping[str, Any], *, where: str, error: type[PairbankError]) -> T:
-    """Return the dataclass that a table declares; its class says `__pydantic_config__ = STRICT`.
-
-    Args:
-        cls: A dataclass, whose fields may be dataclasses again, tuples of them, or tables.
-        table: What TOML gave. A date counts as its text.
-        where: The file, for the message.
-        error: What to raise.
-
-    Raises:
-        PairbankError: of the type `error`; one message lists all faults, each with its key.
-    """
+    """Return the dataclass that a table declares; its class says `__pydantic_config__ = STRICT`."""
     try:
         result: T = _adapter(cast("Any", cls)).validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as problem:

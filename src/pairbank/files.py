@@ -79,10 +79,6 @@ def replaced_atomically(path: Path) -> Iterator[Path]:
 
     A reader, or a run after a kill, sees the old file or the whole new one, never a part. What a killed writer of the
     same file left behind is removed.
-
-    Raises:
-        OutputError: a folder, device or pipe stands at `path` (nothing but a regular file is ever replaced), or the
-            operating system refuses: says why, and what to do.
     """
     with writing(path):
         refuse_other_than_a_file(path)
@@ -110,11 +106,7 @@ def _beside(path: Path) -> Path:
 
 
 def refuse_other_than_a_file(path: Path) -> None:
-    """Refuse to write where something stands that is no regular file.
-
-    Raises:
-        OutputError: says what stands there.
-    """
+    """Refuse to write where something stands that is no regular file."""
     if path.exists() and not path.is_file():
         description = "a folder" if path.is_dir() else "a device or pipe"
         raise OutputError(f"{path}: is {description}, expected a regular file or nothing; give another path")
@@ -193,15 +185,7 @@ def write_parquet(path: Path, table: pa.Table) -> None:
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read a parquet file; its pages are held to their checksums, where it has any.
-
-    Args:
-        path: of the file.
-        columns: those to read, in this order; None = all, none = the schema alone.
-
-    Raises:
-        BankError: the file is not there, is no parquet file, or is damaged.
-    """
+    """Read a parquet file; its pages are held to their checksums, where it has any."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -217,16 +201,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def parquet_batches(path: Path, columns: Sequence[str], n_rows: int) -> Iterator[pa.Table]:
-    """Yield so many rows of a parquet file, and the next, the last fewer; of a file without rows one table of none.
-
-    Args:
-        path: of the file.
-        columns: those to read, in this order; one at least.
-        n_rows: of a table.
-
-    Raises:
-        BankError: the file is not there, is no parquet file, or is damaged.
-    """
+    """Yield so many rows of a parquet file, and the next, the last fewer; of a file without rows one table of none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -303,12 +278,6 @@ def reading(
     ...     json.loads("?")
     Traceback (most recent call last):
     pairbank.errors.PairbankError: a.json: not JSON (Expecting value: line 1 column 1 (char 0)); download it again
-
-    Args:
-        path: the file, or a member of an archive, for the message.
-        error: what to raise.
-        saying: what is wrong, in words.
-        remedy: what to do, where the operating system's own reason does not say it.
     """
     try:
         yield
@@ -342,9 +311,6 @@ def writing(path: Path) -> Iterator[None]:
     """Say of what the operating system refuses while a block writes a file which file it was, and what to do.
 
     Errors of our own pass as they are.
-
-    Raises:
-        OutputError: in the place of an OSError.
     """
     try:
         yield

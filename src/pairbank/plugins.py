@@ -33,11 +33,7 @@ class Plugin:
     point: EntryPoint
 
     def load(self) -> Any:  # noqa: ANN401 - each door says what it takes, and checks it
-        """Import what is offered.
-
-        Raises:
-            PluginError: it cannot be imported, for whatever reason.
-        """
+        """Import what is offered."""
         try:
             return self.point.load()
         except Exception as error:
@@ -52,15 +48,7 @@ class Plugin:
 
 
 def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Plugin]:
-    """Return what installed packages offer at one door, by name.
-
-    Args:
-        door: the group of entry points: `pairbank.<door>`.
-        taken: names that are ours, which no package may take.
-
-    Raises:
-        PluginError: a name that is ours or another package's.
-    """
+    """Return what installed packages offer at one door, by name."""
     offered = [
         Plugin(name=point.name, package=point.dist.name if point.dist else "a nameless package", door=door, point=point)
         for point in _offered(door, tuple(sys.path))

@@ -88,14 +88,6 @@ def probe_cost(
 ) -> ProbeCost:
     """Return what the probes of one corpus and model take.
 
-    Args:
-        n_texts: Distinct texts.
-        pairs_of_groups: Pairs of each group that is probed by itself.
-        n_layers: Layers, the embedding among them.
-        n_hidden: Coordinates of a state.
-        n_folds: Folds of the cross-validation.
-        n_bytes: Of one stored number.
-
     >>> probe_cost(488_600, [3_593] * 72, n_layers=33, n_hidden=4096, n_folds=5, n_bytes=2).in_words
     'some 41 CPU hours, 132 GB on disk'
     """

@@ -38,18 +38,6 @@ def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: st
     Means are unweighted: a corpus counts as much as another whatever its size, and a model as much as another
     however many corpora it has. Undefined numbers are left out and counted.
 
-    Args:
-        summary: What `summarise` returned, or several of them under each other; whole corpora are read.
-        metric: `pearson`, `spearman`, `kappa` or `raw_agreement`.
-        versus: What the methods are compared with; None = log P of the strings, `direct` or as another tool has it.
-
-    Returns:
-        One row a method and model, then one with the model `all models`: `method`, `model`, `value`, `n_corpora`
-        and `n_models` (that the mean rests on), `n_undefined` (numbers left out) and `reason`.
-
-    Raises:
-        BankError: If the summary lacks a column or has no such metric.
-
     Source: Hu & Levy 2023, section 5, figures 3 and 6.
 
     >>> rows = [("m", "a", 0.8), ("m", "b", 0.9), ("n", "a", 0.5)]
@@ -65,18 +53,6 @@ def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: st
 
 def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: str | None = None) -> pd.DataFrame:
     """Return the mean and range of agreement over models and corpora, for each method and for all together.
-
-    Args:
-        summary: As for `mean_agreement`. A cell is one model, corpus and method.
-        metric: `kappa`, `pearson`, `spearman` or `raw_agreement`.
-        versus: What the methods are compared with; None = log P of the strings, `direct` or as another tool has it.
-
-    Returns:
-        One row a method, then one with the method `all methods`: `method`, `mean`, `min`, `max`, `n` (cells),
-        `n_undefined` and `reason`. Means are over cells, unweighted.
-
-    Raises:
-        BankError: If the summary lacks a column or has no such metric.
 
     Source: Song, Hu & Mahowald 2025, appendix B, figure 5.
 
@@ -165,14 +141,7 @@ REFERENCES = (
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return means and ranges of the agreement between direct and prompted scores.
-
-    Args:
-        tables: Scored tables, one a corpus and model.
-
-    Raises:
-        BankError: If no table has a direct and a prompted method.
-    """
+    """Return means and ranges of the agreement between direct and prompted scores."""
     cells = pd.DataFrame([row for table in tables for row in _model_cells(table)])
     if cells.empty:
         raise BankError("no table is scored both directly and with a prompt; agreement needs both")

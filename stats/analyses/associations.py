@@ -57,15 +57,7 @@ _BAYES = {"given": "string", "bf01": "float64"}
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, given: tuple[str, ...] = ()) -> Section:
-    """Return partial correlations, correlations within models, and the relative importance of predictors of ratings.
-
-    Args:
-        tables: Scored tables.
-        given: Number columns of the items that count as given beside length when models are compared with people.
-
-    Raises:
-        BankError: If no table has two models, a prompted method, or ratings to go by, or none has a column of `given`.
-    """
+    """Return partial correlations, correlations within models, and the relative importance of predictors of ratings."""
     read = [read_table(table).choices for table in tables]
     for name in given:
         if not any(name in table.frame.columns for table in read):

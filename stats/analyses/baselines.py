@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 def with_and_without(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
-    """Return accuracies with and without the items that are known to be faulty, one row per model and method.
-
-    Args:
-        tables: Scored tables; those without such items have no row.
-    """
+    """Return accuracies with and without the items that are known to be faulty, one row per model and method."""
     return pd.DataFrame([row for table in tables if _has_known_errors(table) for row in _both_ways(table)])
 
 
@@ -38,11 +34,7 @@ def known_error_notes(tables: Sequence[ScoredFrame]) -> list[str]:
 
 
 def known_texts(rows: pd.DataFrame) -> list[str]:
-    """Return a sentence per corpus on what its known faulty items change.
-
-    Args:
-        rows: What `with_and_without` returned.
-    """
+    """Return a sentence per corpus on what its known faulty items change."""
     return [_known_text(part) for _, part in rows.groupby("corpus", sort=False)] if len(rows) else []
 
 
@@ -104,12 +96,7 @@ def models_and_nulls(frames: Sequence[ScoredFrame]) -> tuple[list[ScoredFrame], 
 
 
 def null_models_section(models: Sequence[ScoredFrame], nulls: Sequence[ScoredFrame]) -> Section:
-    """Return the accuracies of null models, and how many models are above each.
-
-    Args:
-        models: Scored tables of trained models.
-        nulls: Those of models with random weights.
-    """
+    """Return the accuracies of null models, and how many models are above each."""
     rows = list(_rows(_earned(models), _earned(nulls)))
     table = pd.DataFrame(rows)
     return Section(

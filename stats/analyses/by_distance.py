@@ -31,14 +31,7 @@ BIN_COLUMNS = {"subset": "string", "bin": "int64", "bin_low": "float64", "bin_hi
 
 
 def rows_by_bin(pairs: ScoredTable, x: FloatArray, y: FloatArray, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    """Yield r within each bin of each distance that the pairs have.
-
-    Args:
-        pairs: The pairs.
-        x: One number a pair, shape (pairs,).
-        y: The other.
-        place: Model, corpus, method and metric of the rows; its group becomes their subset.
-    """
+    """Yield r within each bin of each distance that the pairs have."""
     for column in DISTANCES:
         distance = pairs.numbers(column)
         known = ~np.isnan(distance)
@@ -50,13 +43,6 @@ def rows_by_bin(pairs: ScoredTable, x: FloatArray, y: FloatArray, place: Summary
 
 def close_pairs(tables: Sequence[ScoredFrame], filtered: Sequence[str]) -> tuple[list[ScoredFrame], list[str]]:
     """Return the tables, those of some corpora with their close pairs only, and a sentence a filtered corpus.
-
-    Args:
-        tables: Scored tables.
-        filtered: Names of the corpora whose pairs are filtered; one that no table is of is passed over.
-
-    Raises:
-        BankError: Such a table has no edit distances.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"item_id": list("abcde"), "edit_distance": [1, 2, 3, 3, 9]})
@@ -94,13 +80,7 @@ MOST_LINES = 25
 
 
 def wide(long: pd.DataFrame, *, column: str = "method", n_intervals: int = 3) -> pd.DataFrame:
-    """Return a line a model and corpus and a column a method; a line a model, or a corpus, where these are too many.
-
-    Args:
-        long: Long table, one row a model, corpus and value of `column`.
-        column: Whose values are the columns.
-        n_intervals: Intervals are shown where there are no more columns than this.
-    """
+    """Return a line a model and corpus and a column a method; a line a model, or a corpus, where these are too many."""
     names = list(dict.fromkeys(long[column]))
     keys = _lines(long)
     rows: list[dict[str, Any]] = []

@@ -80,12 +80,7 @@ class Reference:
 
 
 def measures(pairs: ScoredTable) -> Iterator[Measure]:
-    """Yield the preferences of each method that chooses, rates or scores; a rating in both its readings.
-
-    Args:
-        pairs: Rows of a scored table. A rating method m has the columns m_argmax_good and m_argmax_bad beside its
-            expected ratings.
-    """
+    """Yield the preferences of each method that chooses, rates or scores; a rating in both its readings."""
     for layout in pairs.layouts:
         delta = pairs.delta(layout.method)
         if np.isnan(delta).all():
@@ -103,22 +98,14 @@ def measures(pairs: ScoredTable) -> Iterator[Measure]:
 
 
 def human_measures(pairs: ScoredTable) -> Iterator[Measure]:
-    """Yield people's preferences: what they chose, and what they rated higher, as far as the corpus has them.
-
-    Args:
-        pairs: Rows of a scored table.
-    """
+    """Yield people's preferences: what they chose, and what they rated higher, as far as the corpus has them."""
     for measure, preference in ((CHOICE, pairs.numbers(HUMAN_CHOICE) - 0.5), (LIKERT, pairs.human_delta)):
         if not np.isnan(preference).all():
             yield Measure(method=HUMAN, measure=measure, reading=measure, good_minus_bad=preference)
 
 
 def references(pairs: ScoredTable) -> Iterator[Reference]:
-    """Yield what choices are compared with: the items' design, and people: their CHOICE, or LIKERT where that is all.
-
-    Args:
-        pairs: Rows of a scored table.
-    """
+    """Yield what choices are compared with: the items' design, and people (their CHOICE, else LIKERT)."""
     yield Reference(versus=DESIGN, told_by=DESIGN, good_minus_bad=np.ones(len(pairs.frame)))
     for people in human_measures(pairs):
         yield Reference(versus=HUMAN, told_by=people.measure, good_minus_bad=people.good_minus_bad)
@@ -167,12 +154,7 @@ DEFINITIONS = """\
 
 
 def shown_rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the rows of one metric that figures and the first table show: against people where they are, else design.
-
-    Args:
-        table: Long table of `choice_likert`.
-        metric: Of its column `metric`.
-    """
+    """Return the rows of one metric that figures and the first table show: against people, else design."""
     rows = table[table["in_paper"] & (table["metric"] == metric)]
     rated = set(rows.loc[rows["versus"] == HUMAN, "corpus"])
     by_design = rows["versus"] == DESIGN
@@ -180,12 +162,7 @@ def shown_rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def first_table(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> pd.DataFrame:
-    """Return a line a model and corpus: its three accuracies (the paper's Table 1), and CHOICE-LIKERT (Table 2).
-
-    Args:
-        accuracies: Long table of `choice_likert`.
-        consistency: The same.
-    """
+    """Return a line a model and corpus: its three accuracies (the paper's Table 1), and CHOICE-LIKERT (Table 2)."""
     right, same = shown_rows(accuracies, TIES_FIRST), shown_rows(consistency, "consistency")
     rows = []
     for (corpus, model), part in _by_model(pd.concat([right, same], ignore_index=True)):
@@ -213,13 +190,7 @@ def _cell(rows: pd.DataFrame, *, n: int) -> str:
 
 
 def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame, differences: pd.DataFrame) -> str:
-    """Return the answer: agreement with people by each measure, which is closer, and choosing beside rating.
-
-    Args:
-        accuracies: Long table of `choice_likert`.
-        consistency: The same.
-        differences: The same, of accuracies on the same items.
-    """
+    """Return the answer: agreement with people by each measure, which is closer, and choosing beside rating."""
     right, same = shown_rows(accuracies, TIES_FIRST), shown_rows(consistency, "consistency")
     corpus = right["corpus"].iloc[0]
     right, same = right[right["corpus"] == corpus], same[same["corpus"] == corpus]
@@ -273,11 +244,7 @@ def _values(part: pd.DataFrame) -> str:
 
 
 def ties_text(accuracies: pd.DataFrame) -> list[str]:
-    """Return a sentence on models whose numbers are ties and nothing else; none where there are none.
-
-    Args:
-        accuracies: Long table of `choice_likert`.
-    """
+    """Return a sentence on models whose numbers are ties and nothing else; none where there are none."""
     rows = shown_rows(accuracies, TIES_FIRST)
     tied = rows[(rows["n_ties"] == rows["n"]) & (rows["n"] > 0)]
     texts = []
@@ -303,12 +270,7 @@ TIED = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "li
 
 
 def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> Iterator[Figure]:
-    """Yield confusion matrices, accuracies, and how often two measures choose alike.
-
-    Args:
-        accuracies: Long table of `choice_likert`.
-        consistency: The same.
-    """
+    """Yield confusion matrices, accuracies, and how often two measures choose alike."""
     right = shown_rows(accuracies, TIES_FIRST)
     for corpus, part in right.groupby("corpus", sort=False):
         whom = _whom(part)
@@ -351,11 +313,7 @@ def _of_models(part: pd.DataFrame, **style: Any) -> Drawing:  # noqa: ANN401 - o
 
 
 def confusion_panels(rows: pd.DataFrame) -> Drawing:
-    """Draw a matrix of counts a model (columns) and measure (rows), as the paper's Figure 2.
-
-    Args:
-        rows: A row a model and measure, with the counts of `MATRIX`.
-    """
+    """Draw a matrix of counts a model (columns) and measure (rows), as the paper's Figure 2."""
     models = list(dict.fromkeys(rows["model"]))
     kinds = [kind for kind in MEASURES if kind in set(rows["measure"])]
     n_columns = min(MOST_COLUMNS, len(models))
@@ -418,14 +376,7 @@ APART = {name: EXTRA[name] for name in ("measure", "reading", "told_by", "in_pap
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return accuracy against people and design, and consistency between the measures.
-
-    Args:
-        tables: Scored tables; used are their items of the task `context_pair`.
-
-    Raises:
-        BankError: If no table has scored context pairs.
-    """
+    """Return accuracy against people and design, and consistency between the measures."""
     against: list[dict[str, Any]] = []
     between: list[dict[str, Any]] = []
     apart: list[dict[str, Any]] = []

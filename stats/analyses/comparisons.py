@@ -128,11 +128,7 @@ def _why_not(part: pd.DataFrame) -> Iterator[str]:
 
 
 def first_table(result: pd.DataFrame) -> pd.DataFrame:
-    """Return what a page has of the comparisons: the first columns of the table, those that differ first.
-
-    Args:
-        result: The table of `comparisons`.
-    """
+    """Return what a page has of the comparisons: the first columns of the table, those that differ first."""
     order = result.assign(
         n_th=result.groupby(["corpus", "compared"], sort=False).ngroup(),
         p=result["p_mid_holm"].fillna(2.0),
@@ -226,15 +222,7 @@ class _Earned:
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, margin: float = MARGIN) -> Section:
-    """Return every comparison of two models by one method, and of two methods of one model.
-
-    Args:
-        tables: Scored tables.
-        margin: Accuracies closer than this are equivalent.
-
-    Raises:
-        BankError: If there are no two models or methods with the same corpus, or the margin is no share.
-    """
+    """Return every comparison of two models by one method, and of two methods of one model."""
     rows: list[dict[str, Any]] = []
     biased: list[dict[str, Any]] = []
     for corpus in dict.fromkeys(table.corpus for table in tables):
@@ -397,11 +385,7 @@ DEFINITIONS = f"""\
 
 
 def comparison_figures(result: pd.DataFrame) -> Iterator[Figure]:
-    """Yield differences in accuracy: intervals where they fit a page, else every two models by `direct`.
-
-    Args:
-        result: The table of `comparisons`.
-    """
+    """Yield differences in accuracy: intervals where they fit a page, else every two models by `direct`."""
     for (corpus, compared), part in result[result["difference"].notna()].groupby(["corpus", "compared"], sort=False):
         note = f"Differences in accuracy between {compared} on {corpus} ({n_text(part['n'])})"
         if len(part) <= MOST_LINES:

@@ -74,14 +74,7 @@ class _Fitted:
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return difficulty and discrimination of each item, the suspects, and what known faulty items change.
-
-    Args:
-        tables: Scored tables, one per model and corpus.
-
-    Raises:
-        BankError: If no method has enough models on a corpus, and no item is known to be faulty.
-    """
+    """Return difficulty and discrimination of each item, the suspects, and what known faulty items change."""
     known = with_and_without(tables)
     credit, facts, biased = _credits(tables)
     fitted, reasons = [], []

@@ -116,15 +116,7 @@ EXPLAINED = (
 def figures(
     cells: pd.DataFrame, whole: pd.DataFrame, groups: pd.DataFrame, *, order: Sequence[str], models: Sequence[str]
 ) -> Iterator[Figure]:
-    """Yield languages x models and methods, means by resource class and family, languages x phenomena by model.
-
-    Args:
-        cells: Columns model, method, language, phenomenon, value, n.
-        whole: The same over phenomena.
-        groups: Columns by, group, model, method, languages, mean, lowest, highest.
-        order: Languages, as they are shown.
-        models: As they are shown.
-    """
+    """Yield languages x models and methods, means by resource class and family, languages x phenomena by model."""
     yield from _of_models(whole, order, models)
     yield from _of_groups(groups, models)
     columns = [name for name in (*shared_names(), OTHER) if name in set(cells["phenomenon"])]
@@ -273,14 +265,7 @@ PLACE = ["model", "method", "language", "phenomenon"]
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return accuracies by language and phenomenon, languages in the order of families and resource classes.
-
-    Args:
-        tables: Scored tables of any corpora.
-
-    Raises:
-        BankError: If the tables have one language only.
-    """
+    """Return accuracies by language and phenomenon, languages in the order of families and resource classes."""
     items = pd.concat([item for table in tables for item in _items(table)] or [pd.DataFrame(columns=["language"])])
     if items["language"].nunique() < LEAST_LANGUAGES:
         raise BankError(
@@ -397,13 +382,7 @@ def _asked_too(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _answer(whole: pd.DataFrame, languages: pd.DataFrame, asked_too: pd.DataFrame) -> str:
-    """Return two sentences: what there is, with accuracies by probability; and what asking gives, and where.
-
-    Args:
-        whole: Accuracies by model, method and language.
-        languages: A line a language.
-        asked_too: Accuracies by probability of the items that were asked about.
-    """
+    """Return two sentences: what there is, with accuracies by probability; and what asking gives, and where."""
     direct, requested = (whole[is_reference(whole) == is_direct] for is_direct in (True, False))
     n_families = languages["family"].nunique()
     text = f"{len(languages)} languages of {n_families} families and branches"

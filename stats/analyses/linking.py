@@ -58,14 +58,7 @@ class Fit:
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return what length and frequency weigh in each model, and r with people by three links.
-
-    Args:
-        tables: Scored tables; used are sentences that people rated, scored by `direct` and `slor`.
-
-    Raises:
-        BankError: If no table has enough such sentences.
-    """
+    """Return what length and frequency weigh in each model, and r with people by three links."""
     read = [read_table(table) for table in tables]
     fits = [(table, _fitted(table)) for table in read]
     rows = [row for table, fit in fits if not isinstance(fit, str) for row in _rows(table, fit)]
@@ -251,13 +244,6 @@ class FittedLinking:
 
 def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinking | str:
     """Return MORCELA fitted to ratings by cross-validation, or why it cannot be.
-
-    Args:
-        given: The sentences.
-        level: Confidence level, a share.
-
-    Raises:
-        BankError: If the arrays differ in length, or a number is not finite.
 
     >>> rng = np.random.default_rng(0)
     >>> n, length = 400, rng.integers(4, 20, 400)

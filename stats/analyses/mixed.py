@@ -103,17 +103,7 @@ class _Cells:
 def section(
     tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_items: int = 300, logistic: bool = False
 ) -> Section:
-    """Return the effects of methods, models and phenomena, with paradigms or items as random effects.
-
-    Args:
-        tables: Scored tables.
-        context: The seed.
-        max_items: Items of a corpus without paradigms that are used at most, drawn at random.
-        logistic: Whether to fit a logistic mixed model of the single answers as well.
-
-    Raises:
-        BankError: If no corpus has ten items that two methods or two models have scored.
-    """
+    """Return the effects of methods, models and phenomena, with paradigms or items as random effects."""
     rows: list[dict[str, Any]] = []
     variances: list[dict[str, Any]] = []
     fits: list[dict[str, Any]] = []

@@ -172,11 +172,7 @@ CONTROL_NAMES = {False: "real labels", True: "control task"}
 
 
 def neuro_section(probed: Sequence[Probed]) -> Section:
-    """Return the section of some probes, one a corpus and model.
-
-    Raises:
-        BankError: There is no probe.
-    """
+    """Return the section of some probes, one a corpus and model."""
     if not probed:
         raise BankError("no probes to report; give at least one result of pairbank.probe")
     layers = pd.concat([member.layers for member in probed], ignore_index=True)

@@ -67,14 +67,7 @@ class _Earned:
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return accuracies by phenomenon and paradigm, and name the lowest.
-
-    Args:
-        tables: Scored tables.
-
-    Raises:
-        BankError: If no table has items of two phenomena or paradigms.
-    """
+    """Return accuracies by phenomenon and paradigm, and name the lowest."""
     rows: list[dict[str, Any]] = []
     earned: list[_Earned] = []
     biased: list[dict[str, Any]] = []
@@ -174,11 +167,6 @@ def _over_models(earned: Sequence[_Earned]) -> pd.DataFrame:
 def extremes(credit: FloatArray, group: IntArray, n_groups: int) -> pd.DataFrame:
     """Return for each group its accuracy, an interval that holds for all groups at once, and a test of being below.
 
-    Args:
-        credit: What each item earns, from 0 to 1: the mean over models where there are several.
-        group: Number of the item's group, from 0.
-        n_groups: How many there are, each with items.
-
     >>> found = extremes(np.repeat([0.0, 1.0], 8), np.repeat([0, 1], 8), 2)
     >>> found["value"].tolist(), found["p_below_holm"].round(4).tolist()
     ([0.0, 1.0], [0.0078, 1.0])
@@ -246,9 +234,6 @@ def paradigm_figures(result: pd.DataFrame) -> Iterator[Figure]:
     """Yield accuracies by phenomenon (or paradigm where there is none), for each corpus.
 
     One model has a column per method; several have a figure per method and a column per model.
-
-    Args:
-        result: Table `accuracy` of `paradigms`.
     """
     right = result[result["by_paper"]]
     marks = np.where(right["first_option"].notna(), f" {MARK}", "")

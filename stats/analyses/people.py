@@ -57,14 +57,7 @@ ROBUST = "percentage_bend_human"
 
 
 def text(correlations: pd.DataFrame, robust: pd.DataFrame, ceilings: pd.DataFrame, notes: Sequence[str]) -> str:
-    """Return the finding, corpus by corpus.
-
-    Args:
-        correlations: Long table.
-        robust: The same of the robust r, of whole corpora and subsets.
-        ceilings: A line a corpus.
-        notes: What stands before.
-    """
+    """Return the finding, corpus by corpus."""
     parts = [" ".join(notes)] if notes else []
     whole = correlations[correlations["group_by"] == "all"]
     for corpus, part in whole.groupby("corpus", sort=False):
@@ -110,11 +103,7 @@ def _method_text(method: str, rows: pd.DataFrame) -> str:
 
 
 def answer(whole: pd.DataFrame) -> str:
-    """Return r with people by probability and by every other way, the smallest and the largest with whose they are.
-
-    Args:
-        whole: Rows of the whole corpora.
-    """
+    """Return r with people by probability and by every other way, the smallest and the largest with whose they are."""
     texts = []
     by_string = is_reference(whole)
     for part, who in (
@@ -170,13 +159,7 @@ def main_figure(whole: pd.DataFrame) -> str:
 
 
 def people_figures(whole: pd.DataFrame, points: Sequence[pd.DataFrame], by_bin: pd.DataFrame) -> Iterator[Figure]:
-    """Yield all figures.
-
-    Args:
-        whole: Correlations of the whole corpora.
-        points: What `points_of` gave.
-        by_bin: Correlations by bin.
-    """
+    """Yield all figures."""
     yield from correlation_figures(whole, section="people", metric="pearson_human", x_label="Pearson r with people")
     yield from _scatters(whole, points)
     yield from bin_figures(by_bin, section="people", y_label="Pearson r with people")
@@ -209,14 +192,7 @@ def _scatters(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[F
 
 
 def correlation_figures(result: pd.DataFrame, *, section: str, metric: str, x_label: str) -> Iterator[Figure]:
-    """Yield one figure of the whole corpora: intervals for one model, else models x methods for each corpus.
-
-    Args:
-        result: Long table with the columns of the summary.
-        section: Prefix of the file names.
-        metric: Which numbers to draw.
-        x_label: What they are.
-    """
+    """Yield one figure of the whole corpora: intervals for one model, else models x methods for each corpus."""
     shown = result[(result["metric"] == metric) & (result["group_by"] == "all") & result["value"].notna()]
     if shown.empty:
         return
@@ -245,9 +221,6 @@ def ceiling_of(table: ScoredTable) -> Ceiling:
 
     It needs the spread and the number of the ratings of each sentence (columns human_sd_good, human_n_good,
     human_sd_bad, human_n_bad). A source that publishes means only, with or without a number of raters, has none.
-
-    Args:
-        table: Rows that are a choice.
 
     >>> frame = pd.DataFrame({"item_id": list("abc"), "human_good": [1.0, 2.0, 4.0], "human_bad": 0.0, "human_n": 12})
     >>> ceiling_of(read_table(ScoredFrame(corpus="toy", model="m", frame=frame, layouts=()))).reason
@@ -281,16 +254,7 @@ class _Rated:
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filtered: tuple[str, ...] = ()) -> Section:
-    """Return how the methods of each table compare with people.
-
-    Args:
-        tables: Scored tables; those without human judgments of both sides are passed over.
-        filtered: Corpora of which only pairs of small edit distance are used (`close_pairs`).
-
-    Raises:
-        BankError: If no table has three pairs that people rated on both sides, or one to be filtered has no edit
-            distances.
-    """
+    """Return how the methods of each table compare with people."""
     used, notes = close_pairs(tables, filtered)
     points: list[pd.DataFrame] = []
     correlations: list[dict[str, Any]] = []

@@ -25,14 +25,7 @@ TASK = "word_prediction"
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return mean log P by method, and its correlation with `direct`.
-
-    Args:
-        tables: Scored tables; used are their items of the task `word_prediction`.
-
-    Raises:
-        BankError: If no table has scored words to predict.
-    """
+    """Return mean log P by method, and its correlation with `direct`."""
     rows = [row for table in tables for row in _rows(table)]
     if not rows:
         raise BankError(

@@ -43,12 +43,7 @@ ANALYSES: dict[str, str] = {
 
 
 def analysis_named(name: str) -> Analysis:
-    """Return an analysis.
-
-    Raises:
-        UnknownNameError: there is none of this name; the message has the nearest ones.
-        PluginError: a package offers it, and it cannot be had.
-    """
+    """Return an analysis."""
     if name in ANALYSES:
         return cast("Analysis", import_module(ANALYSES[name]).section)
     offered = plugins("analyses", taken=ANALYSES)
@@ -66,14 +61,6 @@ _SPELLED = {int: "a whole number", float: "a number", bool: "true or false", str
 
 def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of an analysis, those given as text as what the analysis takes.
-
-    Args:
-        name: The analysis.
-        options: Its own options by name; text is read as a number, true or false, or a list with commas.
-
-    Raises:
-        UnknownNameError: No such analysis, or it has no such option; the message has the nearest ones.
-        BankError: A text that is no value of the option.
 
     >>> checked_options("comparisons", {})
     {}
@@ -120,14 +107,7 @@ def _read(text: str, kind: Any, where: str) -> Any:  # noqa: ANN401 - an annotat
 def section_or_note(
     name: str, tables: Sequence[ScoredFrame], context: Context, *, options: Mapping[str, Any]
 ) -> Section:
-    """Return the section of an analysis, or one that says why these tables allow none.
-
-    Args:
-        name: The analysis.
-        tables: Scored tables.
-        context: What analyses share; options that are facts of it take their place.
-        options: The analysis's own, as `checked_options` gives them.
-    """
+    """Return the section of an analysis, or one that says why these tables allow none."""
     analysis = analysis_named(name)
     facts: dict[str, Any] = {fact: options[fact] for fact in facts_read(analysis) if fact in options}
     own_values = {option: value for option, value in options.items() if option not in facts}

@@ -78,11 +78,7 @@ def amount_of(
 
 
 def trajectories(tables: Sequence[ScoredFrame], features: Mapping[str, ModelFeatures]) -> list[Trajectory]:
-    """Return the runs that have enough checkpoints on a corpus.
-
-    Raises:
-        BankError: no such run, or a run with two checkpoints at one place.
-    """
+    """Return the runs that have enough checkpoints on a corpus."""
     results: dict[tuple[str, str, str], list[tuple[float, ScoredFrame]]] = defaultdict(list)
     for table in tables:
         place = amount_of(table.model, table.signature.get("model", {}), features.get(table.model))
@@ -202,10 +198,6 @@ def above_chance(gains: FloatArray, paradigms: IntArray) -> FloatArray:
     """Return one-sided p-values of a mean gain above 0: exact sign tests and, over ten paradigms or more, t tests.
 
     The larger of both counts, so that a claim holds for other items and for other paradigms like these.
-
-    Args:
-        gains: Above 0 for better, shape (checkpoints, items).
-        paradigms: Number of each item's paradigm, -1 for none.
 
     >>> above_chance(np.array([[1.0] * 5, [0.0] * 5]), np.full(5, -1)).round(5).tolist()
     [0.03125, 1.0]
@@ -367,15 +359,7 @@ MOST_CURVES = 8
 
 @reads("features")
 def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Section:
-    """Return the curves of runs, when each phenomenon is above chance for good, and whether runs agree on the order.
-
-    Args:
-        tables: Scored tables, among them at least three checkpoints of a run.
-        context: Declared features of models, of which steps and training tokens count; the seed of permutations.
-
-    Raises:
-        BankError: If no run has three checkpoints.
-    """
+    """Return the curves of runs, when each phenomenon is above chance for good, and whether runs agree on the order."""
     runs = trajectories(tables, context.features)
     curve, onset, left_out = list[dict[str, Any]](), list[dict[str, Any]](), 0
     for run in runs:

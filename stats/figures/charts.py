@@ -56,20 +56,7 @@ _SMALL = 8
 def curve_panels(
     table: pd.DataFrame, *, x: str, panel: str, series: str, x_label: str, y_label: str, zero: bool = False
 ) -> Drawing:
-    """Draw a panel a method and in it a line a model; few have their intervals, beside each other.
-
-    Args:
-        table: Columns `value`, `low`, `high` and those named by the others.
-        x: Column of the horizontal position.
-        panel: Column of the panels.
-        series: Column of the lines.
-        x_label: What x is.
-        y_label: What the values are.
-        zero: Whether a line marks 0.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Draw a panel a method and in it a line a model; few have their intervals, beside each other."""
     names, looks = levels(table, panel), line_looks(levels(table, series))
     with styled():
         figure, grid_of = _grid(len(names), height=2.3, n_below=len(looks))
@@ -96,15 +83,7 @@ def curve_panels(
 
 
 def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
-    """Draw ROC curves: a panel a method, a line a model.
-
-    Args:
-        points: Columns model, method, false_positive_rate, true_positive_rate.
-        title: Heading.
-
-    Raises:
-        BankError: There is no point.
-    """
+    """Draw ROC curves: a panel a method, a line a model."""
     names, looks = levels(points, "method"), line_looks(levels(points, "model"))
     with styled():
         figure, grid_of = _grid(len(names), height=2.5, n_below=len(looks))
@@ -124,15 +103,7 @@ def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
 
 
 def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
-    """Draw the area of each corpus and method: an interval for one model, a numbered mark a model for several.
-
-    Args:
-        table: Columns corpus, method, model, value, low, high.
-        x_label: What the values are.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Draw the area of each corpus and method: an interval for one model, a numbered mark a model for several."""
     corpora, methods = levels(table, "corpus"), levels(table, "method")
     one_model = table["model"].nunique() == 1
     numbers = {model: number for number, model in enumerate(levels(table, "model"), 1)}
@@ -163,14 +134,7 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
 
 
 def distributions(table: pd.DataFrame) -> Drawing:
-    """Draw histograms of good and bad strings: a column of panels a method, a row a model.
-
-    Args:
-        table: Columns model, method, low, high (ends of a step), n_good, n_bad.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Draw histograms of good and bad strings: a column of panels a method, a row a model."""
     models, methods = levels(table, "model"), levels(table, "method")
     with styled():
         figure = drawing(max(SINGLE, 0.4 + 1.5 * len(methods)), 0.7 + 1.35 * len(models))
@@ -231,21 +195,7 @@ def intervals(
     limits: tuple[float, float] | None = None,
     zero: bool = False,
 ) -> Drawing:
-    """Draw values with their intervals, one line a row, one colour and marker a series.
-
-    Args:
-        table: Columns `value`, `low`, `high` and those named by `rows` and `series`; NaN is left out.
-        rows: Column of the lines, from top to bottom in order of appearance.
-        series: Column of the colours, e.g. `method`.
-        x_label: What the values are, with the unit.
-        title: Heading.
-        chance: Where guessing would be (a dashed line), or 0 in a plot of differences.
-        limits: Ends of the axis.
-        zero: Whether a line stands at 0, as in plots of differences and correlations.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Draw values with their intervals, one line a row, one colour and marker a series."""
     names, kinds = levels(table, rows), levels(table, series)
     alone = not table[[rows, series]].drop_duplicates().duplicated(rows).any()
     with styled():
@@ -286,18 +236,7 @@ def heat_map(
     limits: tuple[float, float],
     diverging: bool = True,
 ) -> Drawing:
-    """Draw a table as coloured cells with their numbers; NaN is an empty cell.
-
-    Args:
-        matrix: Row and column names are the labels, values the numbers.
-        title: Heading.
-        value_label: What the numbers are.
-        limits: Values of the ends of the colour scale.
-        diverging: Whether the middle of the limits means something (correlations), else light is high.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Draw a table as coloured cells with their numbers; NaN is an empty cell."""
     if matrix.empty:
         raise BankError(f"{title or value_label}: no cell to draw")
     values = matrix.to_numpy(dtype=float)
@@ -321,14 +260,7 @@ def heat_map(
 
 
 def write_cells(axes: Axes, values: FloatArray, colours: FloatArray, *, size: float) -> None:
-    """Write the numbers of a heat map into its cells, light on dark ones; NaN stays empty.
-
-    Args:
-        axes: Of the map.
-        values: Shape (rows, columns).
-        colours: Red, green, blue and opacity of each cell, shape (rows, columns, 4).
-        size: Of the letters, in points.
-    """
+    """Write the numbers of a heat map into its cells, light on dark ones; NaN stays empty."""
     for row, column in np.argwhere(~np.isnan(values)):
         text = number(values[row, column])
         dark = colours[row, column, :3] @ (0.299, 0.587, 0.114) < 0.55
@@ -345,20 +277,7 @@ def curves(
     title: str = "",
     chance: float | None = None,
 ) -> Drawing:
-    """Draw one line a series through `value` over `x`, with a band from `low` to `high` where they are numbers.
-
-    Args:
-        table: Columns `value`, `low`, `high` and those named by `x` and `series`.
-        x: Column of the horizontal position, e.g. the bin.
-        series: Column of the colours.
-        x_label: What x is.
-        y_label: What the values are, with the unit.
-        title: Heading.
-        chance: A dashed horizontal line.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Draw one line a series through `value` over `x`, with a band from `low` to `high` where they are numbers."""
     kinds = levels(table, series)
     with styled():
         figure = drawing(DOUBLE, 3.6)
@@ -380,16 +299,7 @@ def curves(
 def roc_curves(
     curves: Mapping[str, tuple[ArrayLike, ArrayLike]], *, areas: Mapping[str, float] | None = None, title: str = ""
 ) -> Drawing:
-    """Draw receiver operating characteristics.
-
-    Args:
-        curves: By name: shares of false and of true positives, shape (thresholds,) each.
-        areas: By name, for the legend.
-        title: Heading.
-
-    Raises:
-        BankError: There is none.
-    """
+    """Draw receiver operating characteristics."""
     if not curves:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
     texts = {name: f"{label(name)}: {number(areas[name])}" if areas else label(name) for name in curves}
@@ -450,13 +360,7 @@ def file_name(*parts: object) -> str:
 
 
 def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator[Figure]:
-    """Yield the curve of r over bins of minimalness, for each corpus and distance: of several models each has a line.
-
-    Args:
-        binned: Long table with the columns of the summary and `subset`, `bin`.
-        section: Prefix of the file names.
-        y_label: What r is between.
-    """
+    """Yield the curve of r over bins of minimalness, for each corpus and distance, with a line per model."""
     for (corpus, subset, distance), part in binned.groupby(["corpus", "subset", "group_by"], sort=False):
         methods = list(dict.fromkeys(part["method"]))[:MOST_SERIES]
         selected = part[part["method"].isin(methods)]

@@ -55,20 +55,7 @@ def grouped_map(
     title: str = "",
     diverging: bool = True,
 ) -> Drawing:
-    """Draw shares with their numbers; NaN is an empty cell.
-
-    Args:
-        matrix: Row and column names are the labels, values shares from 0 to 1.
-        counts: Items behind each cell, of the same shape.
-        row_groups: Of each row; those of one group stand together.
-        column_groups: Of each column, named above; empty = columns have none.
-        value_label: What the numbers are.
-        title: Heading.
-        diverging: Whether one half means something (chance), else light is high.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Draw shares with their numbers; NaN is an empty cell."""
     if matrix.empty:
         raise BankError(f"{title or value_label}: no cell to draw")
     from matplotlib import colormaps
@@ -161,21 +148,7 @@ def over_models(
     breaks: Sequence[float] = (),
     people: Mapping[str, float] | None = None,
 ) -> Drawing:
-    """Draw a line a series through each model's value, one panel under the other.
-
-    Args:
-        panels: By heading: columns `model`, `value` and that of the series; NaN is left out. Models stand in the order
-            of the first panel's rows.
-        series: Column of the lines.
-        y_label: What the values are.
-        strong: The series whose line is black and thick.
-        chance: Where guessing would be; a dashed line.
-        breaks: Places between models (1.5 = after the second) at which a vertical line stands.
-        people: By heading, a value of people, drawn once across all models.
-
-    Raises:
-        BankError: There is nothing to draw.
-    """
+    """Draw a line a series through each model's value, one panel under the other."""
     models = list(dict.fromkeys(model for table in panels.values() for model in table["model"]))
     names = list(dict.fromkeys(name for table in panels.values() for name in table[series]))
     if not models:
@@ -212,19 +185,7 @@ def bars(
     chance: Mapping[str, float] | None = None,
     n_columns: int = 2,
 ) -> Drawing:
-    """Draw a group of bars a model, a colour a series, with intervals, one panel a heading.
-
-    Args:
-        panels: By heading: columns `value`, `low`, `high` and those of groups and series.
-        groups: Column of the groups, in order of appearance.
-        series: Column of the colours; the first is black.
-        y_labels: What the values are, by heading.
-        chance: By heading, where guessing would be.
-        n_columns: Panels beside each other.
-
-    Raises:
-        BankError: There is nothing to draw.
-    """
+    """Draw a group of bars a model, a colour a series, with intervals, one panel a heading."""
     if not panels:
         raise BankError("no panel of bars to draw")
     models = list(dict.fromkeys(model for table in panels.values() for model in levels(table, groups)))
@@ -278,20 +239,7 @@ def matrices(
     x_label: str = "",
     y_label: str = "",
 ) -> Drawing:
-    """Draw tables as coloured cells beside each other; numbers where they can be read, a dash where there is none.
-
-    Args:
-        panels: By heading: names of rows and columns are the labels; NaN is an empty cell.
-        value_label: What the numbers are.
-        limits: Values of the ends of one colour scale, whose middle means something; None: each panel has a scale of
-            its own, from its lowest to its highest number, light is high.
-        n_columns: Panels beside each other.
-        x_label: What the columns are.
-        y_label: What the rows are.
-
-    Raises:
-        BankError: There is nothing to draw.
-    """
+    """Draw tables as coloured cells beside each other; numbers where they can be read, a dash where there is none."""
     if not panels or any(matrix.empty for matrix in panels.values()):
         raise BankError(f"{value_label}: no cell to draw")
     n_columns = min(n_columns, len(panels))

@@ -61,11 +61,7 @@ def thinned(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def thinned_text(n: pd.Series[int]) -> str:
-    """Return what a caption says where not all points are drawn.
-
-    Args:
-        n: Points of each cell.
-    """
+    """Return what a caption says where not all points are drawn."""
     if n.max() <= MOST_POINTS:
         return ""
     return f" Of more than {MOST_POINTS:,} items, {MOST_POINTS:,} evenly spaced ones are drawn."
@@ -80,19 +76,7 @@ def scatter_cells(
     y_label: str,
     reference_line: Literal["zero", "equal"] = "zero",
 ) -> Drawing:
-    """Draw a cell a row and column with its points, a reference, and r; every cell has a scale of its own.
-
-    Args:
-        points: Columns `x`, `y`, without NaN, and those named by `rows` and `columns`; `r` from `thinned`.
-        rows: Column of the rows, from top to bottom in order of appearance.
-        columns: Column of the columns, from left to right.
-        x_label: What x is.
-        y_label: What y is.
-        reference_line: Lines through zero, in the middle of the cell; or one where x and y, on one scale, are equal.
-
-    Raises:
-        BankError: There is no point.
-    """
+    """Draw a cell a row and column with its points, a reference, and r; every cell has a scale of its own."""
     lines, heads = levels(points, rows), levels(points, columns)
     with styled():
         wide = max(_LEAST_WIDE, min(_MOST_WIDE, 4.2 / len(heads)))
@@ -176,22 +160,7 @@ def scatter(
     signs: bool = False,
     line: tuple[float, float] | None = None,
 ) -> Drawing:
-    """Draw points; many are drawn faint.
-
-    Args:
-        table: The points; rows with NaN are left out.
-        x: Column of the horizontal position.
-        y: Column of the vertical position.
-        x_label: What x is, with the unit.
-        y_label: What y is, with the unit.
-        title: Heading.
-        series: Column of the colours; later ones are drawn on top.
-        signs: Whether zero lines part the four quadrants.
-        line: Intercept and slope of a line across the points, e.g. a trend.
-
-    Raises:
-        BankError: No point has both numbers.
-    """
+    """Draw points; many are drawn faint."""
     points = table.dropna(subset=[x, y])
     kinds = levels(points, series) if series else [None]
     if points.empty:
@@ -231,23 +200,7 @@ def scatter_grid(
     zero: bool = False,
     n_columns: int = 2,
 ) -> Drawing:
-    """Draw a scatter a panel, a colour a series, with one legend.
-
-    Args:
-        panels: By heading: the points; rows with NaN are left out.
-        x: Column of the horizontal position.
-        y: Column of the vertical position.
-        x_label: What x is, with the unit.
-        y_label: What y is, with the unit.
-        series: Column of the colours; later ones are drawn on top.
-        lines: By heading, intercept and slope of a line across the points.
-        diagonal: Headings of the panels with the line x = y.
-        zero: Whether zero lines part the four quadrants.
-        n_columns: Panels beside each other.
-
-    Raises:
-        BankError: There is no panel.
-    """
+    """Draw a scatter a panel, a colour a series, with one legend."""
     if not panels:
         raise BankError(f"{y_label}: no panel to draw")
     names = list(dict.fromkeys(name for points in panels.values() for name in points[series]))
@@ -295,21 +248,7 @@ def scatter_panels(
     reference_line: Literal["zero", "equal"] = "zero",
     with_n: bool = True,
 ) -> Drawing:
-    """Draw one small scatter a panel; each has its own scale, for units differ between methods.
-
-    Args:
-        table: The points; rows with NaN are left out.
-        x: Column of the horizontal position.
-        y: Column of the vertical position.
-        panel: Column whose values are the panels, in order of appearance.
-        x_label: What x is, with the unit.
-        y_label: What y is, with the unit.
-        reference_line: Lines through zero, or one where both are equal.
-        with_n: Whether a panel's title has the number of its points.
-
-    Raises:
-        BankError: No point has both numbers.
-    """
+    """Draw one small scatter a panel; each has its own scale, for units differ between methods."""
     points = table.dropna(subset=[x, y])
     names = levels(points, panel)
     n_columns = min(4, len(names))
@@ -359,18 +298,7 @@ def drawn_of(table: pd.DataFrame) -> pd.DataFrame:
 def specification_curve(
     table: pd.DataFrame, *, choices: Sequence[str], y_label: str, null: float, title: str = ""
 ) -> Drawing:
-    """Draw a specification curve.
-
-    Args:
-        table: Columns `estimate`, `low`, `high`, `beyond` and the choices, lowest estimate first.
-        choices: Columns of the matrix below; one with more levels than can be read is left out.
-        y_label: What the estimates are.
-        null: Where the claim begins.
-        title: Heading.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Draw a specification curve."""
     if table.empty:
         raise BankError(f"{title or y_label}: no specification to draw")
     shown = drawn_of(table)

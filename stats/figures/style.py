@@ -142,15 +142,7 @@ def _cleaned(text: str) -> str:
 def reference(
     axes: Axes, *, x: float | None = None, y: float | None = None, diagonal: bool = False, dashed: bool = False
 ) -> None:
-    """Draw where nothing is the case (no difference, chance, both the same): a dark line behind the data.
-
-    Args:
-        axes: Of the panel.
-        x: Where a vertical line stands.
-        y: Where a horizontal line stands.
-        diagonal: Whether a line joins the points where both coordinates are equal.
-        dashed: For chance.
-    """
+    """Draw where nothing is the case (no difference, chance, both the same): a dark line behind the data."""
     style: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": "--" if dashed else "-", "zorder": 1.5}
     if x is not None:
         axes.axvline(x, **style)
@@ -181,11 +173,7 @@ def grid(axes: Axes, *, axis: str) -> None:
 
 
 def levels(table: pd.DataFrame, column: str) -> list[Any]:
-    """Return the values of a column in order of appearance.
-
-    Raises:
-        BankError: The table is empty.
-    """
+    """Return the values of a column in order of appearance."""
     if table.empty:
         raise BankError(f"no row to draw by {column}")
     return list(dict.fromkeys(table[column]))

@@ -196,14 +196,7 @@ def p_of_all(outcome: ArrayLike, predictors: ArrayLike) -> float:
 
 
 def _permuted_variance(fourth: float, leverage: float, n: int, k: int) -> float:
-    """Return the variance of R^2 over all orders of the outcome.
-
-    Args:
-        fourth: Sum of the fourth powers of the centred outcome over the square of its sum of squares.
-        leverage: Sum of squared leverages of the items.
-        n: Items.
-        k: Predictors.
-    """
+    """Return the variance of R^2 over all orders of the outcome."""
     # mean products of outcomes of one to four different items; sums of products of the entries of the hat matrix
     two, three, four = n * (n - 1), n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
     same, cross = leverage, k - leverage

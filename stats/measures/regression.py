@@ -72,11 +72,7 @@ class Regression:
     """Why something is NaN; None where everything is there."""
 
     def __getitem__(self, term: str) -> Coefficient:
-        """Return a coefficient by its term.
-
-        Raises:
-            BankError: If the regression has no such term.
-        """
+        """Return a coefficient by its term."""
         for coefficient in self.coefficients:
             if coefficient.term == term:
                 return coefficient

@@ -211,14 +211,7 @@ def auc(strings: Strings, *, clusters: ArrayLike | None = None, level: float = 0
 
 
 def _variance(strings: Strings, of_good: FloatArray, of_bad: FloatArray, codes: IntArray) -> float:
-    """Return Obuchowski's variance of the area, the draws being items or paradigms; NaN if a class has one of them.
-
-    Args:
-        strings: The strings.
-        of_good: How far the placement of each grammatical string is above the area.
-        of_bad: The same of each ungrammatical string.
-        codes: Number of the draw that each item belongs to.
-    """
+    """Return Obuchowski's variance of the area, the draws being items or paradigms; NaN if a class has one of them."""
     n = int(codes.max()) + 1
     good_in, bad_in = codes[strings.good_item], codes[strings.bad_item]
     n_with = [np.unique(member).size for member in (good_in, bad_in)]

@@ -49,9 +49,6 @@ MOST_LINES = 8
 def cautions(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     """Return what the tables do not show by themselves, a sentence each.
 
-    Args:
-        tables: One a corpus and model.
-
     >>> import pandas as pd
     >>> from pairbank.scoring.api.layout import MethodLayout
     >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
@@ -68,20 +65,12 @@ def cautions(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
 
 
 def unasked(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
-    """Return which methods have no number of any item of a corpus, a sentence a corpus.
-
-    Args:
-        tables: One a corpus and model.
-    """
+    """Return which methods have no number of any item of a corpus, a sentence a corpus."""
     return tuple(_not_asked(tables))
 
 
 def cannot_read(table: ScoredFrame) -> str:
-    """Return what of a corpus a model's tokenizer cannot read, or "" where that is hardly anything.
-
-    Args:
-        table: Flags of the items and of a method, and that method's differences; other columns are not looked at.
-    """
+    """Return what of a corpus a model's tokenizer cannot read, or "" where that is hardly anything."""
     method = _first_flagged(table)
     if method is None:
         return ""
@@ -215,17 +204,7 @@ HOW_COMPARED = (
 
 
 def ids_by_text(tables: Sequence[Scored]) -> tuple[dict[int, list[str]], tuple[str, ...]]:
-    """Return ids that pair items by their texts, of the tables whose own ids do not, and notes for a report's head.
-
-    Args:
-        tables: One per corpus and model.
-
-    Returns:
-        Place of a table -> the ids of its rows; and what a reader must know of it.
-
-    Raises:
-        BankError: The tables of a corpus have other texts under the same ids, and no text in common.
-    """
+    """Return ids that pair items by their texts, of the tables whose own ids do not, and notes for a report's head."""
     results: dict[int, list[str]] = {}
     notes = []
     for corpus in dict.fromkeys(table.corpus for table in tables):
@@ -305,9 +284,6 @@ def _paired(tables: Sequence[_Own], corpus: str) -> list[list[str]]:
 
 def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     """Return what a reader must know of models that have different items; nothing where all have the same.
-
-    Args:
-        tables: One a corpus and model.
 
     >>> from pairbank.scoring.api.layout import MethodLayout
     >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -389,12 +365,7 @@ def picks(share: float) -> str:
 
 
 def by_place(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.Series[float]:
-    """Return the share of first options of those that answer by place, by model, corpus and method.
-
-    Args:
-        summary: What `summarise` returned for all tables.
-        layouts: The methods, by name.
-    """
+    """Return the share of first options of those that answer by place, by model, corpus and method."""
     whole = summary[(summary["group_by"] == "all") & summary["method"].isin([*_both(layouts)])]
     shares: pd.Series[float] = whole[whole["metric"] == BIAS].set_index(KEYS)["value"].astype(float)
     pooled = whole[(whole["metric"] == POOLED) & whole["value"].notna()].set_index(KEYS).index
@@ -406,13 +377,7 @@ def _both(layouts: Mapping[str, MethodLayout]) -> list[str]:
 
 
 def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
-    """Return what readers of numbers with averaged orders must know of models that answer by place, or "".
-
-    Args:
-        summary: What `summarise` returned for all tables.
-        layouts: The methods, by name.
-        labels: What people call the methods.
-    """
+    """Return what readers of numbers with averaged orders must know of models that answer by place, or ""."""
     shares = by_place(summary, layouts)
     if shares.empty:
         return ""
@@ -439,12 +404,7 @@ _MOST_UNDECLARED = 4
 def from_small_to_large(
     tables: Sequence[Scored], given: Mapping[str, ModelFeatures] | None = None
 ) -> tuple[list[Scored], str]:
-    """Return tables by model, from small to large, and a sentence that says so; empty where no size is declared.
-
-    Args:
-        tables: Each of one corpus and model; corpora of a model keep their order.
-        given: The user's declarations by model name, before the shipped ones.
-    """
+    """Return tables by model, from small to large, and a sentence that says so; empty where no size is declared."""
     result = _declared(tables, given or {})
     models = by_size(list(result), result)
     corpora = list(dict.fromkeys(table.corpus for table in tables))

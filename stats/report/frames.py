@@ -87,13 +87,7 @@ class FileRows:
 def scored_frames(
     tables: Sequence[Scored], ids: Mapping[int, list[str]] | None = None, *, for_analyses: bool
 ) -> list[ScoredFrame]:
-    """Return scored tables as statistics read them; the rows of those in files stay there.
-
-    Args:
-        tables: each of one corpus and model.
-        ids: place of a table -> ids of its rows, in the place of its own.
-        for_analyses: whether analyses are to read them, which may want any column; else those of the summary are there.
-    """
+    """Return scored tables as statistics read them; the rows of those in files stay there."""
     kept, own_values = KeptFrames(), ids or {}
     return [
         scored_frame(table, for_analyses=for_analyses, place=place, ids=own_values.get(place), kept=kept)
@@ -109,15 +103,7 @@ def scored_frame(
     ids: list[str] | None = None,
     kept: KeptFrames | None = None,
 ) -> ScoredFrame:
-    """Return a scored table as statistics read it.
-
-    Args:
-        table: of one corpus and model.
-        for_analyses: as for `scored_frames`.
-        place: of the table among others.
-        ids: of its rows, in the place of its own.
-        kept: frames of the others.
-    """
+    """Return a scored table as statistics read it."""
     layouts = tuple(MethodLayout.from_dict(layout) for layout in table.layouts)
     columns = table.column_names
     if not for_analyses:
@@ -147,13 +133,7 @@ def _rows(
 
 
 def frame_of(arrow: pa.Table, methods: Sequence[str], *, with_texts: bool = True) -> pd.DataFrame:
-    """Return columns of a scored table as statistics read them.
-
-    Args:
-        arrow: the columns.
-        methods: of the table.
-        with_texts: whether the worse side's texts are kept, of which the summary reads only whether they are there.
-    """
+    """Return columns of a scored table as statistics read them."""
     shared, lists, columns = {"flags"}, set[str](), arrow.column_names
     for method in columns_of(methods, columns):
         shared |= {ScoreColumns(method).flags, ScoreColumns(method).answers}

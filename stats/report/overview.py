@@ -122,12 +122,7 @@ def _gloss(layout: MethodLayout, definition: Mapping[str, Any]) -> str:
 
 
 def question_of(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
-    """Return the title of a report that has none: a question about what it contains.
-
-    Args:
-        summary: What `summarise` returned for all tables.
-        tables: The scored tables.
-    """
+    """Return the title of a report that has none: a question about what it contains."""
     layouts, models = layouts_of(tables).values(), list(dict.fromkeys(table.model for table in tables))
     kinds = {
         "log-probabilities": any(layout.is_of_probability and not layout.is_answer for layout in layouts),
@@ -142,12 +137,7 @@ def question_of(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
 
 
 def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Section:
-    """Return the section on accuracy, each method's by the definition of its paper.
-
-    Args:
-        summary: What `summarise` returned for all tables.
-        tables: The scored tables.
-    """
+    """Return the section on accuracy, each method's by the definition of its paper."""
     layouts, labels = layouts_of(tables), labels_of(tables)
     summary = wider(summary)
     own_values = own_accuracies(summary, layouts)
@@ -181,17 +171,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
 
 
 def own_accuracies(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.DataFrame:
-    """Return the accuracy of each method by its paper's own definition: averaged, or of presentations pooled.
-
-    Args:
-        summary: What `summarise` returned for all tables.
-        layouts: The methods, by name.
-
-    Returns:
-        Rows of the summary, at most one a model, corpus, group and method; of models that answer by place
-        (`pairbank.stats.report.cautions`) the pooled ones, with their share of first options in `first_option` and,
-        where that is the paper's, the averaged accuracy in `averaged`.
-    """
+    """Return the accuracy of each method by its paper's own definition: averaged, or of presentations pooled."""
     is_pooled = summary["method"].isin([name for name, layout in layouts.items() if layout.accuracy == "pooled"])
     averages = summary[(summary["metric"] == "accuracy") & ~is_pooled]
     shares = by_place(summary, layouts)
@@ -475,12 +455,7 @@ MOST_PHENOMENA = 15
 
 
 def phenomena_section(own: pd.DataFrame, labels: Mapping[str, str]) -> Section | None:
-    """Return accuracies by phenomenon of every corpus that names 2 to `MOST_CELLS`; None where no corpus does.
-
-    Args:
-        own: What `own_accuracies` returned: each method's accuracy by its paper's definition, of all groups.
-        labels: What people call the methods, by name.
-    """
+    """Return accuracies by phenomenon of every corpus that names 2 to `MOST_CELLS`; None where no corpus does."""
     result = own[(own["group_by"] == "phenomenon") & (own["method"] != HUMAN) & own["value"].notna()]
     n_groups = result.groupby("corpus", sort=False)["group"].nunique()
     shown = n_groups[n_groups.between(2, MOST_CELLS)]

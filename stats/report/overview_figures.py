@@ -33,13 +33,7 @@ MOST_ROWS = 10
 def overview_figures(
     summary: pd.DataFrame, accuracies: pd.DataFrame, tables: Sequence[ScoredFrame]
 ) -> tuple[Figure, ...]:
-    """Return the figures of a report's first part.
-
-    Args:
-        summary: What `summarise` returned for all tables.
-        accuracies: Those of its rows that are a method's accuracy by its own paper's definition.
-        tables: The scored tables.
-    """
+    """Return the figures of a report's first part."""
     return (
         *_accuracy(_placed(accuracies)),
         *_sentences(summary[summary["group_by"] == "all"]),
@@ -248,14 +242,7 @@ LEAST_POINTS = 3
 def people_text(
     summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], metric: str
 ) -> str:
-    """Return a sentence on r between models and people; empty where there is none.
-
-    Args:
-        summary: What `summarise` returned for all tables.
-        layouts: The methods, by name.
-        labels: What people call them.
-        metric: Which r, of `WITH_PEOPLE`.
-    """
+    """Return a sentence on r between models and people; empty where there is none."""
     rows = summary[(summary["metric"] == metric) & (summary["group_by"] == "all") & summary["value"].notna()]
     if rows.empty:
         return ""
@@ -287,11 +274,7 @@ def _one_by_one(rows: pd.DataFrame) -> str:
 
 
 def people_figures(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
-    """Yield each item's difference against people's: a panel a method, or a row a model where there are several.
-
-    Args:
-        tables: The scored tables.
-    """
+    """Yield each item's difference against people's: a panel a method, or a row a model where there are several."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
         results = [
             (entry.model, points)

@@ -382,12 +382,7 @@ def _as_markdown(block: Block, up: str) -> str:
 
 
 def page_of_html(title: str, pages: Mapping[str, Page]) -> str:
-    """Return all pages as one: the first open, the appendices folded below it.
-
-    Args:
-        title: Of the window.
-        pages: By path, as `build_pages` returns them.
-    """
+    """Return all pages as one: the first open, the appendices folded below it."""
     parts = []
     for path, page in pages.items():
         body = "\n".join(_as_html(block, _beside) for block in page.blocks)

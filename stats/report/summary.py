@@ -313,12 +313,6 @@ _IMPORTED = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf
 def on_all_cores(work: Callable[[T], R], pieces: Sequence[T], *, more_follows: bool = False) -> list[R]:
     """Return the result of each piece.
 
-    Args:
-        work: gets one piece; it and they are sent to other processes where there is much to do.
-        pieces: of about the same size.
-        more_follows: there will be more to do than these pieces: where they take seconds, the processes are begun
-            beside them, and have imported what they need when they are wanted.
-
     >>> on_all_cores(abs, [-1, 2])
     [1, 2]
     """

@@ -25,9 +25,6 @@ _PARADIGMS = ("low_paradigms", "high_paradigms")
 def headline(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows for a first look: whole corpora, or their subsets where these are few and differ in kind.
 
-    Args:
-        summary: What `summarise` returned.
-
     >>> rows = [{"model": "m", "corpus": "c", "group_by": g, "group": x, "metric": "accuracy"}
     ...         for g, x in (("all", ""), ("subset", "a"), ("subset", "b"), ("phenomenon", "p"))]
     >>> headline(pd.DataFrame(rows))["group"].tolist()
@@ -87,9 +84,6 @@ def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
 def accuracy_numbers(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `accuracy_table` as numbers, with all digits: value, low, high and n of each column.
 
-    Args:
-        summary: What `summarise` returned.
-
     >>> row = {"model": "gpt2", "corpus": "toy", "group_by": "all", "group": "", "method": "direct",
     ...        "versus": "", "metric": "accuracy", "value": 0.8231, "low": 0.788, "high": 0.851, "n": 640,
     ...        "n_excluded": 0, "ci_method": "wilson", "reason": None}
@@ -102,11 +96,7 @@ def accuracy_numbers(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_numbers(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `agreement_table` as numbers, with all digits: value, low, high and n of each column.
-
-    Args:
-        summary: What `summarise` returned.
-    """
+    """Return the rows of `agreement_table` as numbers, with all digits: value, low, high and n of each column."""
     return _as_numbers(
         summary,
         headings("agreement", present=set(summary["metric"])),

@@ -95,9 +95,6 @@ class ScoredFrame:
 def number_column(frame: pd.DataFrame, name: str) -> FloatArray:
     """Return a number column as float64 with NaN for null; all NaN where the table has no such column.
 
-    Raises:
-        BankError: If a number is infinite.
-
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"item_id": ["a", "b"], "direct_good": [-1.5, None]})
     >>> number_column(frame, "direct_good"), number_column(frame, "direct_bad")
@@ -202,15 +199,7 @@ def needed_columns(layout: MethodLayout) -> list[str]:
 
 
 def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
-    """Return a method's numbers.
-
-    Args:
-        frame: Rows of a scored table, with what `needed_columns` names.
-        layout: The method.
-
-    Raises:
-        BankError: If a score that should be there is null or not finite.
-    """
+    """Return a method's numbers."""
     delta = delta_of(frame, layout.method)
     rates = layout.kind == "rating" and layout.has_logprobs
     sentence_score = _sentence_scores(frame, layout)
@@ -228,16 +217,7 @@ def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
 
 
 def logprobs_of(frame: pd.DataFrame, layout: MethodLayout, *, applies: BoolArray) -> FloatArray:
-    """Return the list column of log-probabilities, shape (rows, presentations, options).
-
-    Args:
-        frame: Rows of a scored table.
-        layout: The method; predictions and methods that read nothing are all NaN.
-        applies: Where the method applies, shape (rows,); the other rows are NaN.
-
-    Raises:
-        BankError: If a list is missing, too short, or holds what is no number where the presentation is asked.
-    """
+    """Return the list column of log-probabilities, shape (rows, presentations, options)."""
     result = np.full((len(frame), len(layout.presentations), len(layout.options)), np.nan)
     if layout.has_logprobs and layout.kind != "prediction":
         result[applies] = _whole_lists(frame[applies], layout)
@@ -329,11 +309,7 @@ def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
 
 
 def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
-    """Return which option was chosen, shape (rows, presentations, options).
-
-    Raises:
-        BankError: If there are not as many answers as presentations, or one is no option and no tie.
-    """
+    """Return which option was chosen, shape (rows, presentations, options)."""
     name, n_options = ScoreColumns(layout.method).answers, len(layout.options)
     choices: dict[str | None, list[float]] = {
         option: [float(option == other) for other in layout.options] for option in layout.options
@@ -417,11 +393,7 @@ def choices_of(scores: MethodScores) -> FloatArray | None:
 
 
 def credits_of(scores: MethodScores) -> Credits:
-    """Return what a method earns on each item, and whether it has position bias.
-
-    Args:
-        scores: One method's numbers, of the rows that are a choice.
-    """
+    """Return what a method earns on each item, and whether it has position bias."""
     layout, choices = scores.layout, choices_of(scores)
     averaged = (signs(scores.delta_nats) + 1) / 2
     if choices is None:
@@ -447,11 +419,7 @@ def _first_option(choices: FloatArray, layout: MethodLayout) -> float:
 
 
 def not_compared(biased: pd.DataFrame) -> str:
-    """Return which accuracies are not compared, and why; "" where all are.
-
-    Args:
-        biased: One row per model and method with position bias.
-    """
+    """Return which accuracies are not compared, and why; "" where all are."""
     if biased.empty:
         return ""
     names = [f"`{row['model']}` by `{row['method']}`" for row in biased.to_dict("records")]
@@ -480,10 +448,6 @@ def answer_shares(scores: MethodScores, frame: pd.DataFrame) -> AnswerShares | N
 
     Options' probabilities are renormalised over the options; presentations of one side are averaged. A single greedy
     answer is no distribution.
-
-    Args:
-        scores: the method's numbers.
-        frame: the same rows.
     """
     layout = scores.layout
     if layout.kind not in ("judgment", "rating") or not (layout.samples or layout.has_logprobs):

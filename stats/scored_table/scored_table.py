@@ -103,11 +103,7 @@ class ScoredTable:
         return self if self.is_choice.all() else self.rows(self.is_choice)
 
     def rows(self, which: BoolArray | IntArray) -> ScoredTable:
-        """Return some of the rows.
-
-        Args:
-            which: Marks, shape (rows,), or row numbers in ascending order.
-        """
+        """Return some of the rows."""
         return replace(self, frame=self.frame.iloc[which], is_choice=self.is_choice[which])
 
     def has_value(self, column: str, *values: str) -> BoolArray:
@@ -173,12 +169,7 @@ class ScoredTable:
 
     @cached_property
     def methods(self) -> tuple[MethodScores, ...]:
-        """The numbers of each method that was asked of at least one row, all checked.
-
-        Raises:
-            BankError: If a column of the shared schema or of a method is missing, or a score that should be there is
-                null or not finite.
-        """
+        """The numbers of each method that was asked of at least one row, all checked."""
         requested = [*_REQUIRED, *(name for layout in self.layouts for name in needed_columns(layout))]
         if missing := [name for name in requested if name not in self.frame.columns]:
             raise BankError(f"the scored table has no columns {missing}; it has {list(self.frame.columns)}")
@@ -221,12 +212,6 @@ class ScoredTable:
 def read_table(table: ScoredFrame) -> ScoredTable:
     """Return a scored table with its rows in the order of their ids.
 
-    Args:
-        table: Rows with an id each. Columns that an analysis reads and the table lacks are NaN; `methods` is strict.
-
-    Raises:
-        BankError: If a row has no id of its own, or there is more than one corpus, or a method twice.
-
     >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
     >>> frame = pd.DataFrame({"item_id": ["b", "a"], "flags": [["identical_sides"], []], "human_good": [1.0, 2.0]})
     >>> read = read_table(ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=()))
@@ -258,9 +243,6 @@ def read_table(table: ScoredFrame) -> ScoredTable:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaStack:
     """What some models say about the same items, directly and when asked.
-
-    Raises:
-        BankError: If the shapes contradict each other.
 
     >>> stack = DeltaStack(corpus="toy", models=("a",), prompts=("meta",), item_ids=("x", "y"), n_identical=0,
     ...                    direct_nats=np.array([[1.0, -1.0]]), meta_nats=np.array([[[0.5, 0.2]]]))
@@ -295,11 +277,7 @@ class DeltaStack:
             )
 
     def select(self, keep: BoolArray) -> DeltaStack:
-        """Return the stack with some of its items.
-
-        Args:
-            keep: Which, shape (items,).
-        """
+        """Return the stack with some of its items."""
         return replace(
             self,
             item_ids=tuple(item for item, kept in zip(self.item_ids, keep, strict=True) if kept),
@@ -310,14 +288,7 @@ class DeltaStack:
 
 
 def stack_deltas(tables: Sequence[ScoredFrame]) -> DeltaStack:
-    """Return the deltas of one corpus's tables on the items of all of them, in the order of their ids.
-
-    Args:
-        tables: One a model, all of one corpus. A model that lacks a method or an item has NaN there.
-
-    Raises:
-        BankError: If there is no table, the corpora differ, a model stands twice, or a table breaks the schema.
-    """
+    """Return the deltas of one corpus's tables on the items of all of them, in the order of their ids."""
     names = [table.model for table in tables]
     corpora = sorted({table.corpus for table in tables})
     if len(corpora) != 1 or len(set(names)) < len(names):
@@ -465,12 +436,7 @@ class SummaryRow:
         return np.random.default_rng([seed, key])
 
     def row(self, estimate: Estimate, *, n_rows: int) -> dict[str, Any]:
-        """Return all cells of the row.
-
-        Args:
-            estimate: The number, its interval and the items used.
-            n_rows: Items the method applies to in this group, used or not.
-        """
+        """Return all cells of the row."""
         return self.identity | {
             "value": estimate.value,
             "low": estimate.low,
@@ -487,10 +453,6 @@ class SummaryRow:
 
 def long_table(rows: Iterable[Mapping[str, Any]], extra: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Return rows as a table with the columns and types of the summary, and further columns where asked.
-
-    Args:
-        rows: What `SummaryRow.row` gave, with the cells of the further columns.
-        extra: Pandas types of the further columns, which stand before `value`.
 
     >>> list(long_table([], {"bin": "int64"}).columns)[6:9]
     ['metric', 'bin', 'value']

@@ -38,11 +38,7 @@ Sides = tuple[str, str, str]
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:
-    """Return a log a file.
-
-    Raises:
-        ScoreImportError: no predictions, no corpus, or texts whose item is in doubt.
-    """
+    """Return a log a file."""
     files = files_in(paths, "*predictions.json", expected="predictions.json, as --save_predictions writes it")
     if items is None:
         raise ScoreImportError(

@@ -69,11 +69,7 @@ _SAMPLED = DeclaredScore(
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a system: of pairs, or of single sentences where the profile's task is `sentence`.
-
-    Raises:
-        ScoreImportError: files that are missing or of another form.
-    """
+    """Return a log a system: of pairs, or of single sentences where the profile's task is `sentence`."""
     return _sentences(paths) if how.task == "sentence" else _pairs(paths)
 
 

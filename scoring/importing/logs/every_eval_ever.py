@@ -55,11 +55,7 @@ _REQUIRED = ("model_id", "evaluation_name", "sample_id", "input", "answer_attrib
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a file of samples and model.
-
-    Raises:
-        ScoreImportError: no samples, or a record that lacks what the schema requires.
-    """
+    """Return a log a file of samples and model."""
     expected = f"UUID{ENDING} in the schema of Every Eval Ever"
     return [log for file in files_in(paths, f"*{ENDING}", expected=expected) for log in _logs(file)]
 

@@ -39,11 +39,7 @@ _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a file.
-
-    Raises:
-        ScoreImportError: no logs, a file that is none, or inspect_ai is not installed.
-    """
+    """Return a log a file."""
     expected = "logs of inspect_ai (.eval, or .json by --log-format json)"
     files = [file for file in files_in(paths, "*.*", expected=expected) if file.suffix in (".eval", ".json")]
     if not files:

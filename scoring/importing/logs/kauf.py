@@ -48,11 +48,7 @@ _Found = dict[str, dict[str, dict[str, float]]]
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a system, with the rows of all sets.
-
-    Raises:
-        ScoreImportError: files that are missing or of another form, or a sentence with two scores.
-    """
+    """Return a log a system, with the rows of all sets."""
     refusals, logs, judgments = Refusals(), dict[str, Log](), list[Judgment]()
     for file in files_in(paths, f"*{SET}", expected=f"NAME{SET} of lm-event-knowledge"):
         name = file.name.removesuffix(SET)

@@ -51,11 +51,7 @@ _STEP = re.compile(r"step(?P<step>\d+)(-tokens\d+B)?")
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a model or checkpoint, by name and step.
-
-    Raises:
-        ScoreImportError: no such files, or rows of another form.
-    """
+    """Return a log a model or checkpoint, by name and step."""
     logs = [_log(file, name, text) for file, name, text in _files(paths)]
     if not logs:
         raise ScoreImportError(

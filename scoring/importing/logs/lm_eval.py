@@ -181,11 +181,7 @@ class _Run:
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a file of samples.
-
-    Raises:
-        ScoreImportError: no samples, a file without its model, or a line of another form.
-    """
+    """Return a log a file of samples."""
     expected = "samples_TASK_DATE.jsonl, as lm_eval --log_samples --output_path FOLDER writes"
     named = files_in(paths, "*.json*", expected=expected)
     files = [file for file in named if SAMPLES.fullmatch(file.name)]

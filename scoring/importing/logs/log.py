@@ -146,11 +146,7 @@ class Refusals:
 
 
 def files_in(paths: Iterable[Path], pattern: str, *, expected: str) -> list[Path]:
-    """Return the files that are named or lie in named folders, however deep, sorted by path.
-
-    Raises:
-        ScoreImportError: a path that is not there, or a folder without such a file.
-    """
+    """Return the files that are named or lie in named folders, however deep, sorted by path."""
     results: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -166,11 +162,7 @@ def files_in(paths: Iterable[Path], pattern: str, *, expected: str) -> list[Path
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of a file of JSON lines.
-
-    Raises:
-        CorpusError: a line that is none, with its number.
-    """
+    """Yield (line number, object) of a file of JSON lines."""
     with reading(path, CorpusError), path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -181,11 +173,7 @@ _HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def json_file(path: Path) -> dict[str, Any]:
-    """Return a JSON file that is one object.
-
-    Raises:
-        ScoreImportError: it is none.
-    """
+    """Return a JSON file that is one object."""
     with reading(path, ScoreImportError, saying="not JSON", remedy="give the file as the tool wrote it"):
         text = path.read_text(encoding="utf-8")
         data = json.loads(text)
@@ -223,11 +211,7 @@ class Choice:
 
 
 def decided(name: str, label: str, choices: Sequence[Choice]) -> tuple[DeclaredScore, list[LogRow]]:
-    """Return the score that answers to one question make, and a row a pair.
-
-    Raises:
-        ScoreImportError: a pair that was asked more than once in the same order.
-    """
+    """Return the score that answers to one question make, and a row a pair."""
     pairs: dict[tuple[str, str, str | None], list[Choice]] = defaultdict(list)
     for choice in choices:
         pairs[choice.good, choice.bad, choice.cells.get("context_good")].append(choice)

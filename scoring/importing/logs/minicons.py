@@ -52,11 +52,7 @@ _SIDES = ("good", "bad")
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:
-    """Return a log a model and file.
-
-    Raises:
-        ScoreImportError: no such columns, a cell that is no number, a sentence with two numbers, or no corpus.
-    """
+    """Return a log a model and file."""
     expected = f"a table of minicons' scores ({', '.join(SUFFIXES)})"
     files = [file for file in files_in(paths, "*.*", expected=expected) if file.suffix.lower() in SUFFIXES]
     if not files:

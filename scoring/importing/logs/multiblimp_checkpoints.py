@@ -36,11 +36,7 @@ MOST_APART = 1e-3
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a checkpoint, in order of their steps.
-
-    Raises:
-        ScoreImportError: no such files, a row of another form, or a sum that is not that of its list.
-    """
+    """Return a log a checkpoint, in order of their steps."""
     results = [(_NAME.fullmatch(file.name), file) for file in files_in(paths, "*.tsv*", expected="NAME-STEP.tsv.gz")]
     if wrong := [file for message, file in results if message is None]:
         raise ScoreImportError(f"{wrong[0]}: expected a name that ends in the step, NAME-STEP.tsv.gz")

@@ -53,11 +53,7 @@ _SCORES = (
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a system.
-
-    Raises:
-        ScoreImportError: no decisions, no corpus, or a row whose number the corpus does not have.
-    """
+    """Return a log a system."""
     place = _place(paths)
     if items is None:
         raise ScoreImportError(f"{place}: rows have numbers and no texts; give the corpus (--items qfrblimp)")

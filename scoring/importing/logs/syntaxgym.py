@@ -64,11 +64,7 @@ HELD = DeclaredScore(
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
-    """Return a log a system, by name.
-
-    Raises:
-        ScoreImportError: no results or no suites, a row of another form, or an item that its suite does not have.
-    """
+    """Return a log a system, by name."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for file in files_in(paths, SUITES, expected="the suites, json/SUITE.json"):
         if file.stem not in LEFT_OUT:

@@ -86,11 +86,7 @@ class ChatSettings:
 
 
 def negotiated(client: Client, served: str, settings: ChatSettings) -> tuple[ChatSettings, Mapping[str, Any]]:
-    """Return the parameters that an API takes, and its answer to a question with them.
-
-    Raises:
-        ServerError: it takes none of the combinations; the message is its answer to the first.
-    """
+    """Return the parameters that an API takes, and its answer to a question with them."""
     question = [{"role": "user", "content": "Respond with 1 or 2 as your answer."}]
     refusal: ServerError | None = None
     for limit, takes_temperature, takes_seed, logprobs in product(
@@ -239,11 +235,7 @@ class ChatScorer:
         return json.dumps(messages, ensure_ascii=False)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return a number for each question and option, in the place of tokens that nobody here knows.
-
-        Raises:
-            ScoringError: a text that is no question to a chat.
-        """
+        """Return a number for each question and option, in the place of tokens that nobody here knows."""
         results = []
         for request in requests:
             if self.info.thinking == "on":
@@ -267,11 +259,7 @@ class ChatScorer:
         return results
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return the log-probability in nats of each option as the first thing written: a bound of one not told.
-
-        Raises:
-            ServerError: an answer without its most probable tokens.
-        """
+        """Return the log-probability in nats of each option as the first thing written: a bound of one not told."""
         began = time.perf_counter()
         by_context: dict[int, list[int]] = {}
         for number, request in enumerate(requests):
@@ -319,11 +307,7 @@ class ChatScorer:
         over_length: OverLength,  # noqa: ARG002 - only the server knows how long a prompt is; it refuses one too long
         progress: Progress,
     ) -> list[Continuation]:
-        """Return what the model answers: greedily, or with the temperature and seed of a prompt's draw.
-
-        Raises:
-            ScoringError: draws at another temperature than 1 from an API that takes none.
-        """
+        """Return what the model answers: greedily, or with the temperature and seed of a prompt's draw."""
         settings = self.settings.body(max_new_tokens, temperature=0.0)
         if self.tells_top:
             settings |= {"logprobs": True, "top_logprobs": 2}
@@ -343,11 +327,7 @@ class ChatScorer:
         return [results[number] for number in range(len(prompts))]
 
     def refuse_another_model(self) -> None:
-        """Ask the questions of `chat_identity` again, after every unit and before anything of it is stored.
-
-        Raises:
-            ModelChangedError: the answers are twice those of another model.
-        """
+        """Ask the questions of `chat_identity` again, after every unit and before anything of it is stored."""
         if self.identity is None:
             return
         problem = ""

@@ -130,11 +130,7 @@ class Client:
             raise
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Return the answer to one question.
-
-        Raises:
-            ServerError: the server refuses it, or gives no answer in `TRIES` tries.
-        """
+        """Return the answer to one question."""
         with self._http() as http:
             return self._asked(http, "POST", path, body, threading.Event())
 
@@ -145,10 +141,6 @@ class Client:
 
         Bodies are made as there is room for them. A question whose answer `read` refuses with a ServerError is asked
         once more.
-
-        Raises:
-            ServerError: as `post`, or the answer was refused twice; no further question is asked then, and none is
-                still under way.
         """
         stop = threading.Event()
         under_way: dict[Future[T], tuple[int, int]] = {}
@@ -266,9 +258,6 @@ def client_for(address: str, *, concurrency: int, timeout_s: float) -> Client:
 
     >>> client_for("http://127.0.0.1:8000/", concurrency=1, timeout_s=5).url
     'http://127.0.0.1:8000/v1'
-
-    Raises:
-        ModelLoadError: an address with a key, a password or a query in it, or numbers out of range.
     """
     parts = _parts(address)
     if parts is None or parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:

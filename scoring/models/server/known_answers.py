@@ -66,12 +66,7 @@ def moved_nats(entry: FloatArray, other: FloatArray) -> float:
 
 
 def identity_of(probes: Probes, described: str) -> str:
-    """Return the hash of a served model: that of an earlier load with the same answers, or a new one, recorded.
-
-    Args:
-        probes: what it answers.
-        described: what the server and the user say of it; only equal descriptions are compared.
-    """
+    """Return the hash of a served model: that of an earlier load with the same answers, or a new one, recorded."""
     folder = cache_dir() / "served" / sha256_of_text(described)[:32]
     recorded = dict(
         _recorded(folder, lambda record: (np.array(record["nats"], np.float64), float(record["allowed_nats"])))
@@ -156,17 +151,7 @@ class Capabilities:
 
 
 def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest: int | None) -> Capabilities:
-    """Return the quickest way to ask that gives right answers.
-
-    Args:
-        client: of the server.
-        tokens: of the model.
-        served: what the server calls it.
-        longest: tokens that the server takes, where it or the user states it.
-
-    Raises:
-        ModelLoadError: none does, or the server cuts texts into other tokens.
-    """
+    """Return the quickest way to ask that gives right answers."""
     measured = ["tokens"] if tokens_agree(client, tokens, served) else []
     problems: dict[str, str] = {}
     result: Probes | str
@@ -189,11 +174,7 @@ def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest:
 
 
 def tokens_agree(client: Client, tokens: CausalTokens, served: str) -> bool:
-    """Return whether the server cuts texts as our tokenizer does, as far as it tells; False where it does not tell.
-
-    Raises:
-        ModelLoadError: it cuts them otherwise.
-    """
+    """Return whether the server cuts texts as our tokenizer does, as far as it tells; False where it does not tell."""
     ours = tokens.tokenizer(list(TEXTS), add_special_tokens=False)["input_ids"]
     for text, ids in zip(TEXTS, ours, strict=True):
         try:
@@ -215,11 +196,7 @@ def tokens_agree(client: Client, tokens: CausalTokens, served: str) -> bool:
 
 
 def _tried(asking: Asking, tokens: CausalTokens, longest: int | None) -> Probes | str:
-    """Return what identifies the model, or what is wrong with this way to ask.
-
-    Raises:
-        ServerError: a refusal, or no log-probabilities in the answer.
-    """
+    """Return what identifies the model, or what is wrong with this way to ask."""
     most = MOST_TOKENS if longest is None else max(3, min(MOST_TOKENS, longest - 3))
     requests = [
         EncodedRequest(ids=member.ids[:most], start=member.start)

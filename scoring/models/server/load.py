@@ -100,11 +100,7 @@ class ServerScorer:
         return self._tokens.encode(requests)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return each request's token log-probabilities in nats.
-
-        Raises:
-            ServerError: the server is gone, refuses a question, or gives something that is no log-probability.
-        """
+        """Return each request's token log-probabilities in nats."""
         on_share: set[int] = set()
 
         def on_progress(members: Sequence[int]) -> None:
@@ -153,11 +149,7 @@ class ServerScorer:
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what the model writes after each prompt: greedily, or with the temperature and seed of its draw.
-
-        Raises:
-            ScoringError: a prompt that is too long or has no token, a server that is gone or refuses.
-        """
+        """Return what the model writes after each prompt: greedily, or with the temperature and seed of its draw."""
         inputs = [tuple(self._tokens.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         over = too_long(self.info, prompts, inputs, max_new_tokens, over_length)
         results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
@@ -192,11 +184,7 @@ class ServerScorer:
         return self._by_replicas(ask)
 
     def refuse_another_model(self) -> None:
-        """Ask the probes again, after every unit and before anything of it is stored.
-
-        Raises:
-            ModelChangedError: the answers are not those given at load.
-        """
+        """Ask the probes again, after every unit and before anything of it is stored."""
         for client in self.client.servers:
             self._refuse_another_at(client)
 
@@ -251,12 +239,7 @@ CHAT_OPTIONS = (
 
 
 def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
-    """Return a scorer of the model behind an address.
-
-    Raises:
-        ModelLoadError: no such server or model, no key, an option that it does not honour, another tokenizer, or a
-            server that gives no log-probabilities of prompts.
-    """
+    """Return a scorer of the model behind an address."""
     if options["api"] not in ("completions", "chat"):
         raise ModelLoadError(f"api {options['api']!r} is unknown; expected completions or chat")
     is_chat = options["api"] == "chat"
@@ -279,11 +262,7 @@ def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
 
 
 def _refuse_another(scorer: ServerScorer, replica: ServerScorer) -> None:
-    """Refuse a replica that does not answer as the first server does.
-
-    Raises:
-        ModelLoadError: another model, or another way to serve it.
-    """
+    """Refuse a replica that does not answer as the first server does."""
     first, second = scorer.client.url, replica.client.url
     if second == first:
         raise ModelLoadError(f"{second} is no replica of itself; name other servers (replicas=, --replicas)")

@@ -76,11 +76,7 @@ class Way(Protocol):
         """Return the JSON of a question, the model's name left out."""
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
-        """Return the log-probabilities of a request's scored tokens.
-
-        Raises:
-            ServerError: they are not in the answer.
-        """
+        """Return the log-probabilities of a request's scored tokens."""
 
 
 class Grouped:
@@ -188,11 +184,7 @@ class Asking:
     """Whether this way gave right answers before: then a malformed one is a passing fault, and asked for again."""
 
     def nats(self, requests: Sequence[EncodedRequest], *, together: bool) -> list[FloatArray]:
-        """Return each request's log-probabilities in nats; `together`: asked at once, as far as the client may.
-
-        Raises:
-            ServerError: as `Client.post`; an answer that holds none.
-        """
+        """Return each request's log-probabilities in nats; `together`: asked at once, as far as the client may."""
         questions = self.way.questions(requests)
         results: dict[int, FloatArray] = {}
 
@@ -226,11 +218,7 @@ class Asking:
 
 
 def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is any
-    """Return the one choice of an answer.
-
-    Raises:
-        ServerError: there is none.
-    """
+    """Return the one choice of an answer."""
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise ServerError(f"the answer has no choice: {repr(answer)[:200]}; expected an OpenAI-compatible server")
@@ -238,11 +226,7 @@ def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is an
 
 
 def checked(values: Sequence[Any]) -> FloatArray:
-    """Return log-probabilities, if they are some.
-
-    Raises:
-        ServerError: one that is missing, not finite, minus infinity as vLLM writes it, or above 0.
-    """
+    """Return log-probabilities, if they are some."""
     for value in values:
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if not is_number or not FLOOR_NATS < value <= CEILING_NATS:

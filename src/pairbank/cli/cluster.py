@@ -61,22 +61,14 @@ def part_of(text: str | None) -> Part | None:
 
 
 def refuse_join_with(join: int | None, **others: object) -> None:
-    """Refuse options that --join makes no sense with.
-
-    Raises:
-        typer.BadParameter: names them.
-    """
+    """Refuse options that --join makes no sense with."""
     provided = [f"--{name}" for name, value in others.items() if value is not None]
     if join is not None and provided:
         raise typer.BadParameter(f"--join goes with none of --part, --ray and --revisions; leave out {provided[0]}")
 
 
 def joined(model: str, options: LoadOptions, joining: Joining) -> Scorer:
-    """Return what stands for a model that was scored in parts; it is not loaded.
-
-    Raises:
-        ScoringError: no part of it was scored with these options into this store.
-    """
+    """Return what stands for a model that was scored in parts; it is not loaded."""
     from pairbank.errors import ScoringError
     from pairbank.files import cache_dir
     from pairbank.scoring.models.load import remembered
@@ -105,11 +97,7 @@ Cluster = Callable[[str, LoadOptions], contextlib.AbstractContextManager["Scorer
 
 
 def cluster_of(*, ray: str | None, workers: int, gpus_per_worker: float, threads_per_worker: int) -> Cluster | None:
-    """Return what starts the workers that a command was asked for; None where this process scores.
-
-    Raises:
-        typer.BadParameter: something about workers without any.
-    """
+    """Return what starts the workers that a command was asked for; None where this process scores."""
     if ray is None:
         if (workers, gpus_per_worker, threads_per_worker) != (1, 0.0, 1):
             raise typer.BadParameter(

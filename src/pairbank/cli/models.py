@@ -61,14 +61,7 @@ def models(
 
 
 def chosen_models(study: Study, named: Sequence[str], lists: Sequence[str], options: LoadOptions) -> list[ModelChoice]:
-    """Return the models of a run: those named and listed, else the study's own, else the demo model.
-
-    Args:
-        study: whose `[[models]]` are taken where nothing is named.
-        named: values of --model.
-        lists: values of --models.
-        options: of the command line; a list's own come first.
-    """
+    """Return the models of a run: those named and listed, else the study's own, else the demo model."""
     from pairbank.scoring.models.checkpoints import DEMO
     from pairbank.study.model_list import choice_of, choices_of, load_list, with_defaults
 

@@ -136,11 +136,7 @@ def new_map(
 
 
 def checked(name: str) -> None:
-    """Refuse a name that cannot be a corpus's, or is one's already.
-
-    Raises:
-        CorpusError: such a name.
-    """
+    """Refuse a name that cannot be a corpus's, or is one's already."""
     from pairbank.builders.corpora.registry import CORPORA
 
     expected = f"expected small letters, digits and single hyphens, a letter first, at most {MOST_CHARACTERS}"
@@ -231,11 +227,7 @@ def rendered(template: str, facts: Mapping[str, Any]) -> str:
 
 
 def write_all(texts: Mapping[Path, str], *, may_exist: frozenset[Path] | set[Path] = frozenset()) -> None:
-    """Write all files, or none where one is there already.
-
-    Raises:
-        CorpusError: a file that is there and would be lost.
-    """
+    """Write all files, or none where one is there already."""
     from pairbank.files import write_text
 
     if present := [path for path in texts if path.exists() and path not in may_exist]:
@@ -245,11 +237,7 @@ def write_all(texts: Mapping[Path, str], *, may_exist: frozenset[Path] | set[Pat
 
 
 def with_corpus(registry: str, module: str, constant: str) -> str:
-    """Return the text of the registry with one corpus more: its import in order, itself at the end.
-
-    Raises:
-        CorpusError: a registry that is written in another way.
-    """
+    """Return the text of the registry with one corpus more: its import in order, itself at the end."""
     place = re.search(r"for corpus in \((?:\n        \w+,)+", registry)
     imports = list(re.finditer(r"^from pairbank\.builders\.corpora\.(\w+) import .+\n", registry, flags=re.MULTILINE))
     if place is None or not imports:

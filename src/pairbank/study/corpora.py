@@ -52,11 +52,7 @@ class Corpora:
 def corpora_of(
     study: Study, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
 ) -> Corpora:
-    """Return the items of a study's corpora.
-
-    Raises:
-        StudyError: a corpus twice, none that can be had, or a choice that fits no item.
-    """
+    """Return the items of a study's corpora."""
     _refuse_twice([choice.name for choice in study.corpora], study)
     result, missing = [], []
     for choice in study.corpora:
@@ -101,11 +97,7 @@ def embedding_models(study: Study, chosen: ChosenItems) -> dict[str, str] | None
 
 
 def with_distances(study: Study, chosen: ChosenItems) -> datasets.Dataset:
-    """Return the items of a corpus with the distances between their sides that the study asks for.
-
-    Raises:
-        ModelLoadError: an embedding model cannot be had.
-    """
+    """Return the items of a corpus with the distances between their sides that the study asks for."""
     from pairbank.scoring.minimalness import COLUMNS, add_edit_distance, add_minimalness
 
     models, items = embedding_models(study, chosen), chosen.items
@@ -181,19 +173,7 @@ def plans_of(
     n_items: int | None = None,
     data_dir: str | Path | None = None,
 ) -> Iterator[Planned]:
-    """Yield what each model costs.
-
-    Args:
-        study: what is to be done.
-        choices: the models.
-        dtype: of weights, where a choice does not say how they are quantised.
-        stand_in: plans for the choices whose size is declared; None = each is planned for by its own files.
-        n_items: as if the study's one corpus had so many items, like those that are there.
-        data_dir: where upstream files are; None downloads them.
-
-    Raises:
-        StudyError: a number of items for several corpora.
-    """
+    """Yield what each model costs."""
     from pairbank.scoring.costs import TokensOnly, scaled, shape_of
 
     counted: dict[tuple[str, Kind], dict[str, Work]] = {}
@@ -217,14 +197,7 @@ def plans_of(
 
 
 def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Path | None = None) -> dict[str, Work]:
-    """Return the work of each corpus of a study, by name.
-
-    Args:
-        study: what is to be done.
-        tokens: the model's tokenizer.
-        kind: of the model.
-        data_dir: where upstream files are; None downloads them.
-    """
+    """Return the work of each corpus of a study, by name."""
     from pairbank.scoring.costs import work_of
 
     results: dict[str, Work] = {}
@@ -235,11 +208,7 @@ def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Pa
 
 
 def as_many(work: Mapping[str, Work], n_items: int) -> dict[str, Work]:
-    """Return the work of so many items like those of one corpus.
-
-    Raises:
-        StudyError: there are several corpora.
-    """
+    """Return the work of so many items like those of one corpus."""
     if len(work) != 1:
         raise StudyError(f"{n_items} items of which corpus? There are {', '.join(work)}; name one (--corpus)")
     return {name: entry.times(n_items / entry.n_items) for name, entry in work.items()}

@@ -147,12 +147,7 @@ def study_names() -> list[str]:
 
 
 def load_study(name: str) -> Study:
-    """Return a study: a shipped one by name, or a TOML file by path.
-
-    Raises:
-        UnknownNameError: no such study.
-        StudyError: a file that breaks the rules; unknown keys are errors.
-    """
+    """Return a study: a shipped one by name, or a TOML file by path."""
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():

@@ -67,9 +67,6 @@ class ShippedList:
 def shipped_list(name: str) -> ShippedList:
     """Return a list by its name.
 
-    Raises:
-        UnknownNameError: no such list.
-
     >>> found = shipped_list("song-2025")
     >>> len(found.choices), found.choices[4].id, found.choices[4].options
     (21, 'Qwen/Qwen2.5-72B', {'name': 'Qwen 72B', 'quantisation': '4bit'})
@@ -204,11 +201,7 @@ class ModelChoice:
 
 
 def choice_of(model: str, options: LoadOptions | None = None) -> ModelChoice:
-    """Return the choice of a model as it is named on the command line (`ID` or `ID@REVISION`).
-
-    Raises:
-        ModelLoadError: a revision of what has none, or two different ones.
-    """
+    """Return the choice of a model as it is named on the command line (`ID` or `ID@REVISION`)."""
     requested = reference_of(model)
     return ModelChoice(id=requested.id, options=with_reference(options or {}, requested))
 
@@ -220,12 +213,7 @@ def with_defaults(choice: ModelChoice, options: LoadOptions) -> ModelChoice:
 
 
 def load_list(name: str) -> list[ModelChoice]:
-    """Return the models of a list: a TOML file by path, or a list that ships by name.
-
-    Raises:
-        StudyError: a file that breaks the rules, with entry, key and remedy.
-        UnknownNameError: no such list.
-    """
+    """Return the models of a list: a TOML file by path, or a list that ships by name."""
     if not name.endswith(".toml"):
         return shipped_list(name).choices
     path = Path(name)
@@ -246,13 +234,6 @@ def load_list(name: str) -> list[ModelChoice]:
 def choices_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> list[ModelChoice]:
     """Return the models of `[[models]]` that say what to load: those with an `id`.
 
-    Args:
-        entries: the tables.
-        where: their file, for messages.
-
-    Raises:
-        StudyError: an unknown key, a value of another type, features that are not complete, or a name twice.
-
     >>> [x] = choices_of([{"id": "org/m@v2", "dtype": "bfloat16"}], where="mine.toml")
     >>> x.id, x.options, x.name
     ('org/m', {'dtype': 'bfloat16', 'revision': 'v2'}, 'm@v2')
@@ -266,11 +247,7 @@ def choices_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> list[Mode
 
 
 def declared_features(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
-    """Return what `[[models]]` declare about models that they do not load: by name, of those without an `id`.
-
-    Raises:
-        BankError: a key that is unknown or missing, or a name that stands twice.
-    """
+    """Return what `[[models]]` declare about models that they do not load: by name, of those without an `id`."""
     return features_from_entries([entry for entry in entries if "id" not in entry])
 
 
@@ -281,11 +258,7 @@ def all_features(entries: Sequence[Mapping[str, Any]], choices: Iterable[ModelCh
 
 
 def refuse_twins(names: Iterable[str], *, where: str) -> None:
-    """Refuse two models of one name: tables and files are kept by it.
-
-    Raises:
-        StudyError: names them.
-    """
+    """Refuse two models of one name: tables and files are kept by it."""
     seen: dict[str, str] = {}
     for name in names:
         if (other := seen.get(slug(name))) is not None:

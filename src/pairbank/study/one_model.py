@@ -80,15 +80,7 @@ def loaded(choice: ModelChoice) -> Scorer:
 
 
 def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, taken: Callable[[str], bool]) -> OfModel:
-    """Return the tables of one model, which is let go before this returns.
-
-    Args:
-        asked: a scorer, or what to load.
-        plan: the run.
-        load: loads a choice.
-        progress: makes what is told of each task.
-        taken: whether another model has had a name already, which is known for sure when a model is loaded.
-    """
+    """Return the tables of one model, which is let go before this returns."""
     from pairbank.study.preflight import name_of, scored_by
 
     done = OfModel(name=name_of(asked))

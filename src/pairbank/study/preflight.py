@@ -54,14 +54,7 @@ class Counts:
     def of(
         self, study: Study, chosen: ChosenItems, model: Scorer, *, progress: Callable[[int], None] = lambda _n: None
     ) -> list[Unigrams] | None:
-        """Return the counts for a corpus with a model, one table a language; None where no method needs any.
-
-        Args:
-            study: the study.
-            chosen: the corpus.
-            model: the model, with whose tokenizer texts are counted.
-            progress: called with the number of documents of `files` just counted.
-        """
+        """Return the counts for a corpus with a model, one table a language; None where no method needs any."""
         if not needs_counts(study.methods):
             return None
         from pairbank.scoring.models.vocabulary import vocabulary_of
@@ -230,22 +223,7 @@ def planned(
     unigrams: UnigramTables | None = None,
     downloads: Callable[[DownloadProgress], None] | None = None,
 ) -> Plan:
-    """Return the plan of a run.
-
-    Args:
-        study: what to do.
-        models: scorers, or choices that are loaded one after the other.
-        out: folder of the bank.
-        data_dir: where upstream files are; None downloads them.
-        unigrams: the user's token counts.
-        downloads: told of every piece of a file that is downloaded.
-
-    Raises:
-        StudyError: a study that cannot be run so: its name, its corpora, its models, or what the bank holds.
-        BankError: a folder that cannot be a bank, or a bank that is not whole.
-        UnknownNameError: a corpus, method, analysis or option that does not exist.
-        ModelLoadError: no package for distances between sentences.
-    """
+    """Return the plan of a run."""
     from pairbank.stats.analyses.registry import checked_options
 
     _check_names(study, models)

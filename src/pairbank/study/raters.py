@@ -37,14 +37,7 @@ def ratings_of(
     *,
     progress: Progress | None = None,
 ) -> tuple[datasets.Dataset, ...]:
-    """Return the ratings of those of some corpora that have individual raters.
-
-    Args:
-        corpora: their names, or the paths of users' own.
-        data_dir: where upstream files are; None downloads them. A file of ratings that is not there is passed over: the
-            analysis then says that it has none.
-        progress: told of every piece of a file that is downloaded.
-    """
+    """Return the ratings of those of some corpora that have individual raters."""
     from pairbank.builders.corpora.registry import CORPORA
     from pairbank.builders.corpora.tabular import is_own
     from pairbank.builders.load import load_ratings, own_ratings
@@ -81,14 +74,7 @@ def ratings_of_items(
     bank: Path,
     progress: Progress | None = None,
 ) -> dict[str, datasets.Dataset]:
-    """Return corpus -> the ratings of its items in a run, those of the bank where the source has none to give.
-
-    Args:
-        chosen: the items.
-        data_dir: as for `ratings_of`.
-        bank: the folder that the run writes to, where a bank may be already.
-        progress: as for `ratings_of`.
-    """
+    """Return corpus -> the ratings of its items in a run, those of the bank where the source has none to give."""
     of_corpora = {}
     for entry in chosen:
         ids = set(entry.items["item_id"][:])
@@ -122,11 +108,7 @@ def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datas
 
 
 def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:
-    """Return the ratings in the files beside scored tables (`NAME.ratings.parquet`), those of one corpus once.
-
-    Raises:
-        StudyError: two of them have other ratings of one item.
-    """
+    """Return the ratings in the files beside scored tables (`NAME.ratings.parquet`), those of one corpus once."""
     from pairbank.files import read_parquet
 
     results: list[pa.Table] = []

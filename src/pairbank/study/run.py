@@ -44,20 +44,7 @@ def carried_out(
     failed: Callable[[Failure], None] = lambda _failure: None,
     all_or_nothing: bool = False,
 ) -> tuple[Path, Report]:
-    """Do what a plan says; return the bank's folder and the report.
-
-    Args:
-        plan: the run (`pairbank.study.preflight`).
-        command: how to run this again, for the card.
-        progress: called before each task with what it is (`scoring li`) and the model; gives a callback that is
-            told how much of it is done, of how much.
-        load: loads a model.
-        failed: told of each model that could not be loaded, or not be scored on a corpus, when it happens.
-        all_or_nothing: write nothing where one of them failed.
-
-    Raises:
-        StudyError: nothing could be scored, or something could not and nothing less than all is wanted.
-    """
+    """Do what a plan says; return the bank's folder and the report."""
     from pairbank.cards.write import write_bank
 
     corpora = [ChosenItems(choice=chosen.choice, items=with_distances(plan.study, chosen)) for chosen in plan.corpora]
@@ -158,9 +145,6 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored], probe
 def merged_notes(notes: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the notes of models; what is to be said of several stands once, with their names.
 
-    Args:
-        notes: By model; one that names it says `by MODEL:`.
-
     >>> merged_notes({"a": ["Left out: li by a: no counts."], "b": ["Left out: li by b: no counts.", "Other."]})
     ['Left out: li by a, b: no counts.', 'Other.']
     """
@@ -189,20 +173,7 @@ def imported(
     progress: Callable[[DownloadProgress], None] | None = None,
     begun: Callable[[str], None] = lambda _source: None,
 ) -> Published:
-    """Return the tables and ratings of a study's sources.
-
-    Args:
-        study: with `imports`.
-        data_dir: a folder of copies; what it lacks is downloaded.
-        progress: told of every piece that is downloaded, perhaps from several threads.
-        begun: told the name of each source before it is read.
-
-    Raises:
-        StudyError: a source twice, or none that can be had.
-        CorpusFileNotFoundError: the files of a source that is not optional can neither be found nor downloaded.
-        ScoreImportError: files of another form.
-        BankError: two sources have one model on one corpus, or one method in different wordings.
-    """
+    """Return the tables and ratings of a study's sources."""
     from pairbank.scoring.cut import filled_alike
     from pairbank.scoring.importing.published import published_files
     from pairbank.scoring.importing.scores import import_logs
@@ -241,19 +212,7 @@ def run_imports(
     progress: Callable[[DownloadProgress], None] | None = None,
     begun: Callable[[str], None] = lambda _source: None,
 ) -> tuple[Path, Report]:
-    """Import a study's sources; return the bank's folder and the report.
-
-    Args:
-        study: with `imports`.
-        out: folder of the bank.
-        data_dir: as for `imported`.
-        command: how to run this again, for the card.
-        progress: as for `imported`.
-        begun: as for `imported`; also told of the report and the bank.
-
-    Raises:
-        PairbankError: as `imported` and `write_bank` do.
-    """
+    """Import a study's sources; return the bank's folder and the report."""
     from pairbank.cards.write import write_bank
     from pairbank.stats.analyses.registry import checked_options
     from pairbank.stats.report.report import report

@@ -32,22 +32,7 @@ def score_study_part(
     progress: ProgressOf = lambda _task, _model: None,
     n_before: int = 0,
 ) -> PartScored:
-    """Score a part of all corpora of a run with one model; numbers are stored, nothing else is written.
-
-    Args:
-        plan: the run (`pairbank.study.preflight`).
-        model: one of its models.
-        part: which of how many.
-        load: loads the model, if it is not loaded yet.
-        progress: as `carried_out` has it.
-        n_before: units of the models before this one.
-
-    Returns:
-        How many units the part had, and the run.
-
-    Raises:
-        PairbankError: what loading or scoring raises; what is scored is stored.
-    """
+    """Score a part of all corpora of a run with one model; numbers are stored, nothing else is written."""
     from pairbank.scoring.score import PartScored, score_part
     from pairbank.study.preflight import scored_by
 
@@ -71,15 +56,7 @@ def score_study_part(
 
 
 def scored_files(places: Iterable[Path]) -> list[Path]:
-    """Return the files of scored tables.
-
-    Args:
-        places: Files as they are; banks, of which all score tables with texts are taken; other folders, of which all
-            parquet files are (as `pairbank import --out` writes them).
-
-    Raises:
-        BankError: A folder with neither.
-    """
+    """Return the files of scored tables."""
     results = [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
     return [path for path in results if not path.name.endswith(RATINGS)]
 
@@ -100,11 +77,7 @@ def banks_of(files: Iterable[Path]) -> list[Path]:
 
 
 def features_beside(files: Iterable[Path], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
-    """Return what is declared of models: by the user, and by the banks that files are of where the user says nothing.
-
-    Raises:
-        BankError: two of the banks contradict each other about a model of which the user declares nothing.
-    """
+    """Return what is declared of models: by the user, else by the banks that the files are of."""
     from pairbank.cards.bank.beside_tables import contradictions, declared_in_bank, united
 
     known: dict[str, ModelFeatures] = {}

@@ -415,11 +415,7 @@ def _at_fault(entry: Audited, most: float | None) -> np.ndarray:
 
 
 def copies(methods: Sequence[Audited]) -> Iterator[CheckResult]:
-    """Yield which models have the scores of another on all items that both have, corpus by corpus, method by method.
-
-    Args:
-        methods: Of all models.
-    """
+    """Yield which models have the scores of another on all items that both have, corpus by corpus, method by method."""
     keyed: dict[tuple[str, str], list[Audited]] = {}
     for entry in methods:
         keyed.setdefault((entry.table.corpus, entry.layout.method), []).append(entry)

@@ -75,11 +75,7 @@ COLUMNS = ["what", "where", "found", "models", "items", "headline", "without", "
 
 
 def lines_of(checked: Sequence[CheckResult]) -> pd.DataFrame:
-    """Return one line a finding: a check of a method on a corpus, over its models; the largest effects first.
-
-    Args:
-        checked: Results after the correction.
-    """
+    """Return one line a finding: a check of a method on a corpus, over its models; the largest effects first."""
     rows = []
     keys = dict.fromkeys(
         (member.check, member.corpus, member.method) for member in checked if member.outcome == "found"
@@ -242,14 +238,7 @@ LEVEL = 0.05
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return the artefacts found in the tables.
-
-    Args:
-        tables: Scored tables, made here or imported.
-
-    Raises:
-        BankError: If no table has two sides of which one is right.
-    """
+    """Return the artefacts found in the tables."""
     checked = after_correction(list(run_checks(tables)))
     if not any(member.outcome != "not checked" for member in checked):
         raise BankError("no table has items of two sides and a method that compares them; there is nothing to audit")
@@ -273,11 +262,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
 
 
 def run_checks(tables: Sequence[ScoredFrame]) -> Iterator[CheckResult]:
-    """Yield what every check gives, before the correction for how many tests there are.
-
-    Args:
-        tables: Scored tables of any corpora.
-    """
+    """Yield what every check gives, before the correction for how many tests there are."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
         selected = [table for table in tables if table.corpus == corpus]
         read = [read_table(table) for table in selected]
@@ -298,11 +283,7 @@ def run_checks(tables: Sequence[ScoredFrame]) -> Iterator[CheckResult]:
 
 
 def after_correction(checked: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return the results with p corrected by Holm over all of them, and findings that do not hold after it taken back.
-
-    Args:
-        checked: Results of all checks.
-    """
+    """Return the results with p corrected by Holm over all; findings that do not hold after it are withdrawn."""
     adjusted = corrected([member.p for member in checked]).holm
     return [
         entry if np.isnan(p) else _decided(replace(entry, p=float(p)))

@@ -48,12 +48,7 @@ def texts_of(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[CheckResult]:
-    """Yield what was found of a corpus's items.
-
-    Args:
-        table: One of its tables, all rows.
-        methods: Of all models on this corpus.
-    """
+    """Yield what was found of a corpus's items."""
     corpus: dict[str, Any] = {"corpus": table.corpus}
     if not has_texts(table.frame):
         for check in ("identical", "repeated", "lengths"):
@@ -254,12 +249,7 @@ def prompt_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def changed_within(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[CheckResult]:
-    """Yield, for each column of prompts, whether more prompts were asked than the orders of one.
-
-    Args:
-        table: One model's table, all rows.
-        methods: Of this table.
-    """
+    """Yield, for each column of prompts, whether more prompts were asked than the orders of one."""
     columns = prompt_columns(table.frame) if has_texts(table.frame) else []
     place: dict[str, Any] = {"corpus": table.corpus, "model": table.model}
     if not columns:
@@ -311,12 +301,7 @@ def _changed(
 
 
 def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -> Iterator[CheckResult]:
-    """Yield which methods were defined otherwise for some models of a corpus: another prompt under one name.
-
-    Args:
-        tables: Of one corpus.
-        methods: Of these tables.
-    """
+    """Yield which methods were defined otherwise for some models of a corpus: another prompt under one name."""
     hashes: dict[str, dict[str, list[str]]] = {}
     for table in tables:
         definitions = table.signature.get("methods", {})

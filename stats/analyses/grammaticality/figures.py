@@ -142,12 +142,7 @@ def _distributions(histograms: pd.DataFrame) -> Iterator[Figure]:
 
 
 def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figure]:
-    """Yield the ROC curves of each corpus: all methods of one model, else a panel a method and a line a model.
-
-    Args:
-        roc: Points: model, corpus, subset, method, false_positive_rate, true_positive_rate.
-        separability: Long table with the areas (metric `auc`).
-    """
+    """Yield the ROC curves of each corpus: all methods of one model, else a panel a method and a line a model."""
     keys = ["corpus", "group", "model", "method"]
     result = separability[separability["metric"] == "auc"].set_index(keys)["value"].to_dict()
     for (corpus, subset), part in roc.groupby(["corpus", "subset"], sort=False):

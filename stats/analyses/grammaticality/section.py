@@ -112,10 +112,6 @@ def histogram(strings: Strings, place: dict[str, Any]) -> pd.DataFrame:
     """Return how many good and bad strings fall into each of `N_BARS` equal steps of their score.
 
     Scores beyond the ends count with the outermost step.
-
-    Args:
-        strings: Both classes.
-        place: Further columns.
     """
     both = np.concatenate([strings.good, strings.bad])
     low, high = np.quantile(both, (0.001, 0.999))
@@ -214,12 +210,7 @@ LEAST_IN_BIN = 10
 
 
 def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str], str]) -> str:
-    """Return predictions 1 to 3 with their numbers: of each model and corpus the value, or the smallest and largest.
-
-    Args:
-        tables: Those of the section.
-        without: Corpus and method -> why there is no area.
-    """
+    """Return predictions 1 to 3 with their numbers: of each model and corpus the value, or the smallest and largest."""
     message, null = [], tables["null"]
     first = _direct(_whole(tables["correlation"]))
     if first["value"].notna().any():
@@ -455,17 +446,7 @@ class _Results:
 
 
 def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, filtered: tuple[str, ...] = ()) -> Section:
-    """Return correlations of the two strings of a pair, and how well a threshold separates all strings.
-
-    Args:
-        tables: Scored tables; used are those of whole strings, with the methods that put a number on one string
-            (`direct` and its linking functions).
-        context: Has the tables of models with random weights, with which the predictions are compared.
-        filtered: Corpora of which only pairs of small edit distance are used (`close_pairs`).
-
-    Raises:
-        BankError: If no table has scored strings of both classes, or one to be filtered has no edit distances.
-    """
+    """Return correlations of the two strings of a pair, and how well a threshold separates all strings."""
     used, notes = close_pairs(tables, filtered)
     result = _Results()
     for part in (part for table in used for part in read_table(table).parts()):

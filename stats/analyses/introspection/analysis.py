@@ -89,16 +89,6 @@ def self_contrasts(
 ) -> tuple[SelfContrast, ...]:
     """Return the contrast of self with each match type that occurs, and with all other models together.
 
-    Args:
-        result: The correlations of all pairs.
-        resampled: Those of resamples of the items.
-        match_types: Of every ordered pair, row-major over (model read directly, model asked).
-        level: Confidence level, a share.
-
-    Returns:
-        In the order of `MATCH_TYPES`, then `any other model`. A contrast is undefined, with a reason, where a side
-        has no pair, or, at equal similarity, where similarity does not vary within match types.
-
     >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> from pairbank.stats.analyses.introspection.model_pairs import resampled_correlations
     >>> from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
@@ -145,14 +135,6 @@ def adjusted_differences(x: FloatArray, y: FloatArray, groups: FloatArray) -> Fl
     """Return how much higher the first group's mean is than each group's, at equal x (analysis of covariance).
 
     The slope of x is common to the groups. Minus the result is the group's coefficient in `lm(y ~ x + group)`.
-
-    Args:
-        x: The covariate, shape (resamples, rows); NaN leaves the row out.
-        y: The outcome, likewise.
-        groups: 1 where a row is in a group, shape (rows, groups).
-
-    Returns:
-        Shape (resamples, groups); NaN where a group is empty or x does not vary within groups.
 
     >>> groups = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=float)
     >>> adjusted_differences(np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 2, 2, 3]]), groups).round(6).tolist()
@@ -245,13 +227,6 @@ def introspection_verdict(
     Published test: a match type counts as beaten by self if its coefficient is negative at p < alpha (two-sided, not
     corrected for the number of types, as published). All beaten: self-advantage; some: partial; none: no
     self-advantage.
-
-    Args:
-        fit: What `consistency_by_similarity` returned.
-        own: What `own_advantage` returned.
-        n_models: Models that are both read and asked; fewer than 3 do not tell.
-        contrasts: What `self_contrasts` returned, quoted where there is no test.
-        alpha: Level of the published test.
     """
     headline, beside = own_words(own)
     outcome, published, not_made = _published(fit, n_models=n_models, alpha=alpha)
@@ -375,15 +350,7 @@ def introspect(
     seed: int = 0,
     n_resamples: int = 1000,
 ) -> Introspection:
-    """Return the analysis of a stack of deltas.
-
-    Args:
-        stack: The deltas of the models, all items or those that a filter keeps.
-        features: By model name; None or absent where nothing is declared.
-        items: Name of the set of items.
-        seed: Of the bootstrap; the draws depend on it, the corpus and the set of items alone.
-        n_resamples: Resamples of items.
-    """
+    """Return the analysis of a stack of deltas."""
     pairs = pair_table(stack, features)
     name = json.dumps(["introspection", stack.corpus, items]).encode()
     key = int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")
@@ -436,10 +403,6 @@ def with_seed_variants(models: Sequence[str], features: Mapping[str, ModelFeatur
     """Return the models of each family that has a seed variant in it (OLMo in the paper).
 
     Families are not pooled: a model is more like itself than like another family's, which is no advantage of self.
-
-    Args:
-        models: The models' names.
-        features: By model name; None or absent where nothing is declared.
     """
     known = {name: result for name in models if (result := features.get(name)) is not None}
     families = [

@@ -92,15 +92,6 @@ def own_advantage(
 ) -> OwnAdvantage:
     """Return the advantage of own probabilities over declared relatives', over the most similar model's, and partial r.
 
-    Args:
-        stack: The deltas of the models.
-        result: Their correlations.
-        features: By model name; None or absent where nothing is declared.
-        level: Confidence level, a share.
-
-    Returns:
-        Undefined, with a reason, where no two models are declared relatives or no third model is there.
-
     >>> from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
     >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> direct = np.random.default_rng(7).normal(size=(2, 50))
@@ -141,16 +132,7 @@ def own_advantage(
 def over_models(
     result: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str, n_paradigms: int = 0
 ) -> tuple[Estimate, float]:
-    """Return the mean over families (over models, where there are fewer than three) and the smallest effect.
-
-    Args:
-        result: The advantage of each model.
-        families: Of each model.
-        n_items: Items there were.
-        level: Confidence level, a share.
-        reason: Why there is none, should there be none.
-        n_paradigms: Paradigms, where these are the draws and not the items.
-    """
+    """Return the mean over families (over models, where there are fewer than three) and the smallest effect."""
     present = np.flatnonzero(~np.isnan(result.value))
     if not len(present):
         return undefined(reason, n=n_items, method=METHOD, level=level), float("nan")
@@ -212,11 +194,7 @@ Beyond = Literal["beyond relatives", "beyond declared relatives only", "not show
 
 
 def beyond_relatives(own: OwnAdvantage) -> Beyond:
-    """Return the answer: shown only where both intervals lie above 0, over declared relatives and the most similar.
-
-    Args:
-        own: What `own_advantage` returned.
-    """
+    """Return the answer: shown only where both intervals lie above 0, over declared relatives and the most similar."""
     over, similar = own.over_relatives, own.over_most_similar
     if why_not_told(own) is not None:
         return "inconclusive"
@@ -230,9 +208,6 @@ def why_not_told(own: OwnAdvantage) -> str | None:
 
     An advantage is a part of r with own probabilities. Where even that r is below the minimum detectable effect, its
     absence is no evidence.
-
-    Args:
-        own: What `own_advantage` returned.
     """
     if math.isnan(own.over_relatives.low):
         return own.over_relatives.reason
@@ -246,11 +221,7 @@ def why_not_told(own: OwnAdvantage) -> str | None:
 
 
 def own_words(own: OwnAdvantage) -> tuple[str, str]:
-    """Return the headline and a bullet with what stands beside it ("" where there is nothing).
-
-    Args:
-        own: What `own_advantage` returned.
-    """
+    """Return the headline and a bullet with what stands beside it ("" where there is nothing)."""
     return _headline(own), _beside(own)
 
 

@@ -55,9 +55,6 @@ def introspection_figures(done: Sequence[Introspection]) -> Iterator[Figure]:
     """Yield the bars of each corpus and a scatter of each set of its items; one model alone makes none of them.
 
     Of several corpora, the set that answers stands in `scatters_of_corpora`.
-
-    Args:
-        done: The analyses.
     """
     corpora = list(dict.fromkeys(result.corpus for result in done))
     for corpus in corpora:
@@ -77,11 +74,7 @@ def introspection_figures(done: Sequence[Introspection]) -> Iterator[Figure]:
 
 
 def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Figure]:
-    """Yield consistency over similarity of several corpora beside each other (figure 4b); nothing for one corpus.
-
-    Args:
-        chosen: One analysis a corpus.
-    """
+    """Yield consistency over similarity of several corpora beside each other (figure 4b); nothing for one corpus."""
     panels = {results.corpus: results.pairs.dropna(subset=["direct_direct", "meta_direct"]) for results in chosen}
     panels = {corpus: _self_on_top(points) for corpus, points in panels.items() if len(points) >= LEAST_PAIRS}
     if len(panels) < 2:
@@ -133,11 +126,7 @@ def _scatter(result: Introspection) -> Figure | None:
 
 
 def trend(pairs: pd.DataFrame) -> tuple[float, float] | None:
-    """Return intercept and slope of consistency over similarity of different models; None for few, or equal ones.
-
-    Args:
-        pairs: What `pair_table` returned, without undefined r.
-    """
+    """Return intercept and slope of consistency over similarity of different models; None for few, or equal ones."""
     others = pairs[pairs["match_type"] != SELF]
     x = others["direct_direct"].to_numpy(dtype=float)
     if len(x) < LEAST_TREND or np.ptp(x) < 1e-9:
@@ -180,14 +169,7 @@ _DIRECT_DIRECT, _DIRECT_META = "Direct of A, Direct of B", "Direct of A, Meta of
 def model_figures(
     shares: pd.DataFrame, done: Sequence[Introspection], declared: Declared, people: Mapping[str, tuple[float, int]]
 ) -> Iterator[Figure]:
-    """Yield lines over models and matrices of pairs; one model alone makes none of them.
-
-    Args:
-        shares: What `by_model` returned, of all corpora.
-        done: The analyses.
-        declared: Features by corpus and model.
-        people: By corpus, the share of rated items whose better side people rate higher, and how many these are.
-    """
+    """Yield lines over models and matrices of pairs; one model alone makes none of them."""
     known = {model: result for of_corpus in declared.values() for model, result in of_corpus.items()}
     models = by_size(list(dict.fromkeys(shares["model"])), known)
     if len(models) < 2:
@@ -262,13 +244,7 @@ def _in_order(part: pd.DataFrame, models: Sequence[str], value: str) -> pd.DataF
 
 
 def pair_matrix(pairs: pd.DataFrame, value: str, models: Sequence[str]) -> pd.DataFrame:
-    """Return r as a matrix: A, read directly, in rows; B in columns.
-
-    Args:
-        pairs: What `pair_table` returned.
-        value: `direct_direct` or `meta_direct`.
-        models: Their order.
-    """
+    """Return r as a matrix: A, read directly, in rows; B in columns."""
     wide = pairs.pivot_table(index="direct_model", columns="meta_model", values=value, dropna=False)
     return wide.reindex(index=list(models), columns=list(models))
 

@@ -45,16 +45,7 @@ class _Texts:
 
 
 def input_only(stack: DeltaStack, good: Sequence[str], bad: Sequence[str]) -> pd.DataFrame:
-    """Return how well text and own probabilities predict each model's answers, one row per model and prompt.
-
-    Args:
-        stack: Deltas of one corpus.
-        good: Text of each item's better side, in the order of the stack.
-        bad: The worse side's.
-
-    Raises:
-        BankError: Fewer than 100 items that all models answered.
-    """
+    """Return how well text and own probabilities predict each model's answers, one row per model and prompt."""
     known = ~np.isnan(stack.direct_nats).any(axis=0) & ~np.isnan(stack.meta_nats).any(axis=(0, 1))
     where = np.flatnonzero(known)
     if where.size < LEAST_ITEMS:
@@ -87,11 +78,6 @@ def predictions(kernel: FloatArray, answers: FloatArray, folds: IntArray) -> Flo
     """Return what a ridge regression says of items of each fold that was trained on the other folds.
 
     Its penalty is chosen within the other folds: each of them predicted from the rest.
-
-    Args:
-        kernel: Similarity of items, shape (items, items).
-        answers: What is to be predicted, shape (items, answers).
-        folds: Number of each item's fold, from 0.
     """
     names = np.unique(folds)
     loss = np.zeros((names.size, _PENALTIES.size, answers.shape[1]))
@@ -118,13 +104,6 @@ def compare_predictors(
     error is that of the summed influences of groups (paradigms), Student's t with groups - 1 degrees of freedom. The
     variance of r with predictions is enlarged for the training sets that folds share (Nadeau & Bengio 2003: the ratio
     of tested to trained items times the number of folds); there are none in one fold.
-
-    Args:
-        answer: A model's prompted differences.
-        own: Its direct differences.
-        text: Predictions by the text.
-        folds: Number of each item's fold.
-        groups: Number of each item's paradigm, or of the item.
 
     >>> rng = np.random.default_rng(0)
     >>> x, folds = rng.normal(size=300), np.arange(300) % 5

@@ -42,9 +42,6 @@ MATCH_TYPES = (SELF, SEED_VARIANT, BASE_INSTRUCT, SAME_FAMILY, OTHER, UNDECLARED
 class ModelFeatures:
     """What is declared about one model.
 
-    Raises:
-        BankError: If the size is not positive or the type is not known.
-
     >>> ModelFeatures(family="Llama", generation="3.1", size_billions=8, type="base").seed
     0
     """
@@ -85,12 +82,6 @@ class ModelFeatures:
 def match_type(direct_model: str, direct: ModelFeatures | None, meta_model: str, meta: ModelFeatures | None) -> str:
     """Return the match type of a pair of models, one of `MATCH_TYPES`.
 
-    Args:
-        direct_model: Name of the model whose probabilities are read.
-        direct: Its features; None where none are declared.
-        meta_model: Name of the model that is asked.
-        meta: Its features; None where none are declared.
-
     Source: Song, Hu & Mahowald 2025, section 2; the authors' analysis.R for the order of the tests.
 
     >>> small = ModelFeatures(family="Llama", generation="3.1", size_billions=8, type="base")
@@ -119,16 +110,6 @@ def find_features(
 ) -> ModelFeatures | None:
     """Return what is declared about a model, by the user first, then in the shipped lists; None where nothing is.
 
-    Args:
-        name: As the scored table has it. Looked up exactly: as the user's name, as the name that a published table
-            gives it (where `corpus` is that table), as a Hub id, as the last part of one, as the name that a paper
-            gives it.
-        model_id: The Hub id, where it is known and differs from the name.
-        corpus: Name of the scored corpus.
-        given: The user's features by name.
-        beside: Names of the other models: of two papers that give one name to two models, the one is meant that has
-            more of them.
-
     >>> find_features("Llama-3.1-8B").size_billions, find_features("OLMo 7B", corpus="hu-frank-2024-syntax").generation
     (8, '1')
     >>> find_features("a-model-of-mine") is None
@@ -153,13 +134,6 @@ def _published(name: str, beside: Collection[str]) -> ModelFeatures | None:
 
 def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
     """Return features by name from tables such as the `[[models]]` of a study file.
-
-    Args:
-        entries: Each with `name`, `family`, `generation`, `size_billions`, `type` and perhaps `seed` (of variants),
-            `training_tokens` and `date`.
-
-    Raises:
-        BankError: If a key is unknown or missing, or a name stands twice.
 
     >>> entry = {"name": "mine", "family": "Mine", "generation": "1", "size_billions": 0.1, "type": "base"}
     >>> features_from_entries([entry])["mine"].family
@@ -208,11 +182,7 @@ def papers() -> list[str]:
 
 
 def models_in_paper(paper: str) -> Mapping[str, Any]:
-    """Return what ships of a paper's models: `source`, `names` (name -> Hub id), `options` by name, `closed` names.
-
-    Raises:
-        UnknownNameError: No such paper.
-    """
+    """Return what ships of a paper's models: `source`, `names` (name -> Hub id), `options` by name, `closed` names."""
     known = {entry["name"]: entry for entry in _data("model_names.toml")["papers"]}
     if paper not in known:
         raise unknown_name("list of models", paper, known)
@@ -223,9 +193,6 @@ def models_in_paper(paper: str) -> Mapping[str, Any]:
 @cache
 def features_in_paper(paper: str) -> Mapping[str, ModelFeatures]:
     """Return the features of a paper's models by the names that it gives them: `song-2025` or `hu-frank-2024`.
-
-    Raises:
-        UnknownNameError: No such paper.
 
     >>> len(features_in_paper("song-2025")), len(features_in_paper("hu-frank-2024"))
     (21, 13)
@@ -263,16 +230,7 @@ _LEAP = 2.5
 
 
 def by_model(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> pd.DataFrame:
-    """Return the shares and kappas of a corpus, models in the order of their declared sizes.
-
-    Args:
-        stack: The deltas, all items.
-        features: By model name; None or absent where nothing is declared.
-
-    Returns:
-        One row a model and method, `direct` first: `corpus`, `model`, `size_billions`, `method`, `what` (what `share`
-        is), `share`, `low`, `high`, `n`; of prompts `kappa` with `direct`, `kappa_low`, `kappa_high`, `n_kappa`.
-    """
+    """Return the shares and kappas of a corpus, models in the order of their declared sizes."""
     rows = [row for model in by_size(stack.models, features) for row in _rows(stack, model, features.get(model))]
     return pd.DataFrame(rows)
 
@@ -310,12 +268,7 @@ def by_family(models: Sequence[str], features: Mapping[str, ModelFeatures | None
 
 
 def size_breaks(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> list[float]:
-    """Return after how many models a new bin of sizes begins: where a model is far bigger than the one before it.
-
-    Args:
-        models: As `by_size` returns them.
-        features: By model name.
-    """
+    """Return after how many models a new bin of sizes begins: where a model is far bigger than the one before it."""
     sizes = [result.size_billions if (result := features.get(model)) else np.nan for model in models]
     return [
         nth + 0.0

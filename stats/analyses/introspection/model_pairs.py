@@ -55,9 +55,6 @@ class PairCorrelations:
 def complete_items(values: FloatArray) -> BoolArray:
     """Return the items that no model lacks; a model that lacks all of them is passed over.
 
-    Args:
-        values: Shape (models, items).
-
     >>> complete_items(np.array([[1.0, np.nan, 2.0], [np.nan] * 3, [0.0, 1.0, 2.0]])).tolist()
     [True, False, True]
     """
@@ -68,9 +65,6 @@ def complete_items(values: FloatArray) -> BoolArray:
 
 def standardised(values: FloatArray) -> FloatArray:
     """Return rows with mean 0 and length 1, so that a product of two is their r; NaN where one varies by rounding only.
-
-    Args:
-        values: Shape (..., items).
 
     >>> standardised(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])).round(3).tolist()
     [[-0.707, 0.0, 0.707], [nan, nan, nan]]
@@ -92,9 +86,6 @@ def pair_correlations(stack: DeltaStack) -> PairCorrelations:
     All pairs are compared on the same items: those that every model answered with the prompt (and directly). With
     complete tables that is every item, as published. A prompt whose r is undefined for a pair (a model that gives one
     answer to everything, or was not asked) is left out of the pair's mean.
-
-    Args:
-        stack: The deltas of the models.
 
     Source: Song, Hu & Mahowald 2025, section 3.1 "Measuring introspection"; the authors' analysis.R.
 
@@ -139,15 +130,7 @@ def mean_over_prompts(values: FloatArray) -> FloatArray:
 
 
 def pair_table(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> pd.DataFrame:
-    """Return one row an ordered pair of models, the first read directly and the second asked.
-
-    Args:
-        stack: The deltas of the models.
-        features: By model name; None or absent where nothing is declared.
-
-    Returns:
-        The columns and types of `COLUMNS`; models x models rows in the order of the models.
-    """
+    """Return one row an ordered pair of models, the first read directly and the second asked."""
     result = pair_correlations(stack)
     n_prompts = (~np.isnan(result.meta_direct_by_prompt)).sum(axis=0)
     rows = [
@@ -272,14 +255,6 @@ def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share:
     model counts once for each prompt that the model answers, and the prompted criterion is about cells, not models. A
     delta of exactly 0 is not negative. A cell that is NaN is not a row; an item without rows is not kept.
 
-    Args:
-        direct_nats: Shape (models, items).
-        meta_nats: Shape (prompts, models, items).
-        least_share: 0.05 as published.
-
-    Raises:
-        BankError: If the shapes do not go together, or the share is not in (0, 0.5].
-
     Source: Song, Hu & Mahowald 2025, section 3.1; the authors' analysis.R.
 
     >>> direct = np.array([[1.0, -1.0, 2.0], [1.0, 2.0, -1.0]])
@@ -329,11 +304,6 @@ class ResampledCorrelations:
 
 def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_resamples: int) -> ResampledCorrelations:
     """Return the correlations of resamples of the items that every model has direct deltas of.
-
-    Args:
-        stack: The deltas of the models; items are drawn, or paradigms where the stack says so.
-        rng: Source of the resamples.
-        n_resamples: How many.
 
     >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> direct = np.array([[1.0, 2.0, 3.0, 5.0], [3.0, 1.0, 2.0, 4.0]])

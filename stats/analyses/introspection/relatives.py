@@ -44,14 +44,6 @@ _DIGITS = 10
 def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> FloatArray:
     """Return r of each model's answers with its own direct differences, given the direct differences of all others.
 
-    Args:
-        direct_direct: Correlations of direct differences, shape (models, models).
-        meta_direct: Correlations of direct differences (rows) with answers (columns), likewise.
-
-    Returns:
-        Shape (models,); NaN where the direct differences of some are linear combinations of the others' or an r is
-        undefined. The same as `pingouin.partial_corr`, which takes one model at a time.
-
     >>> direct = np.array([[1.0, 0.5], [0.5, 1.0]])
     >>> # by hand: 0.45 / sqrt(0.75 * 0.91), -.15 / sqrt(0.75 * 0.91)
     >>> partial_correlations(direct, np.array([[0.6, 0.3], [0.3, 0.0]])).round(6).tolist()
@@ -69,12 +61,7 @@ def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> 
 
 
 def mean_partial(result: PairCorrelations, *, n_items: int) -> Estimate:
-    """Return the mean over prompts and models, a value without an interval: it is above 0 under the null too.
-
-    Args:
-        result: The correlations of all pairs.
-        n_items: Items there were.
-    """
+    """Return the mean over prompts and models, a value without an interval: it is above 0 under the null too."""
     both = np.flatnonzero(~np.isnan(np.diag(result.meta_direct)) & ~np.isnan(np.diag(result.direct_direct)))
     at = np.ix_(both, both)
     if len(both) < 2:
@@ -112,11 +99,6 @@ def closest_relatives(
     other: what such a model shares with one of them would count as that one's reliability. A pair without a yardstick
     is left out.
 
-    Args:
-        models: Names.
-        features: By name; None or absent where nothing is declared.
-        read: Positions of the models whose direct differences vary.
-
     >>> from pairbank.stats.analyses.introspection.model_features import shipped_features
     >>> names = ["HuggingFaceTB/SmolLM2-135M", "HuggingFaceTB/SmolLM2-360M", "openai-community/gpt2"]
     >>> closest_relatives(names, shipped_features(), read=[0, 1, 2])[0]
@@ -145,11 +127,6 @@ def closest_relatives(
 
 def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Sequence[int]) -> tuple[Comparison, ...]:
     """Return each asked model beside the one whose direct differences correlate most with its own, declared or not.
-
-    Args:
-        direct_direct: Correlations of the models' direct differences, shape (models, models).
-        read: Positions of the models whose direct differences vary.
-        asked: Positions of the models to compare.
 
     >>> r = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.4], [0.3, 0.4, 1.0]])
     >>> [found.relative for found in most_similar(r, read=[0, 1, 2], asked=[0, 1, 2])]
@@ -189,10 +166,6 @@ class ModelAdvantages:
 
 def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> ModelAdvantages:
     """Return the advantage of each model, the mean over its comparisons and the prompts that they are defined for.
-
-    Args:
-        stack: The deltas of the models.
-        comparisons: In the order of the models that are asked.
 
     >>> from pairbank.stats.analyses.introspection.relatives import Comparison
     >>> from pairbank.stats.scored_table.scored_table import DeltaStack

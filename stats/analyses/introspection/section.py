@@ -55,11 +55,7 @@ _NO_DIFFERENCE: tuple[Beyond, ...] = ("not shown", "inconclusive")
 
 
 def headline_sets(done: Sequence[Introspection]) -> list[Introspection]:
-    """Return the analysis of each corpus that answers: of the items the models disagree on, if these are enough.
-
-    Args:
-        done: The analyses, all items of a corpus before those that the models disagree on.
-    """
+    """Return the analysis of each corpus that answers: of the items the models disagree on, if these are enough."""
     return list({result.corpus: result for result in done if result.items == ALL_ITEMS or _can_answer(result)}.values())
 
 
@@ -68,11 +64,7 @@ def _can_answer(result: Introspection) -> bool:
 
 
 def answer(done: Sequence[Introspection]) -> str:
-    """Return two sentences that say whether answers follow own probabilities beyond relatives', with their numbers.
-
-    Args:
-        done: As for `headline_sets`.
-    """
+    """Return two sentences that say whether answers follow own probabilities beyond relatives', with their numbers."""
     chosen = headline_sets(done)
     if len(chosen) > 1:
         return f"{_of_corpora(chosen)} {_own_r(chosen)}"
@@ -84,11 +76,7 @@ def answer(done: Sequence[Introspection]) -> str:
 
 
 def answer_table(done: Sequence[Introspection]) -> pd.DataFrame:
-    """Return a line a corpus and set of items: what the answer rests on.
-
-    Args:
-        done: The analyses.
-    """
+    """Return a line a corpus and set of items: what the answer rests on."""
     return pd.DataFrame([_row(result) for result in done])
 
 
@@ -110,11 +98,7 @@ FOOTNOTES = (
 
 
 def similarity_table(done: Sequence[Introspection]) -> pd.DataFrame:
-    """Return the paper's Table 7a: a line a corpus and set of items, a column a coefficient, with stars for p.
-
-    Args:
-        done: The analyses.
-    """
+    """Return the paper's Table 7a: a line a corpus and set of items, a column a coefficient, with stars for p."""
     rows = []
     for result in done:
         fit = result.regressions[SIMILARITY_TABLE]
@@ -288,17 +272,7 @@ REFERENCES = (
 
 @reads("features")
 def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, least_share: float = LEAST_SHARE) -> Section:
-    """Return the introspection analysis of each corpus, on all items and on those the models disagree on.
-
-    Args:
-        tables: Scored tables, one a corpus and model; corpora without a direct and a prompted method are passed over.
-        context: The seed and the number of resamples; declared features of models.
-        least_share: Share of the answers that must differ on an item that the models disagree on: 0.05 as published
-            for Experiment 1; 0 takes all items alone, as published for Experiment 2.
-
-    Raises:
-        BankError: If no corpus has a direct and a prompted method, or a table breaks the schema.
-    """
+    """Return the introspection analysis of each corpus, on all items and on those the models disagree on."""
     stacks = [stack for part in _by_corpus(tables) if (stack := _usable(part)) is not None]
     if not stacks:
         raise BankError(

@@ -42,14 +42,7 @@ def introspection_tables(
     done: Sequence[Introspection],
     declared: Mapping[str, Mapping[str, ModelFeatures | None]],
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of the report by name.
-
-    Args:
-        stacks: The deltas of each corpus.
-        filters: Which items are kept, by corpus; none where all are.
-        done: The analyses, one or two a corpus.
-        declared: Features by corpus and model.
-    """
+    """Return the tables of the report by name."""
     return {
         "verdicts": pd.DataFrame([_verdict_row(results) for results in done]).astype({"reason": "string"}),
         "match_types": under_each_other((matches, means_by_match_type(matches.pairs)) for matches in done),
@@ -135,13 +128,6 @@ def _model_row(corpus: str, name: str, features: ModelFeatures | None) -> dict[s
 
 def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return the bars of Song et al.'s figures 3a and 4a: mean r of each match type, with mean +- 1.96 standard errors.
-
-    Args:
-        pairs: What `pair_table` returned.
-
-    Returns:
-        One row a match type: `match_type`, `n_pairs`, `value`, `low`, `high` (of `meta_direct`), `similarity` (mean
-        `direct_direct`) and `reason`. Pairs whose r is undefined are left out.
 
     Source: Song, Hu & Mahowald 2025, figures 3a, 4a and 7a; the authors' analysis.R (plotrix std.error).
 
@@ -253,13 +239,6 @@ def correctness_by_size(cells: pd.DataFrame) -> Regression:
     As published, every item x prompt is a row with a direct and a prompted outcome, so that a direct outcome counts
     once for each prompt. The standard errors are therefore too small for the direct method.
 
-    Args:
-        cells: Columns `is_meta` (bool), `size_billions`, `n_correct`, `n_trials`; one row a model and method. Give
-            the direct row of a model once for each prompt, or with its counts times the number of prompts.
-
-    Returns:
-        Terms `intercept`, `is_meta`, `log size`, `is_meta:log size`, in log odds.
-
     Source: Song, Hu & Mahowald 2025, section 3.2.1, appendix G, Table 5.
 
     >>> cells = pd.DataFrame({"is_meta": [False, False, True, True], "size_billions": [1.0, 8.0, 1.0, 8.0],
@@ -279,9 +258,6 @@ def correctness_by_size(cells: pd.DataFrame) -> Regression:
 
 def consistency_by_size(pairs: pd.DataFrame) -> Regression:
     """Return r(direct of A, asked B) as a function of both log sizes and their product (Table 6).
-
-    Args:
-        pairs: What `pair_table` returned.
 
     Source: Song, Hu & Mahowald 2025, sections 3.2.1 and 4.2.1, appendix G, Table 6.
 
@@ -305,13 +281,6 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
     The introspection test: each match type's coefficient is its distance from `self` at equal similarity, so that
     introspection would make it negative.
 
-    Args:
-        pairs: What `pair_table` returned; `big_models` of it for Table 7b.
-
-    Returns:
-        Terms `intercept`, `direct_direct` and the match types other than `self` that occur. Without a pair of the
-        type `self`, undefined.
-
     Source: Song, Hu & Mahowald 2025, section 3.2.2, appendix G, Tables 7a and 7b.
 
     >>> pairs = pd.DataFrame({"match_type": ["self"] * 2 + ["other"] * 3, "direct_direct": [1, 1, 0.2, 0.4, 0.6],
@@ -326,10 +295,6 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
 def by_match_type(pairs: pd.DataFrame, *, outcome: str = "meta_direct") -> Regression:
     """Return a column of the pairs as a function of match type alone; the intercept is the mean of `self`.
 
-    Args:
-        pairs: What `pair_table` returned.
-        outcome: `meta_direct` or `direct_direct` (which shows that the match types measure similarity).
-
     Source: Song, Hu & Mahowald 2025, section 3.2.2.
 
     >>> pairs = pd.DataFrame({"match_type": ["self"] * 2 + ["other"] * 2, "meta_direct": [0.5, 0.6, 0.2, 0.3]})
@@ -341,9 +306,6 @@ def by_match_type(pairs: pd.DataFrame, *, outcome: str = "meta_direct") -> Regre
 
 def consistency_by_self(pairs: pd.DataFrame) -> Regression:
     """Return r(direct of A, asked B) as a function of whether A is B (Table 8, there for the OLMo models alone).
-
-    Args:
-        pairs: What `pair_table` returned, or `of_models` of it.
 
     Source: Song, Hu & Mahowald 2025, appendix F and G, Table 8.
 

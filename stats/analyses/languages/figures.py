@@ -109,13 +109,7 @@ def measured(cells: pd.DataFrame) -> str:
 def language_figures(
     accuracies: pd.DataFrame, means: pd.DataFrame, controls: pd.DataFrame | None = None
 ) -> Iterator[Figure]:
-    """Yield means by type, methods against each other, and a heat map a model.
-
-    Args:
-        accuracies: Long table with `language` and `negative_type`.
-        means: What `typology_means` returned.
-        controls: Best F1 of probes with exchanged labels, one row a cell: the chance level of F1.
-    """
+    """Yield means by type, methods against each other, and a heat map a model."""
     cells = accuracies[accuracies["value"].notna()]
     models, methods = list(dict.fromkeys(cells["model"])), methods_in_order(list(cells["method"]))[:MOST_METHODS]
     description, n = measured(cells), n_text(cells["n"])
@@ -156,12 +150,7 @@ def language_figures(
 
 
 def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
-    """Draw the cells of a model: languages by group, kinds within methods.
-
-    Args:
-        part: Rows of one model.
-        title: Heading.
-    """
+    """Draw the cells of a model: languages by group, kinds within methods."""
     tags = languages_in_order(list(part["language"]))
     lines = list(itertools.product(methods_in_order(list(part["method"])), kinds_in_order(list(part["negative_type"]))))
     wide = part.pivot_table(index=["method", "negative_type"], columns="language", values="value", sort=False)
@@ -198,14 +187,7 @@ def _chance_f1(controls: pd.DataFrame | None) -> float:
 def type_panels(
     means: pd.DataFrame, *, methods: Sequence[str], value_label: str, chance_f1: float = float("nan")
 ) -> Drawing:
-    """Draw means by morphological type: a panel a method (rows) and kind (columns), a line a model.
-
-    Args:
-        means: What `typology_means` returned.
-        methods: From top to bottom.
-        value_label: What the means are of.
-        chance_f1: Chance level of probes, for which one half is none; NaN = not known, and not drawn.
-    """
+    """Draw means by morphological type: a panel a method (rows) and kind (columns), a line a model."""
     kinds, models = kinds_in_order(list(means["negative_type"])), list(dict.fromkeys(means["model"]))
     low, high = min(0.4, float(means["value"].min()) - 0.03), max(0.8, float(means["value"].max()) + 0.03)
     with styled():
@@ -232,12 +214,7 @@ def type_panels(
 
 
 def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
-    """Draw two methods against each other: a panel a pair (rows) and kind (columns), a point a language and model.
-
-    Args:
-        cells: Rows with `language` and `negative_type`.
-        methods: In order.
-    """
+    """Draw two methods against each other: a panel a pair (rows) and kind (columns), a point a language and model."""
     kinds, models = kinds_in_order(list(cells["negative_type"])), list(dict.fromkeys(cells["model"]))
     wide = cells.pivot_table(index=["model", "negative_type", "language"], columns="method", values="value", sort=False)
     table = wide.reset_index()

@@ -52,13 +52,7 @@ MOST_LINES = 25
 
 
 def first_table(cells: pd.DataFrame, means: pd.DataFrame, complexity: pd.DataFrame) -> pd.DataFrame:
-    """Return a line a model and method (a line a model where these are too many): English, the types, the range.
-
-    Args:
-        cells: One row a cell.
-        means: What `typology_means` returned.
-        complexity: What `complexity_correlations` returned.
-    """
+    """Return a line a model and method (a line a model where these are too many): English, the types, the range."""
     rows = []
     for (model, method), part in cells.groupby(["model", "method"], sort=False):
         by_language = part.groupby("language", sort=False)["value"].mean()
@@ -112,16 +106,7 @@ def answer(
     controls: pd.DataFrame,
     varies: pd.DataFrame,
 ) -> str:
-    """Return the answer: each method over languages and kinds of wrong concept, and what goes with complexity.
-
-    Args:
-        cells: One row a cell.
-        complexity: What `complexity_correlations` returned.
-        unasked: What `unasked_rows` of the section gave.
-        contrasts: What `kind_contrasts` returned.
-        controls: Best F1 of probes with exchanged labels, one row a cell.
-        varies: What `language_differences` returned.
-    """
+    """Return the answer: each method over languages and kinds of wrong concept, and what goes with complexity."""
     tags = languages_in_order(list(cells["language"]))
     models = list(dict.fromkeys(cells["model"]))
     parts = [_method_text(cells[cells["method"] == name], name) for name in methods_in_order(list(cells["method"]))]
@@ -202,10 +187,6 @@ def kind_contrasts(by_method: Mapping[tuple[str, str], PairCredits], cells: pd.D
     """Return, a row a model and method, accuracy with random minus that with subtle wrong concepts, with its interval.
 
     Of probes, whose pairs have no outcome each, the difference of their F1 stands without an interval.
-
-    Args:
-        by_method: Pairs of each model and method.
-        cells: One row a cell.
     """
     rows = [
         {"model": model, "method": method} | random_minus_subtle(pairs) for (model, method), pairs in by_method.items()
@@ -234,11 +215,7 @@ _CONTRAST = {
 
 
 def language_differences(by_method: Mapping[tuple[str, str], PairCredits]) -> pd.DataFrame:
-    """Return, a row a model and method, the test of equal accuracy in all languages, corrected for their number.
-
-    Args:
-        by_method: Pairs of each model and method.
-    """
+    """Return, a row a model and method, the test of equal accuracy in all languages, corrected for their number."""
     rows = [
         {"model": model, "method": method} | languages_differ(pairs) for (model, method), pairs in by_method.items()
     ]
@@ -295,11 +272,7 @@ def _where(part: pd.DataFrame, by_language: pd.Series[float], place: int) -> str
 
 
 def unasked_text(unasked: pd.DataFrame) -> list[str]:
-    """Return a sentence on each method that could not be asked of some items, with the languages that it misses.
-
-    Args:
-        unasked: Rows of model, method, language, n_items, n_unasked.
-    """
+    """Return a sentence on each method that could not be asked of some items, with the languages that it misses."""
     sentences = []
     for method, part in unasked.groupby("method", sort=False):
         by_language = part.drop_duplicates("language").set_index("language")
@@ -342,14 +315,6 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     """Return accuracies by language, negative type and method, means by typology, and correlations of methods.
 
     Languages are pooled over the corpora of a model (English is COMPS, the others XCOMPS).
-
-    Args:
-        tables: Scored tables; used are those whose items have a negative type.
-        context: The seed of permutations; F1 of probes, shown beside the accuracies as in Figure 1, and their best
-            layers.
-
-    Raises:
-        BankError: If the tables have fewer than two languages, or one language twice for a model.
     """
     rows = [row for table in tables for row in _cells(table)]
     rows += [row for summary in context.probed for row in _probed_cells(summary)]
@@ -427,11 +392,7 @@ def _cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
 
 
 def unasked_rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
-    """Yield how many items of each language a method could not be asked of, for want of what its question needs.
-
-    Args:
-        table: A scored table; a method's column of flags has `missing:SLOT` where it was not asked.
-    """
+    """Yield how many items of each language a method could not be asked of, for want of what its question needs."""
     if "negative_type" not in table.column_names:
         return
     frame = table.frame

@@ -97,16 +97,6 @@ def leave_one_out(x: ArrayLike, y: ArrayLike, names: Sequence[str], *, level: fl
 def typology_means(cells: pd.DataFrame, typology: Mapping[str, str | None]) -> pd.DataFrame:
     """Return the unweighted mean over the languages of each morphological type (He et al. 2025, Figure 4).
 
-    Args:
-        cells: One row a cell, columns of `CELL_COLUMNS`.
-        typology: Morphological type by language; a language of none (English) is left out.
-
-    Returns:
-        Columns model, method, negative_type, typology, value, n_languages.
-
-    Raises:
-        BankError: If a column is missing or a cell stands twice.
-
     >>> cells = pd.DataFrame({"model": "m", "method": "direct", "negative_type": "random",
     ...                       "language": ["en", "zh", "vi"], "value": [0.9, 0.75, 0.5]})
     >>> means = typology_means(cells, {"en": None, "zh": "analytic", "vi": "analytic"})
@@ -123,17 +113,6 @@ def typology_means(cells: pd.DataFrame, typology: Mapping[str, str | None]) -> p
 
 def method_correlations(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the correlation of every two methods over languages, for each model and negative type.
-
-    Args:
-        cells: One row a cell, columns of `CELL_COLUMNS`.
-
-    Returns:
-        One row a model, negative type and pair of methods: `value`, `low`, `high` (jackknife), `n` languages,
-        `without_english` (NaN where English is not there), `lowest` and `highest` r with one language left out,
-        `most_influential` (the language whose absence changes r most) and `reason`.
-
-    Raises:
-        BankError: If a column is missing or a cell stands twice.
 
     >>> cells = pd.DataFrame([{"model": "m", "method": m, "negative_type": "random", "language": x, "value": v}
     ...     for m, vs in (("direct", (9, 0, 1, 0, 1)), ("meta", (9, 0, 0, 1, 1)))
@@ -221,14 +200,6 @@ def random_minus_subtle(pairs: PairCredits, *, level: float = 0.95) -> dict[str,
     error is the mean of theirs, which is the largest that the mean can have: languages share concepts and properties,
     so that they say little that is new.
 
-    Args:
-        pairs: All pairs of a model and method.
-        level: Confidence level, a share.
-
-    Returns:
-        `value`, `low`, `high`, `n_languages`, `n_higher` (languages in which the difference is above 0), `n` pairs and
-        `reason`, where there is no number.
-
     >>> pairs = PairCredits(credit=np.array([1.0, 1, 0, 1, 0, 0]), language=np.array(["de"] * 6, dtype=object),
     ...                 kind=np.array(["random"] * 3 + ["overlap"] * 3, dtype=object),
     ...                 cluster=np.array(["a", "b", "c"] * 2, dtype=object))
@@ -282,12 +253,6 @@ def languages_differ(pairs: PairCredits) -> dict[str, Any]:
     A one-way analysis of variance; units are the properties of a language, each with the mean over its pairs. Languages
     share properties, so that equal languages differ by less than the test supposes.
 
-    Args:
-        pairs: All pairs of a model and method.
-
-    Returns:
-        `F`, `p` (NaN where languages have one property each, or nothing varies) and `n_languages`.
-
     >>> pairs = PairCredits(credit=np.array([1.0, 1, 1, 0, 0, 1]), language=np.array(list("aaabbb"), dtype=object),
     ...                 kind=np.array(["random"] * 6, dtype=object), cluster=np.array(list("pqrpqr"), dtype=object))
     >>> found = languages_differ(pairs)
@@ -336,19 +301,7 @@ _TYPES = {
 def complexity_correlations(
     cells: pd.DataFrame, best_layers: pd.DataFrame, typology: Mapping[str, str | None], *, seed: int
 ) -> pd.DataFrame:
-    """Return the rank correlation of each method's score, and of the best layer, with morphological complexity.
-
-    Args:
-        cells: One row a cell: model, method, negative_type, language, value; a language's mean over types is used.
-        best_layers: The same columns; `value` is a layer's number.
-        typology: Morphological type by language; a language of none (English) is left out.
-        seed: Of the permutations.
-
-    Returns:
-        A row a model and method, and one for its best layers (`what`): `rho` (Spearman), `p` (two-sided, languages
-        permuted), `least_significant` (|rho| from which p < .05), `least_with_power` (power of 0.80), the
-        mean of each type, and why there is no number.
-    """
+    """Return the rank correlation of each method's score, and of the best layer, with morphological complexity."""
     named = [(str(what), rows) for what, rows in cells.groupby("method", sort=False)]
     if len(best_layers):
         named.append((BEST_LAYER, best_layers))
@@ -385,11 +338,6 @@ def drew(rows: pd.DataFrame) -> bool:
 def permuted_rho(x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator) -> dict[str, float]:
     """Return Spearman's rho with its permutation p, and the least |rho| that could be seen, and would be with power.
 
-    Args:
-        x: One number a case, shape (cases,).
-        y: The other.
-        rng: Draws the permutations, where there are too many cases to count all.
-
     >>> found = permuted_rho([0, 1, 1, 2, 2], [1, 2, 3, 4, 5], rng=np.random.default_rng(0))
     >>> round(found["rho"], 3), round(found["p"], 3)  # 8 of 120 orders are as extreme
     (0.949, 0.067)
@@ -425,11 +373,7 @@ def _least_significant(null_rhos: FloatArray) -> float:
 
 
 def correlation_sentences(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence on each thing that is correlated with complexity, over models as a range.
-
-    Args:
-        rows: What `complexity_correlations` returned.
-    """
+    """Yield a sentence on each thing that is correlated with complexity, over models as a range."""
     for key, part in rows[rows["rho"].notna()].groupby("what", sort=False):
         description = str(key)
         name = description if description == BEST_LAYER else f"`{description}`"
@@ -442,11 +386,7 @@ def correlation_sentences(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def power_text(rows: pd.DataFrame) -> str:
-    """Return what these languages could have shown, in words; empty where nothing is correlated.
-
-    Args:
-        rows: What `complexity_correlations` returned.
-    """
+    """Return what these languages could have shown, in words; empty where nothing is correlated."""
     known = rows[rows["rho"].notna()]
     if known.empty:
         return ""

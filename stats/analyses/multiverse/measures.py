@@ -69,11 +69,7 @@ class Reading:
 
 
 def readings(table: ScoredTable) -> Iterator[Reading]:
-    """Yield every reading of a table.
-
-    Args:
-        table: Its rows that are a choice, of which one side is right.
-    """
+    """Yield every reading of a table."""
     for scores in table.methods:
         if scores.layout.kind == "prediction" or not scores.applies.any():
             continue
@@ -181,15 +177,6 @@ class Claim:
 def claim_of(text: str, *, methods: Sequence[str], models: Sequence[str]) -> Claim:
     """Return a claim from its text: `A > B`, `B < A`, `people > .3`.
 
-    Args:
-        text: A and B are methods or models, `asking` (all methods that ask) or `probability` (all that do not).
-        methods: Names of the methods in the tables.
-        models: Names of the models.
-
-    Raises:
-        BankError: It is no comparison.
-        UnknownNameError: A side is no method and no model of these tables.
-
     >>> claim_of("asking < probability", methods=["direct", "meta"], models=["a"]).a
     'probability'
     >>> claim_of("people > .3", methods=["direct"], models=["a"]).above
@@ -223,12 +210,7 @@ def _of_people(text: str, a: str, b: str) -> Claim:
 
 
 def is_on_side(layout: MethodLayout, side: str) -> bool:
-    """Return whether a method stands on a side of a claim.
-
-    Args:
-        layout: The method's.
-        side: `asking`, `probability`, a name, or a pattern with *.
-    """
+    """Return whether a method stands on a side of a claim."""
     if side in (ASKED, MEASURED):
         return (layout.is_prompted and layout.kind != "prediction") == (side == ASKED)
     return bool(_matches(side, [layout.method]))
@@ -248,9 +230,6 @@ def filters_of(used: ScoredTable) -> dict[str, BoolArray]:
     `close`: edit distance of the two sides up to the 75th percentile (Hu et al. 2026); `same length`: as many words on
     both sides; `people agree`: the better side is the one that people prefer on average; `people are sure`: their
     difference is above its median.
-
-    Args:
-        used: Rows that are a choice.
     """
     results: dict[str, BoolArray] = {ALL: np.ones(len(used.frame), dtype=np.bool_)}
     distance = edit_distances(used)
@@ -335,19 +314,6 @@ def curve_test(
     n_draws: int,
 ) -> CurveTest:
     """Test a whole curve.
-
-    Args:
-        contributions: What each item adds to each specification, 0 where it is not used, shape (items, specifications).
-        units: Number of each item's unit, from 0: the item itself, or its paradigm.
-        scale: `gain`: the effect is the mean contribution; `z`: the sum of contributions, which are influences.
-        n_used: Items of each specification, shape (specifications,).
-        observed: The sum that stands for what was seen, same shape: of gains, of z less its null value.
-        significant: 1 where the interval lies beyond the null value in the direction of the claim, same shape.
-        rng: Draws the signs.
-        n_draws: How many.
-
-    Raises:
-        BankError: Fewer than ten units, or no specification.
 
     >>> gains = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, 3), p=[0.3, 0.7])
     >>> found = curve_test(gains, np.arange(200), scale="gain", n_used=np.full(3, 200.0), observed=gains.sum(axis=0),

@@ -50,18 +50,7 @@ PARADIGMS = ("paradigm", "phenomenon")
 
 @reads("ratings")
 def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim: str = ASKING) -> Section:
-    """Return a claim under every defensible choice that the tables hold.
-
-    Args:
-        tables: Scored tables, made here or imported.
-        context: The seed and the number of draws; individual ratings, for the share of variance of raters.
-        claim: `asking < probability`; `A > B`, two methods or two models (patterns with * match several); or
-            `people > .3`: r with people is above .3.
-
-    Raises:
-        BankError: The claim is no comparison, or the tables hold no specification of it.
-        UnknownNameError: It names what is in no table.
-    """
+    """Return a claim under every defensible choice that the tables hold."""
     methods = [layout.method for layout in layouts_of(tables)]
     requested = claim_of(claim, methods=methods, models=[table.model for table in tables])
     holding = [held(table) for table in tables]
@@ -141,12 +130,7 @@ _OUTCOMES = {ASKED: "prompted accuracy", MEASURED: "accuracy by probability", RA
 
 
 def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
-    """Yield the shares of variance of each corpus: of right answers when asked and by probability, and of ratings.
-
-    Args:
-        tables: What the tables hold.
-        ratings: Columns corpus or item_id, rater and value; None where nobody's are known.
-    """
+    """Yield the shares of variance of each corpus: of right answers when asked and by probability, and of ratings."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
         selected = [table for table in tables if table.corpus == corpus]
         for of, requested in ((ASKED, True), (MEASURED, False)):
@@ -236,15 +220,7 @@ def curve_of(
     rng: np.random.Generator,
     n_draws: int,
 ) -> Curve:
-    """Return the curve.
-
-    Args:
-        claim: What is claimed.
-        result: Its specifications.
-        paradigms: (corpus, item id) -> paradigm, of items that have one.
-        rng: Draws the signs.
-        n_draws: How many.
-    """
+    """Return the curve."""
     names = list(dict.fromkeys(name for one in result for name in one.choices))
     cells = pd.DataFrame([{name: one.choices.get(name, "-") for name in names} for one in result])
     varying = tuple(name for name in names if cells[name].nunique() > 1)

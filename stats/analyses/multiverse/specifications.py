@@ -69,11 +69,7 @@ class Held:
 
 
 def held(table: ScoredFrame) -> Held:
-    """Return what a table holds.
-
-    Args:
-        table: One corpus by one model.
-    """
+    """Return what a table holds."""
     read = read_table(table)
     used = read.rows(read.is_choice & read.has_truth)
     model = table.signature.get("model", {})
@@ -94,15 +90,7 @@ def held(table: ScoredFrame) -> Held:
 
 
 def specifications(claim: Claim, tables: Sequence[Held]) -> list[Specification]:
-    """Return all specifications of a claim.
-
-    Args:
-        claim: What is claimed.
-        tables: What the tables hold.
-
-    Raises:
-        BankError: There are none, or more than can be computed.
-    """
+    """Return all specifications of a claim."""
     makers: dict[str, Callable[[Claim, Sequence[Held]], Iterator[Specification]]] = {
         "people": _of_people,
         "methods": _of_methods,
@@ -174,11 +162,6 @@ def _repeats_a_credit(entry: Reading) -> bool:
 
 def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
     """Return what each item adds to Fisher's z of r: its infinitesimal shifts, whose sum is 0.
-
-    Args:
-        x: One number an item.
-        y: The other.
-        ranked: Whether r is of their ranks.
 
     >>> shifts = influences(np.array([1.0, 2.0, 3.0, 5.0]), np.array([2.0, 1.0, 4.0, 3.0]), ranked=False)
     >>> abs(round(float(shifts.sum()), 12))

@@ -60,11 +60,7 @@ class Question:
 
 
 def questions(table: ScoredFrame) -> Iterator[Question]:
-    """Yield each question that a table has an answer and a probability for; items without a truth are left out.
-
-    Args:
-        table: One corpus scored by one model.
-    """
+    """Yield each question that a table has an answer and a probability for; items without a truth are left out."""
     read = read_table(table)
     direct = read.method(read.reference)
     if direct is None:
@@ -123,16 +119,7 @@ def names_of(label: str, method: str, *, kind: str, items: str) -> tuple[str, st
 
 
 def comparisons(asked: Sequence[Question]) -> pd.DataFrame:
-    """Return every question on each corpus, and on the items of all corpora of its task where there are several.
-
-    Args:
-        asked: What `questions` yielded, of all tables.
-
-    Returns:
-        One row a model, task, prompt and corpus: `measure`; `asked` and `direct` with their intervals; `difference`
-        (asked - direct, the same items) with its interval; `r` with its interval, for `pooled` the unweighted mean
-        over corpora, without one; `n`; and `reason` of an undefined r.
-    """
+    """Return every question on each corpus, and on the items of all corpora of its task where there are several."""
     groups: dict[tuple[str, str, str, str], list[Question]] = {}
     for entry in asked:
         groups.setdefault((entry.task, entry.model, entry.prompt, entry.measure), []).append(entry)
@@ -148,11 +135,7 @@ def comparisons(asked: Sequence[Question]) -> pd.DataFrame:
 
 
 def whole(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a model, task and prompt: that of all corpora, or of the one corpus.
-
-    Args:
-        cells: What `comparisons` returned.
-    """
+    """Return one row a model, task and prompt: that of all corpora, or of the one corpus."""
     keys = ["model", "task", "prompt"]
     is_pooled = cells["corpus"] == POOLED
     n_corpora = (~is_pooled).groupby([cells[key] for key in keys]).transform("sum")

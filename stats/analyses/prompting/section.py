@@ -35,13 +35,7 @@ MOST_MODELS = 7
 
 
 def prompting_figures(cells: pd.DataFrame, asked: Sequence[Question], models: Sequence[str]) -> Iterator[Figure]:
-    """Yield the figures of the section, consistency first.
-
-    Args:
-        cells: What `comparisons` returned.
-        asked: The questions item by item.
-        models: Their order.
-    """
+    """Yield the figures of the section, consistency first."""
     if cells["r"].notna().any():
         yield _consistency(whole(cells), models)
         if len(models) > 1:
@@ -51,12 +45,7 @@ def prompting_figures(cells: pd.DataFrame, asked: Sequence[Question], models: Se
 
 
 def consistency_matrix(result: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return r of one model: a row a task, a column a prompt.
-
-    Args:
-        result: What `whole` returned.
-        model: The model.
-    """
+    """Return r of one model: a row a task, a column a prompt."""
     selected = result[result["model"] == model]
     wide = selected.pivot_table(index="task", columns="prompt", values="r", sort=False, dropna=False)
     return wide.reindex(index=list(dict.fromkeys(result["task"])), columns=list(dict.fromkeys(result["prompt"])))
@@ -79,14 +68,7 @@ def _consistency(result: pd.DataFrame, models: Sequence[str]) -> Figure:
 
 
 def mean_consistency(result: pd.DataFrame) -> pd.DataFrame:
-    """Return r of each task and prompt over models: the unweighted mean of each model's mean over corpora (Figure 3).
-
-    Args:
-        result: What `whole` returned.
-
-    Returns:
-        One row a task and prompt: `mean`, `sd` (over models), `min`, `max`, `n_models` (with a defined r).
-    """
+    """Return r of each task and prompt over models: the mean of each model's mean over corpora (Figure 3)."""
     of = result.groupby(["task", "prompt"], sort=False)["r"]
     return of.agg(mean="mean", sd="std", min="min", max="max", n_models="count").reset_index()
 
@@ -142,12 +124,7 @@ def _bars(name: str, result: pd.DataFrame, panel: str, models: Sequence[str], sa
 
 
 def bar_table(part: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Return bars: `direct` of each model, then each prompt; models in order.
-
-    Args:
-        part: Rows of one task on one set of items.
-        models: Their order.
-    """
+    """Return bars: `direct` of each model, then each prompt; models in order."""
     rows: list[dict[str, Any]] = []
     for model in models:
         selected = part[part["model"] == model].to_dict("records")
@@ -238,15 +215,7 @@ DEFINITIONS = """\
 
 @reads("features")
 def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Section:
-    """Return how well asking does beside reading probabilities, and how closely it follows them.
-
-    Args:
-        tables: Scored tables, one a corpus and model.
-        context: Declared features: models stand from small to large.
-
-    Raises:
-        BankError: If no table has a direct and a prompted method on items with a truth.
-    """
+    """Return how well asking does beside reading probabilities, and how closely it follows them."""
     requested = [question for table in tables for question in questions(table)]
     if not requested:
         raise BankError("no table is scored both directly and with a prompt, on items of which one side is right")
@@ -280,12 +249,7 @@ def _features(table: ScoredFrame, given: Mapping[str, ModelFeatures]) -> ModelFe
 
 
 def first_table(result: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Return performance and r: a line a model and task, a column a prompt; with many models a line each.
-
-    Args:
-        result: What `whole` returned.
-        models: Their order.
-    """
+    """Return performance and r: a line a model and task, a column a prompt; with many models a line each."""
     tasks, prompts = (list(dict.fromkeys(result[key])) for key in ("task", "prompt"))
     rows: list[dict[str, Any]] = []
     for model in models:

@@ -81,12 +81,7 @@ def _paradigms(table: ScoredTable) -> IntArray | None:
 
 
 def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
-    """Return a table with what raters said of its items; None where they said nothing.
-
-    Args:
-        table: Of one corpus and model; items with identical sides are left out.
-        ratings: Of any corpora.
-    """
+    """Return a table with what raters said of its items; None where they said nothing."""
     known = table.choices
     selected = ratings[ratings["item_id"].isin(set(known.item_ids))]
     if selected.empty:

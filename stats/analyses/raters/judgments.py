@@ -36,16 +36,7 @@ OF_SENTENCES = ("direct", "judgment", "rating")
 def place_of(
     corpus: str, kind: str, who: str, *, method: str = "", estimate: Estimate | None = None, r: float = math.nan
 ) -> dict[str, Any]:
-    """Return the cells of a row.
-
-    Args:
-        corpus: Of the items.
-        kind: people, rater or model.
-        who: The rater, the group of raters, or the model.
-        method: Of a model.
-        estimate: Accuracy on the items.
-        r: With the other raters' mean.
-    """
+    """Return the cells of a row."""
     cells: dict[str, Any] = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
     cells |= {"low_paradigms": math.nan, "high_paradigms": math.nan, "n_paradigms": 0}
     if estimate is not None:
@@ -83,14 +74,7 @@ class SideRatings:
 
 
 def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
-    """Return all ratings, one a row; somebody's second rating of the same thing is averaged with the first.
-
-    Args:
-        given: Tables as `load_ratings(...).to_pandas()` has them, or parquet files of such tables.
-
-    Raises:
-        BankError: If there is none, or a table lacks a column.
-    """
+    """Return all ratings, one a row; somebody's second rating of the same thing is averaged with the first."""
     if not given:
         raise BankError(
             "no individual ratings were given, and the scored files stand in no bank that has them; name their "

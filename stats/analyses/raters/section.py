@@ -380,17 +380,7 @@ MOST_RATERS = 16
 
 @reads("ratings", "mean_ratings")
 def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsilon: float = EPSILON) -> Section:
-    """Return each rater beside each model: accuracies, correlations with the other raters, the annotator test.
-
-    Args:
-        tables: Scored tables; those whose items nobody rated are passed over.
-        context: Individual ratings, and corpora with mean ratings alone.
-        epsilon: How much worse than a rater a model may be and still be as good as one more person (0.2 for experts,
-            0.15 for trained raters, 0.1 for crowds).
-
-    Raises:
-        BankError: If there are no ratings, or none of items in these tables.
-    """
+    """Return each rater beside each model: accuracies, correlations with the other raters, the annotator test."""
     of_means = [
         read
         for table in tables

@@ -115,9 +115,6 @@ def comparisons_of(formula: Formula) -> tuple[Comparison, ...]:
 def parsed(text: str) -> Formula:
     """Return a formula.
 
-    Raises:
-        BankError: it is none; says where.
-
     >>> found = parsed("[(5;%a%) - (5;%b%)] > [(5;%c%) - (5;%d%)]")
     >>> bits = {"a": 9.0, "b": 4.0, "c": 3.0, "d": 1.0}
     >>> margin = found.margin_bits(lambda region, condition: np.array([bits[condition]]))
@@ -231,9 +228,6 @@ class Suite:
         """Return the surprisals of a region, 0 = the whole sentence, in bits, one an item.
 
         They are NaN where the table has no sentence in the condition, as in a run with a limit.
-
-        Raises:
-            BankError: the suite has no such region.
         """
         known = self.bits.get(condition)
         if known is None:
@@ -253,11 +247,7 @@ class Suite:
 
 
 def suites_of(table: ScoredFrame) -> Iterator[Suite]:
-    """Yield the suites of a table, in its order.
-
-    Raises:
-        BankError: the table has no regions, or no columns of suites.
-    """
+    """Yield the suites of a table, in its order."""
     frame = table.frame
     if missing := [name for name in (*NEEDED, COLUMNS.by_region) if name not in frame.columns]:
         raise BankError(
@@ -314,16 +304,7 @@ def suite_row(suite: Suite) -> dict[str, Any]:
 
 
 def model_rows(by_suite: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield each model's mean accuracy over suites, for other items of these suites and, from ten on, for such suites.
-
-    Args:
-        by_suite: Rows of `suite_row`; suites without items are passed over.
-
-    Yields:
-        `value`, `low` and `high` (Wilson's for the effective number of items of a mean that weighs suites equally,
-        Student's quantile of items - suites: of two items each, .92 of intervals held the truth without it),
-        `low_paradigms`, `high_paradigms` (Wilson's for suites as draws, Student's quantile) and their number.
-    """
+    """Yield each model's mean accuracy over suites, for new items and, from ten suites on, for new suites."""
     for model, part in by_suite[by_suite["n"] > 0].groupby("model", sort=False):
         shares, n = part["value"].to_numpy(dtype=np.float64), part["n"].to_numpy(dtype=np.float64)
         mean, n_items = float(shares.mean()), int(n.sum())

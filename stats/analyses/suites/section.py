@@ -121,14 +121,7 @@ MOST_MODELS = 6
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return the section on test suites.
-
-    Args:
-        tables: scored tables; those scored with `regions` are used.
-
-    Raises:
-        BankError: no table has suites scored by region.
-    """
+    """Return the section on test suites."""
     used = [table for table in tables if any(layout.method == REGIONS for layout in table.layouts)]
     if not used:
         raise BankError(

@@ -201,9 +201,6 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
     """Yield a maker of progress callbacks, one a task and model: a bar on a terminal, else a line now and then.
 
     Both say how much, how fast, the time left, and of scoring tokens/s and what sharing saved.
-
-    Args:
-        work: what models count of their work, when a task begins; models may come later.
     """
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn

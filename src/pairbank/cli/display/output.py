@@ -222,11 +222,7 @@ def help_all(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]
 
 
 def with_plain_words(parameters: Iterable[inspect.Parameter]) -> None:
-    """Give each option that has no word for its value one: FILE, N, NUMBER or TEXT; a flag has none.
-
-    Args:
-        parameters: of a command, annotated; the options in their annotations are changed.
-    """
+    """Give each option that has no word for its value one: FILE, N, NUMBER or TEXT; a flag has none."""
     for parameter in parameters:
         kind, *rest = get_args(parameter.annotation) or (parameter.annotation,)
         for option in rest:

@@ -37,13 +37,7 @@ _LONGEST_WORD = 24
 
 
 def show(table: pd.DataFrame, *, name: str = "", whole: Sequence[str] = ()) -> None:
-    """Print a table.
-
-    Args:
-        table: what to print.
-        name: of its rows in the document that --json prints; "" leaves them out of it.
-        whole: columns whose cells are never broken.
-    """
+    """Print a table."""
     from rich.console import Console
 
     if name:
@@ -292,13 +286,7 @@ def say_wrong(tables: Sequence[Scored], n: int | None, method: str | None) -> No
 
 
 def missed(table: Scored, n: int, method: str | None = None) -> Missed:
-    """Return the items whose difference is below 0, the lowest first.
-
-    Args:
-        table: scored items.
-        n: at most so many of them.
-        method: which difference; None takes the first method that has one.
-    """
+    """Return the items whose difference is below 0, the lowest first."""
     from pairbank.scoring.api.layout import MethodLayout
 
     layouts = [MethodLayout.from_dict(layout) for layout in table.layouts]
