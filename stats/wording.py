@@ -213,13 +213,22 @@ def n_items(n: Iterable[int]) -> str:
     return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"
 
 
-def plural(n: int, noun: str) -> str:
+def plural(n: int, noun: str, several: str = "") -> str:
     """Return a count with its noun.
 
-    >>> plural(1, "model"), plural(1200, "item")
-    ('1 model', '1,200 items')
+    >>> plural(1, "model"), plural(1200, "item"), plural(0, "phenomenon", "phenomena")
+    ('1 model', '1,200 items', '0 phenomena')
     """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return f"{int(n):,} {inflect(n, noun, several or f'{noun}s')}"
+
+
+def inflect(n: int, singular: str, other: str) -> str:
+    """Return the form of a word that goes with a count.
+
+    >>> [f"{plural(n, 'pair')} {inflect(n, 'agrees', 'agree')}" for n in (0, 1, 2)]
+    ['0 pairs agree', '1 pair agrees', '2 pairs agree']
+    """
+    return singular if n == 1 else other
 
 
 def names(values: Iterable[object], *, most: int = 4) -> str:

@@ -24,6 +24,7 @@ PAGES = [
 ]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 GOLDEN_PAGES = [CAPTIONS, *sorted((ROOT / "tests" / "golden").glob("**/*.md"))]
+TEMPLATES = sorted((ROOT / "stats").rglob("*.md.j2"))
 PACKAGES = ("builders", "scoring", "stats", "cards", "src")
 
 WORDS_OF_A_SENTENCE = 35
@@ -158,6 +159,22 @@ def test_a_page_is_short_plain_and_in_the_terms_of_the_field(page: Path) -> None
     assert offences(text, words=words) == []
     long = [one for one in paragraphs(text) if len(one.split()) > WORDS_OF_A_PARAGRAPH]
     assert [one for one in long if sentences(one)] == [], f"paragraphs of more than {WORDS_OF_A_PARAGRAPH} words"
+
+
+def template_prose(source: str) -> str:
+    """Return the Markdown of a template: what is put in counts as one word, each branch as a paragraph of its own."""
+    source = re.sub(r"\{#.*?#\}", "", source, flags=re.DOTALL)
+    source = re.sub(r"\{\{.*?\}\}", "X", source, flags=re.DOTALL)
+    source = re.sub(r"\{%-? *(?:el|macro|endmacro|for|endfor).*?%\}", "\n\n", source, flags=re.DOTALL)
+    return re.sub(r" *\{%.*?%\}", "", source, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=[path.name for path in TEMPLATES])
+def test_templates_of_analyses_are_short_and_in_the_terms_of_the_field(template: Path) -> None:
+    source = template.read_text(encoding="utf-8")
+    assert offences(template_prose(source)) == []
+    counts = re.findall(r"\{\{ (?![A-Z_]+ \}\})[^}]*(?<!\|n) \}\}\s(?:pairs|items|models|cases|paradigms)\b", source)
+    assert not counts, "so that 0, 1 and 2 read right: {{ n|plural('item') }}"
 
 
 def test_messages_of_errors_are_short_and_in_the_terms_of_the_field() -> None:

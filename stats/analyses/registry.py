@@ -39,13 +39,14 @@ ANALYSES: dict[str, str] = {
     "suites": "pairbank.stats.analyses.suites.section",
     "trajectories": "pairbank.stats.analyses.trajectories",
 }
-"""Name -> module with a function `section`."""
+"""Name -> module with a function of this name."""
 
 
 def analysis_named(name: str) -> Analysis:
     """Return an analysis."""
     if name in ANALYSES:
-        return cast("Analysis", import_module(ANALYSES[name]).section)
+        module = import_module(ANALYSES[name])
+        return cast("Analysis", getattr(module, "section", None) or getattr(module, name))
     offered = plugins("analyses", taken=ANALYSES)
     if name not in offered:
         raise unknown_name("analysis", name, [*ANALYSES, *offered], whose=package_names("analyses"))

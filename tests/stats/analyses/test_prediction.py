@@ -13,7 +13,7 @@ from sklearn import metrics
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.prediction import section
+from pairbank.stats.analyses.prediction import prediction as section
 from pairbank.stats.measures.accuracy import accuracy_pooled, balanced_accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, META, keyed, rated_table

@@ -19,7 +19,8 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-from pairbank.stats.analyses.trajectories import rank_agreement, section
+from pairbank.stats.analyses.trajectories import rank_agreement
+from pairbank.stats.analyses.trajectories import trajectories as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
@@ -89,7 +90,7 @@ def test_two_runs_that_learn_in_one_order_are_said_to_agree() -> None:
     result = section([*run_of("one", 1), *run_of("two", 2)])
     (row,) = result.tables["order"].to_dict("records")
     assert row["rho_onset"] > 0.9
-    assert "1 agree" in result.text
+    assert "1 of 1 pair of runs agrees" in result.text
 
 
 def test_rank_agreement_of_random_orders_is_rarely_significant() -> None:

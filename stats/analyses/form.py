@@ -1,0 +1,263 @@
+"""The form of every analysis: numbers in Python, words in a template beside it, charts as declarations.
+
+An analysis is one function from scored tables to a `Result`. Beside its module, `NAME.md.j2` holds all its words: the
+macros `answer`, `text`, `definitions`, `footnotes` and `draws`, of which only `text` is needed, and a macro per kind of
+chart, which is its caption. This module renders the words, draws what is declared and makes the `Section`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pairbank.errors import BankError
+from pairbank.markdown import html_as_text
+from pairbank.stats import wording
+from pairbank.stats.analyses.base import DEFAULTS, Context, Fact, Section, reads
+from pairbank.stats.estimates.estimate import Estimate
+from pairbank.stats.figures.charts import file_name
+from pairbank.stats.figures.style import Figure
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import either
+
+Rows = list[dict[str, Any]]
+WORDS = ("answer", "text", "footnotes", "definitions", "draws", "second_caption")
+"""Macros of a template that take no argument, each a part of the section."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A figure: how it is drawn, and the macro of the template that is its caption."""
+
+    name: str
+    """Of its files, without the name of the analysis."""
+    caption: str
+    """Name of the macro; its argument has the attributes `values`, and `n`, how many items the chart rests on."""
+    draw: Callable[[], Any]
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def charts(
+    caption: str,
+    table: pd.DataFrame,
+    *by: str,
+    draw: Callable[..., Any],
+    name: str = "",
+    select: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows,
+    **style: Any,  # noqa: ANN401 - as `draw` takes them
+) -> list[Chart]:
+    """Return a chart per group of a table.
+
+    Args:
+        caption: Macro of the template. It knows the first row of the group (`chart.model`), the rows of the group
+            (`chart.rows`) and what `select` has set in the `attrs` of the drawn ones.
+        table: Long table.
+        *by: Columns whose values make a group; the file is named by these values.
+        draw: Called with the drawn rows and `style`.
+        name: End of the file's name.
+        select: Returns the rows of a group that are drawn.
+        **style: Options of `draw`; in a text `{column}` stands for the group's value.
+    """
+    made = []
+    for group in groups(table, *by):
+        drawn = select(group.frame)
+        values = group.first | {"rows": group.frame, "n": group.frame.get("n")} | drawn.attrs
+        options = {key: x.format(**values) if isinstance(x, str) else x for key, x in style.items()}
+        names = [*map(str, group.key), *filter(None, [name])]
+        made.append(Chart(name=" ".join(names), caption=caption, draw=partial(draw, drawn, **options), values=values))
+    return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What an analysis returns; a table without rows is left out."""
+
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """The first page shows the first one, unless `main_table` names another."""
+    charts: Sequence[Chart] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What the template reads beside the tables."""
+    main_table: str = ""
+    columns: Sequence[str] = ()
+    """Of the main table, on the first page; empty = all."""
+    second_table: str = ""
+    main_chart: str = ""
+    """Name of the chart of the first page; empty = the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows of a table with the same values in some columns."""
+
+    key: tuple[Any, ...]
+    frame: pd.DataFrame
+
+    @property
+    def rows(self) -> Rows:
+        """The rows as records."""
+        return records(self.frame)
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The first row."""
+        return records(self.frame.head(1))[0]
+
+    def values(self, metric: str) -> pd.Series[float]:
+        """Return the defined values of one metric."""
+        return self.frame.loc[self.frame["metric"] == metric, "value"].dropna()
+
+
+def records(table: pd.DataFrame) -> Rows:
+    """Return the rows of a table by the names of its columns."""
+    return [dict(zip(map(str, table.columns), row.values(), strict=True)) for row in table.to_dict("records")]
+
+
+def groups(table: pd.DataFrame, *by: str) -> list[Group]:
+    """Return the groups of a table in the order of their first rows; none of an empty table."""
+    return [Group(key, rows) for key, rows in table.groupby([*by], sort=False, dropna=False)] if len(table) else []
+
+
+def wide(
+    table: pd.DataFrame, *, rows: Sequence[str], columns: str, cell: Callable[[dict[str, Any]], str]
+) -> pd.DataFrame:
+    """Return one row per value of `rows` with its largest n, one column per value of `columns`; its texts join."""
+    made = []
+    for group in groups(table, *rows):
+        row: dict[str, Any] = dict(zip(rows, group.key, strict=True)) | {"n": int(group.frame["n"].max())}
+        for one in group.rows:
+            row[one[columns]] = row.get(one[columns], "") + cell(one)
+        made.append(row)
+    return pd.DataFrame(made)
+
+
+def cells(estimate: Estimate, name: str = "value", *, paradigms: bool = False) -> dict[str, float]:
+    """Return an estimate as cells: `value, low, high`, or `r, r_low, r_high`; on request with those over paradigms."""
+    low, high = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
+    over = {f"{low}_paradigms": estimate.low_paradigms, f"{high}_paradigms": estimate.high_paradigms}
+    return {name: estimate.value, low: estimate.low, high: estimate.high} | (over if paradigms else {})
+
+
+def analysis(
+    *, title: str, needs: str = "", facts: Sequence[Fact] = (), references: Sequence[str] = ()
+) -> Callable[[Callable[..., Result]], Callable[..., Section]]:
+    """Declare an analysis: its function becomes one from scored tables to a section.
+
+    Args:
+        title: Heading of the section.
+        needs: What is wrong where the result has no rows, and what to do; `{corpora}` stands for those of the tables.
+        facts: Of the context, gathered for this analysis; each may be set as an option.
+        references: Literature.
+    """
+
+    def declared(function: Callable[..., Result]) -> Callable[..., Section]:
+        name, folder = function.__name__, Path(inspect.getfile(function)).parent
+
+        @reads(*facts)
+        @functools.wraps(function)
+        def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, **options: Any) -> Section:  # noqa: ANN401
+            result = function(tables, context, **options)
+            if not any(map(len, result.tables.values())):
+                raise BankError(needs.format(corpora=sorted({table.corpus for table in tables})))
+            words = Words(folder / f"{name}.md.j2", dict(result.tables) | dict(result.values))
+            return _section(name, result, words, title=title, references=references)
+
+        return section
+
+    return declared
+
+
+def _section(name: str, result: Result, words: Words, *, title: str, references: Sequence[str]) -> Section:
+    shown = {key: table for key, table in result.tables.items() if len(table)}
+    return Section(
+        id=name,
+        title=title,
+        answer=words["answer"],
+        text=words["text"],
+        definitions=words.raw("definitions"),
+        footnotes=tuple(filter(None, words["footnotes"].split("\n\n"))),
+        draws=words["draws"],
+        tables=shown,
+        main_table=result.main_table or next(iter(shown), ""),
+        main_columns=tuple(result.columns),
+        second_table=result.second_table,
+        second_caption=words["second_caption"],
+        figures=tuple(
+            Figure(name=file_name(name, chart.name), caption=words.caption(chart), draw=chart.draw)
+            for chart in result.charts
+        ),
+        main_figure=file_name(name, result.main_chart) if result.main_chart else "",
+        references=tuple(references),
+    )
+
+
+class Words:
+    """The texts of a template, with the values of one result."""
+
+    def __init__(self, template: Path, values: Mapping[str, Any]) -> None:
+        self._macros = vars(_environment(template.parent).get_template(template.name).make_module(dict(values)))
+
+    def raw(self, name: str) -> str:
+        """Return the text of a macro as it is wrapped; nothing where the template has none."""
+        return str(self._macros[name]()).lstrip("\n") if name in self._macros else ""
+
+    def __getitem__(self, name: str) -> str:
+        return html_as_text(_paragraphs(self.raw(name)))
+
+    def caption(self, chart: Chart) -> str:
+        """Return the caption of a chart."""
+        return _paragraphs(str(self._macros[chart.caption](SimpleNamespace(**chart.values))))
+
+
+@functools.cache
+def _environment(folder: Path) -> Environment:
+    made = Environment(  # noqa: S701 - Markdown, escaped as a whole
+        loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= FILTERS
+    made.tests["missing"] = lambda value: bool(pd.isna(value))
+    return made
+
+
+def _interval(row: Mapping[str, Any], name: str = "value", *, sign: bool = False) -> str:
+    low, high = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
+    return wording.with_interval(row, name, low=low, high=high, sign=sign)
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "n": wording.number,
+    "whole": wording.whole,
+    "percent": wording.percent,
+    "p": wording.p_value,
+    "interval": _interval,
+    "bounds": wording.bounds,
+    "span": wording.span,
+    "median": wording.median_and_span,
+    "n_items": wording.n_items,
+    "plural": wording.plural,
+    "inflect": wording.inflect,
+    "names": wording.names,
+    "either": either,
+    "capitalised": wording.capitalised,
+    "by": groups,
+}
+"""Of every template: no analysis formats a number."""
+
+
+def _paragraphs(text: str) -> str:
+    r"""Return Markdown with one line per paragraph and list item, however a template wraps it.
+
+    >>> _paragraphs("One\nparagraph.\n\n\n- a list,\n  wrapped\n- of two\n")
+    'One paragraph.\n\n- a list, wrapped\n- of two'
+    """
+    paragraphs = (re.sub(r"\s*\n(?!- )\s*", " ", part.strip()) for part in re.split(r"\n\s*\n", text))
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
