@@ -60,6 +60,7 @@ from pairbank.cards.bank.redistribution import (
 from pairbank.cards.bank.tables import (
     Results,
     add_models,
+    has_current_results,
     read_summary,
     read_table,
     summary_of,
@@ -81,6 +82,7 @@ from pairbank.cards.check import check_locked
 from pairbank.errors import BankError, unknown_name
 from pairbank.files import real_path, sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import Scored
+from pairbank.stats.version import STATISTICS_VERSION
 
 if TYPE_CHECKING:
     import datasets
@@ -196,7 +198,7 @@ def _write(
 def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
     """Refuse a bank whose results are not those of its tables; one of another version may have others."""
     old = read_summary(draft.root)
-    if old is None or summary is None or draft.manifest.get("pairbank") != version("pairbank"):
+    if old is None or summary is None or not has_current_results(draft.manifest):
         return
     before, now = (dict(iter(part.groupby(["corpus", "model"]))) for part in (old, summary))
     for corpus, slug in tables(draft.manifest):
@@ -257,6 +259,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     before = manifest.get("command", "")
     manifest |= {
         "pairbank": version("pairbank"),
+        "statistics": STATISTICS_VERSION,
         "command": before if f"\n{command}\n" in f"\n{before}\n" else f"{before}\n{command}".strip("\n"),
         "written_with": package_versions(),
     }

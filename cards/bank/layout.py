@@ -315,6 +315,8 @@ class _Manifest(StoredRecord):
     """A manifest, as every reader can use it."""
 
     pairbank: str = ""
+    statistics: int = Field(default=1, ge=1)
+    """Version of the statistics that made the results."""
     command: str = ""
     contact: str = ""
     published: str = ""

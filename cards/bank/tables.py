@@ -29,6 +29,7 @@ from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.scored import MODEL, SMALL_BYTES, Scored, dataset_of, open_scored, read_scored
 from pairbank.scoring.signature import method_hashes
 from pairbank.stats.scored_table.scored_table import DTYPES, PARADIGM_DTYPES
+from pairbank.stats.version import STATISTICS_VERSION
 
 if TYPE_CHECKING:
     import datasets
@@ -208,6 +209,11 @@ Results = Literal["computed", "kept"]
 """Of tables that stay as they are: computed again, or as the bank has them."""
 
 
+def has_current_results(manifest: Mapping[str, Any]) -> bool:
+    """Return whether these statistics made a bank's results; a bank of before versions states none."""
+    return bool(manifest.get("statistics", 1) == STATISTICS_VERSION)
+
+
 def summary_of(
     root: Path,
     manifest: Mapping[str, Any],
@@ -226,6 +232,7 @@ def summary_of(
     from pairbank.stats.report.report import table_summary
 
     old = read_summary(root)
+    results = results if has_current_results(manifest) else "computed"
     held = {} if old is None else old.groupby(["corpus", "model"], sort=False).indices
     parts = []
     for corpus, slug in tables(manifest):

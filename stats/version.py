@@ -1,0 +1,9 @@
+"""The version of the statistics: a bank states it beside its results (`statistics` in the manifest).
+
+Raise it when an estimate, an interval or a p-value of a summary moves, and only then; results of an earlier version are
+computed anew. 1 (none stated): intervals over paradigms from ten paradigms on, of any sizes.
+"""
+
+from __future__ import annotations
+
+STATISTICS_VERSION = 2
