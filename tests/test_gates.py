@@ -99,7 +99,6 @@ WITHOUT_TEMPLATE = {
     "audit/texts.py",
     "baselines.py",
     "by_distance.py",
-    "choice_likert.py",
     "comparisons.py",
     "grammaticality/figures.py",
     "grammaticality/section.py",
@@ -127,7 +126,7 @@ WITHOUT_TEMPLATE = {
 }
 """Files of analyses that still hold sentences or draw figures themselves. The list only shrinks."""
 
-MOST_RENAMED_LISTS = 82
+MOST_RENAMED_LISTS = 81
 """Functions in which one list is walked under several names. It only falls, to 0."""
 
 

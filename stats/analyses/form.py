@@ -62,9 +62,9 @@ def charts(
         caption: Macro of the template. It knows the first row of the group (`chart.model`), the rows of the group
             (`chart.rows`) and what `select` has set in the `attrs` of the drawn ones.
         table: Long table.
-        *by: Columns whose values make a group; the file is named by these values.
+        *by: Columns whose values make a group.
         draw: Called with the drawn rows and `style`.
-        name: End of the file's name.
+        name: Of the file, if not the values of the group in a row; `{column}` stands for the group's value here, too.
         select: Returns the rows of a group that are drawn.
         **style: Options of `draw`; in a text `{column}` stands for the group's value.
     """
@@ -73,8 +73,8 @@ def charts(
         drawn = select(group.frame)
         values = group.first | {"rows": group.frame, "n": group.frame.get("n")} | drawn.attrs
         options = {key: x.format(**values) if isinstance(x, str) else x for key, x in style.items()}
-        names = [*map(str, group.key), *filter(None, [name])]
-        made.append(Chart(name=" ".join(names), caption=caption, draw=partial(draw, drawn, **options), values=values))
+        label = name.format(**values) if name else " ".join(map(str, group.key))
+        made.append(Chart(name=label, caption=caption, draw=partial(draw, drawn, **options), values=values))
     return made
 
 
@@ -122,20 +122,40 @@ def records(table: pd.DataFrame) -> Rows:
     return [dict(zip(map(str, table.columns), row.values(), strict=True)) for row in table.to_dict("records")]
 
 
+def where(table: pd.DataFrame, **values: object) -> pd.DataFrame:
+    """Return the rows of a table that have the given values.
+
+    >>> where(pd.DataFrame({"n": [1, 2], "model": ["a", "b"]}), model="b")["n"].tolist()
+    [2]
+    """
+    for column, value in values.items():
+        table = table[table[column] == value]
+    return table
+
+
 def groups(table: pd.DataFrame, *by: str) -> list[Group]:
     """Return the groups of a table in the order of their first rows; none of an empty table."""
     return [Group(key, rows) for key, rows in table.groupby([*by], sort=False, dropna=False)] if len(table) else []
 
 
 def wide(
-    table: pd.DataFrame, *, rows: Sequence[str], columns: str, cell: Callable[[dict[str, Any]], str]
+    table: pd.DataFrame,
+    *,
+    rows: Sequence[str],
+    columns: str,
+    cell: Callable[[dict[str, Any]], str],
+    always: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return one row per value of `rows` with its largest n, one column per value of `columns`; its texts join."""
+    """Return one row per value of `rows` with its largest n, one column per value of `columns`; texts of a cell join.
+
+    Values in `always` have a column wherever they are missing, too.
+    """
     made = []
     for group in groups(table, *rows):
         row: dict[str, Any] = dict(zip(rows, group.key, strict=True)) | {"n": int(group.frame["n"].max())}
-        for one in group.rows:
-            row[one[columns]] = row.get(one[columns], "") + cell(one)
+        row |= dict.fromkeys(always, "")
+        for record in group.rows:
+            row[record[columns]] = row.get(record[columns], "") + cell(record)
         made.append(row)
     return pd.DataFrame(made)
 
@@ -249,6 +269,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "either": either,
     "capitalised": wording.capitalised,
     "by": groups,
+    "where": where,
+    "records": records,
 }
 """Of every template: no analysis formats a number."""
 

@@ -79,7 +79,7 @@ def trajectories(tables: Sequence[ScoredFrame], context: Context) -> Result:
         },
         charts=(
             *charts(
-                "next_words", shown["words"], "run", "corpus", name="words", draw=curve_chart,
+                "next_words", shown["words"], "run", "corpus", name="{run} {corpus} words", draw=curve_chart,
                 x="amount", series="method", x_label="{unit}", y_label="mean log P (nats)",
             ),
             *charts(

@@ -12,7 +12,8 @@ from sklearn import metrics
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.choice_likert import measures, section
+from pairbank.stats.analyses.choice_likert import choice_likert as section
+from pairbank.stats.analyses.choice_likert import measures
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table

@@ -43,7 +43,7 @@ def sections(n_models: int) -> dict[str, Section]:
         "comparisons": comparisons.section(tables),
         "paradigms": paradigms.section(tables),
         "languages": multilingual.section([concepts(x) for x in tables]),
-        "choice_likert": choice_likert.section([contexts(x) for x in tables]),
+        "choice_likert": choice_likert.choice_likert([contexts(x) for x in tables]),
     }
 
 
