@@ -113,10 +113,12 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
 def api_page() -> str:
     """Return the page of the public verbs: a heading each, filled by mkdocstrings."""
     source = ast.parse((ROOT / "src/pairbank/__init__.py").read_text(encoding="utf-8"))
-    [verbs] = [
+    [modules] = [
         ast.literal_eval(node.value)
         for node in source.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_VERBS"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MODULES"
     ]
-    entries = "\n\n".join(f"::: {module}.{name}" for name, module in verbs.items())
+    entries = "\n\n".join(
+        f"::: pairbank.{module}.{name}" for module, names in modules.items() for name in names.split()
+    )
     return f"# Python\n\nEverything that `import pairbank` offers, in the order in which data flow.\n\n{entries}\n"

@@ -2,82 +2,70 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pairbank.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pairbank.markdown import to_markdown
-    from pairbank.scoring.api.layout import MethodLayout
-    from pairbank.stats.analyses.languages.statistics import leave_one_out
-    from pairbank.stats.estimates.bootstrap import bootstrap_mean, bootstrap_statistic
-    from pairbank.stats.estimates.estimate import Estimate, undefined
-    from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy, position_bias
-    from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
-    from pairbank.stats.measures.distance_bins import correlation_by_bin
-    from pairbank.stats.measures.human_agreement import human_agreement
-    from pairbank.stats.measures.paired_tests import compare, corrected
-    from pairbank.stats.measures.roc import auc
-    from pairbank.stats.report.summary import summarise
-    from pairbank.stats.report.wide_tables import accuracy_table, agreement_table
+    from pairbank.markdown import to_markdown as to_markdown
+    from pairbank.scoring.api.layout import MethodLayout as MethodLayout
+    from pairbank.stats.analyses.languages.statistics import leave_one_out as leave_one_out
+    from pairbank.stats.estimates.bootstrap import (
+        bootstrap_mean as bootstrap_mean,
+    )
+    from pairbank.stats.estimates.bootstrap import (
+        bootstrap_statistic as bootstrap_statistic,
+    )
+    from pairbank.stats.estimates.estimate import Estimate as Estimate
+    from pairbank.stats.estimates.estimate import undefined as undefined
+    from pairbank.stats.measures.accuracy import (
+        accuracy as accuracy,
+    )
+    from pairbank.stats.measures.accuracy import (
+        accuracy_pooled as accuracy_pooled,
+    )
+    from pairbank.stats.measures.accuracy import (
+        balanced_accuracy as balanced_accuracy,
+    )
+    from pairbank.stats.measures.accuracy import (
+        position_bias as position_bias,
+    )
+    from pairbank.stats.measures.agreement import (
+        cohens_kappa as cohens_kappa,
+    )
+    from pairbank.stats.measures.agreement import (
+        pearson as pearson,
+    )
+    from pairbank.stats.measures.agreement import (
+        raw_agreement as raw_agreement,
+    )
+    from pairbank.stats.measures.agreement import (
+        spearman as spearman,
+    )
+    from pairbank.stats.measures.distance_bins import correlation_by_bin as correlation_by_bin
+    from pairbank.stats.measures.human_agreement import human_agreement as human_agreement
+    from pairbank.stats.measures.paired_tests import compare as compare
+    from pairbank.stats.measures.paired_tests import corrected as corrected
+    from pairbank.stats.measures.roc import auc as auc
+    from pairbank.stats.report.summary import summarise as summarise
+    from pairbank.stats.report.wide_tables import accuracy_table as accuracy_table
+    from pairbank.stats.report.wide_tables import agreement_table as agreement_table
 
-_HOMES = {
-    "to_markdown": "pairbank.markdown",
-    "MethodLayout": "pairbank.scoring.api.layout",
-    "leave_one_out": "pairbank.stats.analyses.languages.statistics",
-    "bootstrap_mean": "pairbank.stats.estimates.bootstrap",
-    "bootstrap_statistic": "pairbank.stats.estimates.bootstrap",
-    "Estimate": "pairbank.stats.estimates.estimate",
-    "undefined": "pairbank.stats.estimates.estimate",
-    "accuracy": "pairbank.stats.measures.accuracy",
-    "accuracy_pooled": "pairbank.stats.measures.accuracy",
-    "balanced_accuracy": "pairbank.stats.measures.accuracy",
-    "position_bias": "pairbank.stats.measures.accuracy",
-    "cohens_kappa": "pairbank.stats.measures.agreement",
-    "pearson": "pairbank.stats.measures.agreement",
-    "raw_agreement": "pairbank.stats.measures.agreement",
-    "spearman": "pairbank.stats.measures.agreement",
-    "correlation_by_bin": "pairbank.stats.measures.distance_bins",
-    "compare": "pairbank.stats.measures.paired_tests",
-    "corrected": "pairbank.stats.measures.paired_tests",
-    "human_agreement": "pairbank.stats.measures.human_agreement",
-    "auc": "pairbank.stats.measures.roc",
-    "summarise": "pairbank.stats.report.summary",
-    "accuracy_table": "pairbank.stats.report.wide_tables",
-    "agreement_table": "pairbank.stats.report.wide_tables",
+MODULES = {
+    "markdown": "to_markdown",
+    "scoring.api.layout": "MethodLayout",
+    "stats.analyses.languages.statistics": "leave_one_out",
+    "stats.estimates.bootstrap": "bootstrap_mean bootstrap_statistic",
+    "stats.estimates.estimate": "Estimate undefined",
+    "stats.measures.accuracy": "accuracy accuracy_pooled balanced_accuracy position_bias",
+    "stats.measures.agreement": "cohens_kappa pearson raw_agreement spearman",
+    "stats.measures.distance_bins": "correlation_by_bin",
+    "stats.measures.paired_tests": "compare corrected",
+    "stats.measures.human_agreement": "human_agreement",
+    "stats.measures.roc": "auc",
+    "stats.report.summary": "summarise",
+    "stats.report.wide_tables": "accuracy_table agreement_table",
 }
+"""Each module's public names, in the order in which data flow."""
 
-__all__ = [
-    "Estimate",
-    "MethodLayout",
-    "accuracy",
-    "accuracy_pooled",
-    "accuracy_table",
-    "agreement_table",
-    "auc",
-    "balanced_accuracy",
-    "bootstrap_mean",
-    "bootstrap_statistic",
-    "cohens_kappa",
-    "compare",
-    "corrected",
-    "correlation_by_bin",
-    "human_agreement",
-    "leave_one_out",
-    "pearson",
-    "position_bias",
-    "raw_agreement",
-    "spearman",
-    "summarise",
-    "to_markdown",
-    "undefined",
-]
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - module attributes are any
-    if name not in _HOMES:
-        raise AttributeError(f"module 'pairbank.stats' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__all__, __getattr__, __dir__ = lazy_names(__name__, MODULES)

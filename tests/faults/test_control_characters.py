@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank import cli
 from pairbank.cli.display import console
+from pairbank.cli.display.console import show
 from pairbank.cli.display.output import say
-from pairbank.cli.display.tables import show
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 

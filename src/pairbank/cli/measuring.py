@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.console import quiet_bars, show, status
 from pairbank.cli.display.output import answer, hint, output, say
-from pairbank.cli.display.tables import show
 from pairbank.cli.options import (
     DataDir,
     Device,

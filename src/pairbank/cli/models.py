@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 import typer
 
 from pairbank.cli.cluster import Cluster
-from pairbank.cli.display.console import Downloads, fresh_stats, stats_of
+from pairbank.cli.display.console import Downloads, fresh_stats, show, stats_of
 from pairbank.cli.display.output import answer, note, output, say
-from pairbank.cli.display.tables import show
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:

@@ -156,6 +156,21 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 …")]
 
 
+Wrong = Annotated[
+    int | None,
+    typer.Option("--wrong", min=1, help="Also print the N worst errors."),
+]
+WrongBy = Annotated[
+    str | None,
+    typer.Option(
+        "--wrong-by",
+        help="Method that --wrong ranks by. [default: the first one]",
+        show_default=False,
+        rich_help_panel=MORE,
+    ),
+]
+
+
 def column_map(pairs: list[str] | None, *, option: str = "target_good=Sentence") -> dict[str, str] | None:
     """Return `--column` (or `--fixed`) options as a mapping from schema columns; `option` is an example of one."""
     if not pairs:

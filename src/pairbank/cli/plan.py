@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from pairbank.cli.display.console import bars, quiet_bars, status, work_of
+from pairbank.cli.display.console import bars, quiet_bars, show, status, work_of
 from pairbank.cli.display.output import answer, say
-from pairbank.cli.display.tables import show
 from pairbank.cli.models import chosen_models
 from pairbank.cli.options import (
     Corpora,

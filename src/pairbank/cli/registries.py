@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from pairbank.cli.display.console import Downloads, quiet_bars, status
+from pairbank.cli.display.console import Downloads, quiet_bars, show, status
 from pairbank.cli.display.output import Command, Group, answer, output, say, takes_output_options
-from pairbank.cli.display.tables import show
 from pairbank.cli.options import (
     DataDir,
     ItemOptions,

@@ -33,7 +33,6 @@ from pairbank.cli.display.console import (
     work_of,
 )
 from pairbank.cli.display.output import answer, note, say, warn
-from pairbank.cli.display.tables import Wrong, WrongBy, say_wrong
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
     Corpora,
@@ -42,6 +41,8 @@ from pairbank.cli.options import (
     ModelLists,
     Models,
     UnigramFiles,
+    Wrong,
+    WrongBy,
     analysis_options,
     licences,
     studies_named,
@@ -99,6 +100,7 @@ def report(
     Example: pairbank report BANK --analysis comparisons --out report
     """
     import pairbank
+    from pairbank.cli.display.wrong import say_wrong
     from pairbank.errors import OutputError
     from pairbank.scoring.scored import open_scored
     from pairbank.stats.analyses.neuro import neuro_section
@@ -256,6 +258,7 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
+    from pairbank.cli.display.wrong import say_wrong
     from pairbank.scoring.score import Joining
     from pairbank.study.declaration import limited, load_study, with_analyses, with_corpora, with_minimalness
     from pairbank.study.one_model import Failure

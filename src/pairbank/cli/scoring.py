@@ -25,7 +25,6 @@ from pairbank.cli.cluster import (
 )
 from pairbank.cli.display.console import Downloads, bars, fresh_stats, quiet_bars, say_report, say_work, status, work_of
 from pairbank.cli.display.output import answer, note, say, warn
-from pairbank.cli.display.tables import Wrong, WrongBy, say_wrong
 from pairbank.cli.options import (
     MORE,
     Columns,
@@ -34,6 +33,8 @@ from pairbank.cli.options import (
     Methods,
     Prompts,
     UnigramFiles,
+    Wrong,
+    WrongBy,
     column_map,
     corpora_named,
     load_items,
@@ -147,6 +148,7 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
+    from pairbank.cli.display.wrong import say_wrong
     from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.score import Joining
     from pairbank.scoring.signature import signature_at

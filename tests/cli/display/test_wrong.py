@@ -10,7 +10,7 @@ import typer
 from rich.cells import cell_len
 
 import pairbank
-from pairbank.cli.display.tables import missed, wrong_lines
+from pairbank.cli.display.wrong import missed, wrong_lines
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 

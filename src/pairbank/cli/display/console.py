@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pairbank.cli.display.output import answer, hint, note, output, say
-from pairbank.cli.display.tables import folded, show
 from pairbank.errors import spelt_out
 from pairbank.stats.wording import number
 
@@ -30,12 +29,37 @@ if TYPE_CHECKING:
 
 _NO_BREAK = "\ue000"
 """Stands for a space at which a line does not end."""
+PIPE_WIDTH = 160
+"""Columns where no terminal says how many it has."""
 MOST_PHENOMENON_LINES = 25
 """Of a table by phenomenon in the terminal; a longer one stands in the report."""
 MOST_MODELS = 6
 """Whose work is told one by one."""
 Work = Mapping[str, "ScoringStats | None"]
 """What models count of their work, by name; None of those that do not count."""
+
+
+def console_width() -> int:
+    """Return how many columns there are to print in."""
+    from rich.console import Console
+
+    console = Console()
+    return console.width if console.is_terminal else PIPE_WIDTH
+
+
+def show(table: pd.DataFrame, *, name: str = "", whole: Sequence[str] = ()) -> None:
+    """Print a table; under a name, it is part of the document of `--json`."""
+    from rich.console import Console
+
+    from pairbank.cli.display.tables import lines
+
+    if name:
+        answer(**{name: table})
+    if output().as_json:
+        return
+    width = console_width()
+    for line in lines(table, width=width, whole=whole):
+        Console(width=width).print(line, markup=False, highlight=False, emoji=False, soft_wrap=isinstance(line, str))
 
 
 def work_of(*scorers: Scorer) -> dict[str, ScoringStats | None]:
@@ -125,6 +149,8 @@ def _say_text(text: str, labels: Mapping[str, str]) -> None:
 def _fitted(text: str) -> list[str]:
     """Return a paragraph in lines of the terminal, no interval broken; as it is where there is no terminal."""
     from rich.console import Console
+
+    from pairbank.cli.display.tables import folded
 
     console = Console()
     if not console.is_terminal:
