@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.registry import CORPORA, OURS
 from pairbank.builders.load import load_corpus
+from pairbank.builders.sources.readers import read_delimited
 from pairbank.errors import CorpusFileNotFoundError
 from pairbank.files import cache_dir, replaced_atomically
 from pairbank.plugins import package_names
@@ -97,7 +100,7 @@ def _row(
 
 Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
 MANY = 4
-"""A corpus's first task -> what it is called in README.md."""
+"""Names from which on their number is shown."""
 
 INTRODUCTION = """\
 # Corpora
@@ -108,6 +111,14 @@ Made from the builders by `pairbank corpora --markdown`; do not edit by hand.
 worse side. No row is left out: the column `flags` marks rows that need care, with the reason. Each section lists the
 corpus's own columns. `data_dir=` (`--data-dir`) names a folder with the files, or a root with one folder per corpus;
 without it, pairbank downloads them from the pinned address."""
+
+
+PARADIGMS = """\
+## Paradigms
+
+Claims that go beyond a corpus's items draw its paradigms. The effective number is n² / Σ n_g², with n_g of n items in
+paradigm g. It equals the number of paradigms if all have one size, and is near 1 if one paradigm holds almost all
+items. The last column has the share of items in the largest paradigm."""
 
 
 def cached(corpus: Corpus) -> Cached:
@@ -164,7 +175,7 @@ def few(names: tuple[str, ...], kind: str) -> str:
 def catalogue_markdown(corpora: Mapping[str, Corpus] | None = None) -> str:
     """Return the page of corpora: one table of all, then a section each. It depends on our builders alone."""
     known = OURS if corpora is None else corpora
-    parts = [INTRODUCTION, _overview(known.values()), *(_section(corpus) for corpus in known.values())]
+    parts = [INTRODUCTION, _overview(known.values()), _paradigms(known), *map(_section, known.values())]
     return "\n\n".join(parts) + "\n"
 
 
@@ -175,6 +186,42 @@ def _overview(corpora: Iterable[Corpus]) -> str:
     header = list(shown[0])
     lines = [header, ["---"] * len(header), *([_cell(row[name]) for name in header] for row in shown)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def paradigm_row(name: str, paradigms: Iterable[str | None]) -> dict[str, str]:
+    """Return how a corpus's items spread over its paradigms: a row of `data/paradigms.tsv`.
+
+    >>> paradigm_row("mine", ["a", "a", "a", "b", None])
+    {'corpus': 'mine', 'items': '4', 'paradigms': '2', 'effective': '1.6', 'largest': '0.75'}
+    """
+    sizes = Counter(name for name in paradigms if name is not None)
+    n, largest = sizes.total(), max(sizes.values(), default=0)
+    effective = n**2 / sum(size**2 for size in sizes.values()) if n else 0.0
+    return {
+        "corpus": name,
+        "items": str(n),
+        "paradigms": str(len(sizes)),
+        "effective": f"{effective:.1f}",
+        "largest": f"{largest / n if n else 0:.2f}",
+    }
+
+
+def counted_paradigms() -> list[dict[str, str]]:
+    """Return the rows of `data/paradigms.tsv`: of each corpus of ours whose items have been counted."""
+    path = Path(str(resources.files("pairbank.builders") / "data" / "paradigms.tsv"))
+    return [row for _, row in read_delimited(path, tuple(paradigm_row("", ())), delimiter="\t")]
+
+
+def _paradigms(names: Iterable[str]) -> str:
+    rows = {row["corpus"]: row for row in counted_paradigms()}
+    names = [*names]
+    spread = [rows[name] for name in names if name in rows and rows[name]["paradigms"] != "0"]
+    without = ", ".join(name for name in names if name in rows and rows[name]["paradigms"] == "0")
+    uncounted = ", ".join(name for name in names if name not in rows)
+    header = "| corpus | items | paradigms | effective number | largest share |\n| --- | --- | --- | --- | --- |\n"
+    lines = [f"| {' | '.join((row | {'items': format(int(row['items']), ',')}).values())} |" for row in spread]
+    rest = f"Without paradigms in the source: {without}. Not counted here: {uncounted}."
+    return "\n\n".join([PARADIGMS, header + "\n".join(lines), rest])
 
 
 def _cell(text: str) -> str:

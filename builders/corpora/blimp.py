@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested
 from pairbank.builders.corpora.declared import declared
-from pairbank.builders.corpora.li import sides_of
+from pairbank.builders.corpora.li import NO_PARADIGM, sides_of
 from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines, read_rating
 from pairbank.builders.sources.source import LocatedFile, read_zip_member, zip_members
@@ -203,7 +205,9 @@ def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
 
     In: `BLIMPLI.csv` of their repository. Out: one item a pair: 670 of BLiMP (10 a paradigm), without ratings, and 378
     of the corpus `li`, with its mean z-scored Likert judgments: the rated pairs there whose sentences have as many
-    words and differ in exactly one, each pair once. Untrimmed text is mended as in `li`, unless `repair=False`.
+    words and differ in exactly one, each pair once. The file has one paradigm for all pairs of Sprouse et al. 2013;
+    `data/blimp_li_paradigms.tsv` has those of the same pairs in `li`, by ranges of pair_ID. Untrimmed text is mended as
+    in `li`, unless `repair=False`.
     """
     path = files[BLIMP_LI_FILE].path
     for line, row in read_delimited(path, BLIMP_LI_REQUIRED):
@@ -214,6 +218,14 @@ def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
             yield _blimp_li_item(row, where, options)
 
 
+@functools.cache
+def _blimp_li_paradigms() -> Mapping[str, str]:
+    """Return pair_ID -> paradigm of the pairs of Sprouse et al. 2013."""
+    path = Path(str(resources.files("pairbank.builders") / "data" / "blimp_li_paradigms.tsv"))
+    ranges = [row for _, row in read_delimited(path, ("first", "last", "paradigm"), delimiter="\t")]
+    return {str(n): row["paradigm"] for row in ranges for n in range(int(row["first"]), int(row["last"]) + 1)}
+
+
 def _blimp_li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
     sides = sides_of(row["sentence_grammatical"], row["sentence_ungrammatical"], options)
     human_good = read_rating(row["LS_grammatical"], where)
@@ -221,6 +233,9 @@ def _blimp_li_item(row: Mapping[str, str], where: str, options: BuildOptions) ->
     rated = row["source"] == "li"
     if rated and (human_good is None or human_bad is None):
         raise CorpusError(f"{where}: a pair of li without both ratings; expected two mean z-scores: get the file again")
+    paradigm = row["paradigm"] if row["paradigm"] != NO_PARADIGM else _blimp_li_paradigms().get(row["pair_ID"])
+    if paradigm is None:
+        raise CorpusError(f"{where}: pair_ID {row['pair_ID']!r} is no pair of Sprouse et al. 2013; get the file again")
     return Item(
         item_id=f"blimp-li/{row['source']}/{row['pair_ID']}",
         corpus="blimp-li",
@@ -228,7 +243,7 @@ def _blimp_li_item(row: Mapping[str, str], where: str, options: BuildOptions) ->
         language="en",
         task="sentence_pair",
         phenomenon=row["phenomenon"],
-        paradigm=row["paradigm"],
+        paradigm=paradigm,
         target_good=sides.good,
         context_bad="",
         target_bad=sides.bad,

@@ -1,13 +1,15 @@
-"""Examples of Linguistic Inquiry and of Adger's textbook as pairs. Files in, one item a pair out."""
+"""Examples of Linguistic Inquiry and of Adger's textbook as pairs. Files in, one item per pair out."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, items_of
+from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.declared import declared
+from pairbank.builders.ratings import Rated
 from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import read_delimited, read_rating
 from pairbank.builders.sources.source import LocatedFile
@@ -15,6 +17,8 @@ from pairbank.errors import CorpusError
 
 LI_FILE = "LI_Large_pairs.csv"
 LI_SUBSETS = {"Sprouse": "sprouse-2013", "Mahowald": "mahowald-2016"}
+NO_PARADIGM = "LI-Adger"
+"""What the file states in place of the paradigm of all 1,200 pairs of Sprouse et al. 2013; their ids have it."""
 LI_REQUIRED = (
     "sentence_grammatical",
     "sentence_ungrammatical",
@@ -136,7 +140,7 @@ def _li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
         language="en",
         task="sentence_pair",
         phenomenon=row["phenomenon"],
-        paradigm=row["paradigm"],
+        paradigm=paradigm_of(row["Good ID"], row["Bad ID"]) if row["paradigm"] == NO_PARADIGM else row["paradigm"],
         target_good=sides.good,
         context_bad="",
         target_bad=sides.bad,
@@ -221,7 +225,6 @@ def _li_adger_item(number: int, row: Mapping[str, str], good: _Rated, bad: _Rate
         flags.append("no_human_rating")
     same = {"good": good.sentence == row["gramm_sentence"], "bad": bad.sentence == row["ungramm_sentence"]}
     flags += [f"{OTHER_TEXT}_{side}" for side, is_same in same.items() if not is_same]
-    good_type, bad_type = _type(row["gramm_id"]), _type(row["ungramm_id"])
     return Item(
         item_id=f"li-adger/{LI_ADGER_SUBSETS[row['dataset']]}/{number}",
         corpus="li-adger",
@@ -229,7 +232,7 @@ def _li_adger_item(number: int, row: Mapping[str, str], good: _Rated, bad: _Rate
         language="en",
         task="sentence_pair",
         phenomenon=row.get("phenomenon") or None,
-        paradigm=f"{good_type} | {bad_type}" if good_type != bad_type else good_type,
+        paradigm=paradigm_of(row["gramm_id"], row["ungramm_id"]),
         target_good=row["gramm_sentence"],
         context_bad="",
         target_bad=row["ungramm_sentence"],
@@ -254,13 +257,29 @@ def _li_adger_item(number: int, row: Mapping[str, str], good: _Rated, bad: _Rate
     )
 
 
-def _type(identifier: str) -> str:
-    """Return the sentence type of an id: the id without its mark and its number.
+def paradigm_of(good_id: str, bad_id: str) -> str:
+    """Return the paradigm of a pair: the types of its two sentences, which are their ids without mark and number.
 
-    >>> _type("34.1.phillips.93b.?*.01")
+    >>> paradigm_of("32.1.martin.1a.g.01", "32.1.martin.2c.*.01")
+    '32.1.martin.1a | 32.1.martin.2c'
+    >>> paradigm_of("34.1.phillips.93b.g.01", "34.1.phillips.93b.?*.01")
     '34.1.phillips.93b'
     """
-    return identifier.rsplit(".", 2)[0]
+    good, bad = (identifier.rsplit(".", 2)[0] for identifier in (good_id, bad_id))
+    return good if good == bad else f"{good} | {bad}"
 
 
 LI_ADGER = declared("li-adger", li_adger_rows)
+
+_MORCELA = corpus_map("morcela")
+
+
+def morcela_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
+    """Yield the pairs of the map, each with the paradigm that its ids state."""
+    for rated in _MORCELA.rated(files, options):
+        item = rated.item
+        paradigm = paradigm_of(str(item.extra["good_id"]), item.pair_id or "")
+        yield replace(rated, item=replace(item, paradigm=paradigm))
+
+
+MORCELA = replace(_MORCELA.corpus(), rows=items_of(morcela_rated))

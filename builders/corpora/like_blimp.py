@@ -1,12 +1,13 @@
-"""Pairs in the manner of BLiMP: ZhoBLiMP, SLING, TurBLiMP, SCaMP. Files in, one item a pair out."""
+"""Pairs in the manner of BLiMP: ZhoBLiMP, SLING, TurBLiMP, SCaMP, BLiMP-NL. Files in, one item per pair out."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, items_of
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated, Rating, Side, judged
@@ -268,6 +269,7 @@ MATERIAL = "human_judgments/survey_material.xlsx"
 JUDGMENTS = ("human_judgments/base_judgments.xlsx", "human_judgments/experimental_judgments.xlsx")
 VERSIONS = ("v1", "v2")
 SURVEY, SCALE = "survey", "likert7"
+ARGUMENTS = "argument_structure"
 Sentence = tuple[str, str, Side]
 """Text, phenomenon, side."""
 
@@ -296,14 +298,15 @@ def _survey(files: Mapping[str, LocatedFile]) -> Iterator[Rated]:
         phenomena = {phenomenon for _, phenomenon, _ in sides}
         if len(texts) != 2 or len(phenomena) != 1:
             raise CorpusError(f"{files[MATERIAL].path}, row {number + 1}: {sides}, expected both sides of one pair")
+        paradigm = survey_paradigm(phenomena.pop().casefold())
         item = Item(
             item_id=f"turblimp/{SURVEY}/{number}",
             corpus="turblimp",
             subset=SURVEY,
             language="tr",
             task="sentence_pair",
-            phenomenon=phenomena.pop().casefold(),
-            paradigm=SURVEY,
+            phenomenon=ARGUMENTS if paradigm.startswith(ARGUMENTS) else paradigm,
+            paradigm=paradigm,
             target_good=texts["good"],
             context_bad="",
             target_bad=texts["bad"],
@@ -314,6 +317,18 @@ def _survey(files: Mapping[str, LocatedFile]) -> Iterator[Rated]:
             for side, rater, value in ratings[number - 1]
         )
         yield judged(item, result)
+
+
+def survey_paradigm(label: str) -> str:
+    """Return the paradigm that a label of the survey stands for, named as in the other subsets.
+
+    >>> [survey_paradigm(label) for label in ("binding", "transitive_ovs", "ditransitive_dik", "subject_agreement")]
+    ['binding', 'argument_structure_transitive_OVS', 'argument_structure_ditransitive_dik', 'subject_verb_agreement']
+    """
+    verb, _, kind = label.partition("_")
+    if verb in ("transitive", "ditransitive"):
+        return f"{ARGUMENTS}_{verb}_{kind.upper() if set(kind) == set('sov') else kind}"
+    return {"subject_agreement": "subject_verb_agreement"}.get(label, label)
 
 
 def _version(file: LocatedFile, version: str) -> list[Sentence]:
@@ -360,6 +375,20 @@ def _ratings(
 
 
 TURBLIMP = _MAP.corpus(turblimp_rated)
+
+_BLIMP_NL = corpus_map("blimp-nl")
+NAMED_TWICE = ("island", "resumptive_prolepsis")
+"""Names that two and three of BLiMP-NL's 84 paradigms share, in different phenomena."""
+
+
+def blimp_nl_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the pairs of the map; paradigms that share a name are told apart by their numbers."""
+    for item in items_of(_BLIMP_NL.rated)(files, options):
+        number = item.extra["paradigm_number"]
+        yield replace(item, paradigm=f"{item.paradigm}_{number}") if item.paradigm in NAMED_TWICE else item
+
+
+BLIMP_NL = replace(_BLIMP_NL.corpus(), rows=blimp_nl_rows)
 
 
 SCAMP_ARCHIVE = "scamp.tar.gz"

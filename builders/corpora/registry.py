@@ -11,8 +11,8 @@ from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.declared import corpus_files
 from pairbank.builders.corpora.events import DTFIT, EWOK, KAUF_2024, SOCIAL_RELATIONS
 from pairbank.builders.corpora.hll import HLL
-from pairbank.builders.corpora.li import LI, LI_ADGER
-from pairbank.builders.corpora.like_blimp import SCAMP, SLING, TURBLIMP, ZHOBLIMP
+from pairbank.builders.corpora.li import LI, LI_ADGER, MORCELA
+from pairbank.builders.corpora.like_blimp import BLIMP_NL, SCAMP, SLING, TURBLIMP, ZHOBLIMP
 from pairbank.builders.corpora.next_words import NEWS_2023, NEWS_2024, NONSENSE, P18, RANDOMSEQ, WIKIPEDIA
 from pairbank.builders.corpora.sentences import COLA, DGL, ITACOLA, MEGA_ACCEPTABILITY, NOCOLA, NOCOLA_ZERO
 from pairbank.builders.corpora.starter import STARTER
@@ -55,6 +55,8 @@ OURS: dict[str, Corpus] = {
         NOCOLA_ZERO,
         MEGA_ACCEPTABILITY,
         DGL,
+        MORCELA,
+        BLIMP_NL,
     )
 }
 MAPS = tuple(name for name in corpus_files() if name not in OURS)

@@ -4,7 +4,8 @@ Prepared rows are kept under the corpus's `version` and `BUILDERS_VERSION`, not 
 of code that moves rows must raise one of the two, else users go on with the rows that they have. This test says when.
 `golden_rows.json` holds, for each corpus that ships or stands in `$PAIRBANK_SHARED/corpora`: its version, its number of
 rows, and one sha256 of all its rows (mended, and of corpora up to 10,000 rows also as the source has them), of its
-columns with their types and of the facts in its manifest. `python tests/builders/test_golden_rows.py` writes it anew.
+columns with their types and of the facts in its manifest. `builders/data/paradigms.tsv` has how its items spread over
+paradigms, for docs/corpora.md. `python tests/builders/test_golden_rows.py` writes both files anew.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import pairbank
+from pairbank.builders.catalogue import counted_paradigms, paradigm_row
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.corpora.tabular import TabularOptions, tabular_corpus
@@ -28,6 +32,7 @@ from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusFileNotFoundError
 from pairbank.files import read_json, sha256_of_texts, write_json
 
+PARADIGMS = Path(__file__).parents[2] / "builders" / "data" / "paradigms.tsv"
 GOLDEN = Path(__file__).with_name("golden_rows.json")
 COMMAND = "python tests/builders/test_golden_rows.py"
 SMALL = 10_000
@@ -43,6 +48,10 @@ def _lines(corpus: Corpus, files: Mapping[str, LocatedFile], *, repair: bool) ->
     rows = corpus.rows(files, BuildOptions(repair=repair))
     for item in Validator(corpus.name, corpus.extra_columns).checked(rows):
         yield json.dumps(item.row())
+
+
+def _spread(corpus: Corpus, files: Mapping[str, LocatedFile]) -> dict[str, str]:
+    return paradigm_row(corpus.name, (item.paradigm for item in corpus.rows(files, BuildOptions())))
 
 
 def _record(corpus: Corpus, files: Mapping[str, LocatedFile]) -> dict[str, Any]:
@@ -100,6 +109,22 @@ def test_rows_move_only_with_a_version(name: str) -> None:
         pytest.skip(str(error).split(";", 1)[0])
     assert name in golden, f"{name} has no golden rows yet; run {COMMAND}"
     assert _move(name, golden[name], _record(CORPORA[name], files)) == ""
+    assert _spread(CORPORA[name], files) in counted_paradigms(), f"paradigms.tsv is out of step; run {COMMAND}"
+
+
+@pytest.mark.upstream
+def test_pairs_of_linguistic_inquiry_have_the_paradigms_that_their_ids_state(shared: Path) -> None:
+    """One paradigm of 1,200 items made claims about new paradigms wrong: the effective number was 3.9."""
+    spread = {row["corpus"]: (row["paradigms"], row["effective"], row["largest"]) for row in counted_paradigms()}
+    assert spread["li"] == ("250", "240.6", "0.01")
+    items = pairbank.load_corpus("li", data_dir=shared / "corpora")
+    sprouse = [name for name, x in zip(items["paradigm"], items["subset"], strict=True) if x == "sprouse-2013"]
+    assert {*Counter(sprouse).values()} == {8}
+    assert len(set(sprouse)) == 150
+    pairs = {(x["target_good"], x["target_bad"], x["paradigm"]) for x in items}
+    part = pairbank.load_corpus("blimp-li", data_dir=shared / "corpora", subset="li")
+    assert len(set(part["paradigm"])) == 47
+    assert {(x["target_good"], x["target_bad"], x["paradigm"]) for x in part} <= pairs
 
 
 def test_rows_of_a_file_of_your_own_move_only_with_a_version(tmp_path: Path) -> None:
@@ -135,11 +160,19 @@ def _rewrite() -> None:
     golden: dict[str, Any] = read_json(GOLDEN) if GOLDEN.is_file() else {}
     with tempfile.TemporaryDirectory() as folder:
         records = {"tabular": _record(*_table(Path(folder)))}
+    spreads = {}
     for name, corpus in CORPORA.items():
         try:
-            records[name] = _record(corpus, _files_of(corpus, _root()))
+            records[name] = _record(corpus, files := _files_of(corpus, _root()))
+            spreads[name] = _spread(corpus, files)
         except CorpusFileNotFoundError as error:
             sys.stderr.write(f"{str(error).split(';', 1)[0]}: left as it is\n")
+    counted = {row["corpus"]: row for row in counted_paradigms()} | spreads
+    lines = [
+        "\t".join(paradigm_row("", ())),
+        *("\t".join(counted[name].values()) for name in CORPORA if name in counted),
+    ]
+    PARADIGMS.write_text("\n".join(lines) + "\n", encoding="utf-8")
     for name, record in records.items():
         if name in golden and "neither" in (wrong := _move(name, golden[name], record)):
             sys.exit(wrong)
