@@ -1,8 +1,7 @@
-"""What becomes of submissions: in, a store's open pull requests or its folder; out, verdicts, and the bank made anew.
+"""What becomes of submissions: in, a store's folder; out, the bank made anew, and what it says of each submission.
 
-`review` looks at pull requests, which may only add the files of submissions. `build_store` makes the tables, results,
-card and manifest of a store from the submissions that were merged: nothing else writes them, so that submissions never
-conflict. Tables stay in their files until they are needed.
+`build_store` makes the tables, results, card and manifest of a store from the submissions that were merged: nothing
+else writes them, so that submissions never conflict. Tables stay in their files until they are needed.
 """
 
 from __future__ import annotations
@@ -14,13 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import INDEX, SUBMISSIONS, read_manifest, scores_path
-from pairbank.cards.bank.tables import differing_keys, same_cells
+from pairbank.cards.bank.tables import differing_keys, same_cells, without_people
 from pairbank.cards.bank.writing import IDENTITY, differing_key
-from pairbank.cards.hub.repository import with_retries
 from pairbank.cards.submissions import (
-    Verdict,
-    check_submission,
-    download,
+    reason_of,
     record_path,
     record_problems,
     table_problems,
@@ -28,7 +24,7 @@ from pairbank.cards.submissions import (
     tombstone,
 )
 from pairbank.cards.write import add_scores, remove_scores
-from pairbank.errors import BankError, PairbankError, spelt_out
+from pairbank.errors import PairbankError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import Scored, open_scored
@@ -36,15 +32,11 @@ from pairbank.scoring.signature import shared
 
 if TYPE_CHECKING:
     import datasets
-    from huggingface_hub import HfApi
 
 REPLICATED = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
 """Values of a signature that a replication has like the table shown."""
-ACCEPTED, REFUSED = "Accepted by pairbank.", "Not accepted by pairbank."
 _KEPT = ("shown", "replication")
 """States that stay until something changes; what is refused is looked at again each time."""
-MOST_FILES = 200
-"""Of one pull request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,39 +69,27 @@ def build_store(root: str | Path) -> list[State]:
         BankError: no bank, or one whose files were changed.
     """
     folder = Path(root)
-    result = (folder / SUBMISSIONS).rglob("*.parquet")
-    files = sorted(result, key=lambda member: (text_beside(member, "date") or "~", str(member)))
+    found = (folder / SUBMISSIONS).rglob("*.parquet")
+    files = sorted(found, key=lambda file: (text_beside(file, "date") or "~", str(file)))
     gone = {file for file in files if Path(tombstone(str(file))).is_file()}
-    states = [_withdrawn(file, folder) for file in files if file in gone]
+    withdrawn = [_withdrawn(file, folder) for file in files if file in gone]
     if shown_still := sorted({key for file in gone if (key := _shown_as(file, folder))}):
         remove_scores(folder, shown_still, results="kept")
+    refused: dict[str, str] = {}
+    while True:
+        build = _Build(folder=folder, manifest=read_manifest(folder), refused=refused)
+        states = [*withdrawn, *(build.state_of(file) for file in files if file not in gone)]
+        try:
+            if build.new:
+                add_scores(folder, build.new.values())
+        except Exception:
+            without = build.without_results()
+            if not without:
+                raise
+            refused |= without
+        else:
+            break
     manifest = read_manifest(folder)
-    known = _accepted_before(folder)
-    new: dict[tuple[str, str], Scored] = {}
-    forms: dict[str, datasets.Features] = {}
-    parts: dict[str, Any] = {}
-    for file in (entry for entry in files if entry not in gone):
-        path = file.relative_to(folder).as_posix()
-        if (before := known.get(path)) and before.seen == _seen(file, manifest):
-            states.append(before)
-            continue
-        table, state = _accepted(file, folder, manifest)
-        if table is None:
-            states.append(state)
-            continue
-        key = (table.corpus, table.model_slug)
-        if reason := _unfit(table, folder, manifest, forms):
-            states.append(replace(state, state="refused", reason=reason))
-            continue
-        models = manifest["scores"].setdefault(table.corpus, {})
-        if key not in new and table.model_slug not in models:
-            new[key] = table
-            models[table.model_slug] = shared(table.signature, parts)
-        shown = new.get(key) or open_scored(folder / scores_path(*key))
-        states.append(_state_of(state.path, state.submitter, table, shown))
-    if new:
-        add_scores(folder, new.values())
-        manifest = read_manifest(folder)
     (folder / SUBMISSIONS).mkdir(exist_ok=True)
     states = [
         replace(state, seen=_seen(folder / state.path, manifest)) if state.state in _KEPT and not state.seen else state
@@ -117,6 +97,60 @@ def build_store(root: str | Path) -> list[State]:
     ]
     write_json(folder / INDEX, [asdict(state) for state in sorted(states, key=lambda value: value.path)])
     return states
+
+
+class _Build:
+    """A store while it is built: what the bank shows, and what is new in it."""
+
+    def __init__(self, *, folder: Path, manifest: dict[str, Any], refused: Mapping[str, str]) -> None:
+        self.folder, self.manifest, self.refused = folder, manifest, refused
+        self.known = _accepted_before(folder)
+        self.new: dict[tuple[str, str], Scored] = {}
+        self._paths: dict[tuple[str, str], str] = {}
+        self._forms: dict[str, datasets.Features] = {}
+        self._parts: dict[str, Any] = {}
+
+    def state_of(self, file: Path) -> State:
+        """Return what becomes of a submission, whatever its files raise."""
+        path, who = file.relative_to(self.folder).as_posix(), text_beside(file, "submitter")
+        if (before := self.known.get(path)) and before.seen == _seen(file, self.manifest):
+            return before
+        try:
+            reason = self.refused.get(path) or "; ".join(self._problems(file))
+            if not reason:
+                return self._placed(path, who, open_scored(file))
+        except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
+            reason = reason_of(error)
+        return State(path=path, submitter=who, state="refused", reason=reason)
+
+    def _problems(self, file: Path) -> Iterator[str]:
+        table = open_scored(file)
+        facts = self.manifest["corpora"].get(table.corpus)
+        problems = [*table_problems(table, self.folder, self.manifest), *record_problems(file, table, facts)]
+        yield from problems
+        if not problems and (reason := _unfit(table, self.folder, self.manifest, self._forms)):
+            yield reason
+
+    def _placed(self, path: str, who: str, table: Scored) -> State:
+        """Return the state of a table without problems; the first of a model on a corpus is shown."""
+        key = (table.corpus, table.model_slug)
+        models = self.manifest["scores"].setdefault(table.corpus, {})
+        if key not in self.new and table.model_slug not in models:
+            self.new[key], self._paths[key] = table, path
+            models[table.model_slug] = shared(table.signature, self._parts)
+        return _state_of(path, who, table, self.new.get(key) or open_scored(self.folder / scores_path(*key)))
+
+    def without_results(self) -> dict[str, str]:
+        """Return path -> reason of the new tables of which no results can be made."""
+        from pairbank.stats.report.report import table_summary
+
+        reasons = {}
+        for key, table in self.new.items():
+            try:
+                table_summary(without_people(table))
+            except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
+                reasons[self._paths[key]] = reason_of(error)
+        return reasons
 
 
 def _accepted_before(folder: Path) -> dict[str, State]:
@@ -142,19 +176,6 @@ def _seen(file: Path, manifest: Mapping[str, Any]) -> str:
     shown = [files.get(path, "") for path in (f"scores/{place}/{model}.parquet", f"data/{place}/items.parquet")]
     own_hashes = [sha256_of_file(path) if path.is_file() else "" for path in (file, record)]
     return sha256_of_text(version("pairbank"), *own_hashes, *shown) if all(shown) else ""
-
-
-def _accepted(file: Path, folder: Path, manifest: Mapping[str, Any]) -> tuple[Scored | None, State]:
-    """Return a submission's table, or None and why it is refused."""
-    path, who = file.relative_to(folder).as_posix(), text_beside(file, "submitter")
-    try:
-        table = open_scored(file)
-        facts = manifest["corpora"].get(table.corpus)
-        problems = [*table_problems(table, folder, manifest), *record_problems(file, table, facts)]
-    except BankError as error:
-        table, problems = None, [str(error).replace(f"{folder}/", "")]
-    state = "refused" if problems else "shown"
-    return (None if problems else table), State(path=path, submitter=who, state=state, reason="; ".join(problems))
 
 
 def _unfit(table: Scored, folder: Path, manifest: Mapping[str, Any], forms: dict[str, datasets.Features]) -> str:
@@ -191,7 +212,7 @@ def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:
     try:
         table = open_scored(file)
         shown = open_scored(folder / scores_path(table.corpus, table.model_slug))
-    except BankError:
+    except Exception:  # noqa: BLE001 - nobody knows what a stranger's file may raise
         return None
     is_same = table.signature == shown.signature and _same(table, shown)
     return (table.corpus, table.model_slug) if is_same else None
@@ -225,159 +246,3 @@ def _largest_differences(a: Scored, b: Scored) -> dict[str, float]:
         differences = (frames[0] - frames[1].reindex(frames[0].index)).abs().dropna()
         results[method] = float(differences.max()) if len(differences) else 0.0
     return results
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewed:
-    """What `review` says of one pull request."""
-
-    number: int
-    title: str
-    author: str
-    url: str
-    verdict: Verdict
-    is_withdrawal: bool = False
-    """It withdraws a submission; whether its author may is for the owner of the bank to decide."""
-    merged: bool = False
-
-
-def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool = False) -> list[Reviewed]:
-    """Check every open pull request of a store on the Hub, oldest first.
-
-    A pull request may only add files under `submissions/`: tables with their records, or withdrawals. Each table is
-    checked as `check_submission` does.
-
-    Args:
-        repo_id: `org/name` of the store.
-        rescore: how many items of each table are scored again with the model that it names.
-        comment: write the verdict as a comment, once for each commit.
-        merge: merge what is accepted; withdrawals are left to the owner.
-
-    Raises:
-        PublishError: the Hub could not be reached or refused.
-    """
-    from huggingface_hub import HfApi
-
-    api = HfApi()
-    result = with_retries(
-        f"read the pull requests of {repo_id}",
-        lambda: list(
-            api.get_repo_discussions(
-                repo_id, repo_type="dataset", discussion_type="pull_request", discussion_status="open"
-            )
-        ),
-    )
-    return [
-        _reviewed(api, repo_id, member, rescore=rescore, comment=comment, merge=merge)
-        for member in sorted(result, key=lambda member: member.num)
-    ]
-
-
-def _reviewed(api: HfApi, repo_id: str, pull_request: Any, *, rescore: int, comment: bool, merge: bool) -> Reviewed:  # noqa: ANN401 - the client's Discussion
-    reference = f"refs/pr/{pull_request.num}"
-    head, changes = with_retries(f"read {reference} of {repo_id}", lambda: _changes(api, repo_id, reference))
-    verdict, is_withdrawal = _verdict(repo_id, head, changes, rescore=rescore)
-    if comment:
-        with_retries(
-            f"comment on {reference} of {repo_id}", lambda: _say(api, repo_id, pull_request.num, head, verdict)
-        )
-    is_merged = merge and verdict.accepted and not is_withdrawal
-    if is_merged:
-        if with_retries(f"read {reference}", lambda: _commits(api, repo_id, reference))[0] != head:
-            raise BankError(f"{reference} of {repo_id} was changed while it was checked; run the command again")
-        with_retries(
-            f"merge {reference} of {repo_id}",
-            lambda: api.merge_pull_request(repo_id, pull_request.num, repo_type="dataset", comment=None),
-        )
-    return Reviewed(
-        number=pull_request.num,
-        title=pull_request.title,
-        author=pull_request.author,
-        url=pull_request.url,
-        verdict=verdict,
-        is_withdrawal=is_withdrawal,
-        merged=is_merged,
-    )
-
-
-def _verdict(repo_id: str, head: str, changes: Mapping[str, str], *, rescore: int) -> tuple[Verdict, bool]:
-    """Return what is to be said of a pull request, and whether it withdraws submissions."""
-    problems = [
-        f"{path}: {how}; a submission only adds files under {SUBMISSIONS}/"
-        for path, how in changes.items()
-        if how != "added" or not path.startswith(f"{SUBMISSIONS}/")
-    ]
-    tables = [path for path in changes if path.endswith(".parquet")]
-    gone = [path for path in changes if path.endswith(".withdrawn.json")]
-    known = {*tables, *map(record_path, tables), *gone}
-    problems += [f"{path}: neither a table nor its record" for path in sorted(changes.keys() - known)]
-    problems += [f"{record_path(path)} is missing" for path in tables if record_path(path) not in changes]
-    if not changes:
-        problems.append("it changes nothing")
-    if len(changes) > MOST_FILES:
-        problems.append(f"it changes {len(changes)} files; hand in at most {MOST_FILES} at a time")
-    notes: list[str] = []
-    for path in () if problems else tables:
-        download(repo_id, record_path(path), head)
-        try:
-            result = check_submission(download(repo_id, path, head), repo_id, rescore=rescore)
-        except BankError as error:
-            result = Verdict(problems=(str(error).partition("submissions/")[2] or str(error),))
-        problems += [f"{path}: {problem}" for problem in result.problems]
-        notes += [f"{path}: {note}" for note in result.notes]
-    return Verdict(problems=tuple(problems), notes=tuple(notes)), bool(gone)
-
-
-def _changes(api: HfApi, repo_id: str, reference: str) -> tuple[str, dict[str, str]]:
-    """Return the newest commit of a pull request, and what it changes of the commit of main that it is based on.
-
-    Folders whose hash is the same on both sides are not opened.
-    """
-    ours = set(_commits(api, repo_id, "main"))
-    theirs = _commits(api, repo_id, reference)
-    base = next((commit for commit in theirs if commit in ours), None)
-    if base is None:
-        return theirs[0], {reference: "changed (no commit in common with main)"}
-    return theirs[0], dict(_differences(api, repo_id, base, theirs[0], ""))
-
-
-def _commits(api: HfApi, repo_id: str, reference: str) -> list[str]:
-    return [commit.commit_id for commit in api.list_repo_commits(repo_id, repo_type="dataset", revision=reference)]
-
-
-def _differences(api: HfApi, repo_id: str, base: str, head: str, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield (path, added, changed or removed) of the files below a folder that differ between two commits."""
-    before, after = (_entries(api, repo_id, commit, folder) for commit in (base, head))
-    for path in sorted(before.keys() | after.keys()):
-        old, new = before.get(path), after.get(path)
-        if old == new:
-            continue
-        if any(entry is not None and entry[1] for entry in (old, new)):
-            yield from _differences(api, repo_id, base, head, path)
-        if any(entry is not None and not entry[1] for entry in (old, new)):
-            is_new, is_gone = old is None or old[1], new is None or new[1]
-            yield path, "added" if is_new else "removed" if is_gone else "changed"
-
-
-def _entries(api: HfApi, repo_id: str, commit: str, folder: str) -> dict[str, tuple[str, bool]]:
-    """Return path -> (git's hash, whether it is a folder) of what is in a folder; nothing where there is none."""
-    from huggingface_hub.errors import EntryNotFoundError
-    from huggingface_hub.hf_api import RepoFolder
-
-    listed = api.list_repo_tree(repo_id, path_in_repo=folder or None, revision=commit, repo_type="dataset")
-    try:
-        return {
-            entry.path: (entry.tree_id, True) if isinstance(entry, RepoFolder) else (entry.blob_id, False)
-            for entry in listed
-        }
-    except EntryNotFoundError:
-        return {}
-
-
-def _say(api: HfApi, repo_id: str, number: int, head: str, verdict: Verdict) -> None:
-    """Comment on a pull request, unless the same was said of this commit: which items are drawn differs each time."""
-    first = f"{ACCEPTED if verdict.accepted else REFUSED} Commit {head}."
-    details = api.get_discussion_details(repo_id, number, repo_type="dataset")
-    if not any(str(getattr(event, "content", "")).startswith(first) for event in details.events):
-        lines = [f"- {spelt_out(entry)}" for entry in (*verdict.problems, *verdict.notes)]
-        api.comment_discussion(repo_id, number, "\n".join([first, "", *lines]).strip(), repo_type="dataset")

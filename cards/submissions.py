@@ -34,7 +34,7 @@ from pairbank.cards.export.every_eval_ever import DATASTORE, export_results, sch
 from pairbank.cards.hub.benchmark import is_on_hub
 from pairbank.cards.hub.repository import Repository, with_retries
 from pairbank.cards.write import DATE, package_versions, split_of
-from pairbank.errors import BankError, unknown_name
+from pairbank.errors import BankError, ModelLoadError, PairbankError, unknown_name
 from pairbank.files import read_json, sha256_of_file
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import OverLength
@@ -227,10 +227,16 @@ def _json(value: Any) -> bytes:  # noqa: ANN401 - JSON is any
     return f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode()
 
 
+WITHDRAWN = ".withdrawn.json"
+"""Ending of the file that withdraws a submission."""
 SUBMITTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TIMES_ROUNDING = 10
 """A score that is computed again may differ by this many times what rounding does to a text."""
 _MOST_NOTES = 12
+_MOST_CHARACTERS = 1_000
+"""Of a reason why a submission is not accepted."""
+MOST_MODEL_BYTES = 10 * 10**9
+"""Weights above this are not downloaded to score items again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,9 +366,16 @@ def _rescored(
         if not methods
         else ""
     )
+    if not why and model is None:
+        why = _too_large(stated["model_id"], stated["revision"])
     if why:
         return [], [f"not re-scored: {why}"]
-    loaded = load_model(f"{stated['model_id']}@{stated['revision']}" if model is None else model, **_options(stated))
+    try:
+        loaded = load_model(model or f"{stated['model_id']}@{stated['revision']}", **_options(stated))
+    except ModelLoadError as error:
+        if model is not None:
+            raise
+        return [], [f"not re-scored: {error}"]
     info = loaded.info.to_dict()
     differ = [key for key in ("revision", "dtype", "prompt_format", "backend") if info.get(key) != stated.get(key)]
     if differ:
@@ -376,6 +389,21 @@ def _rescored(
     reported = f"{len(rows)} items re-scored with {', '.join(methods)}, seed {seed}"
     left = sorted(set(signature["methods"]) - set(methods))
     return problems, [f"{reported}; not {', '.join(left)}" if left else reported]
+
+
+def _too_large(model_id: str, revision: str) -> str:
+    """Return why a model on the Hub is not downloaded; "" where it is small enough, or loading it will say why not."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        files = HfApi().model_info(model_id, revision=revision, files_metadata=True).siblings or []
+    except (HfHubHTTPError, OSError, ValueError):
+        return ""
+    of_kind = [sum(f.size or 0 for f in files if f.rfilename.endswith(kind)) for kind in (".safetensors", ".bin")]
+    n_bytes = next(filter(None, of_kind), 0)
+    limit = f"at most {MOST_MODEL_BYTES / 10**9:.0f} GB are downloaded; give its weights (--model)"
+    return f"{model_id} has {n_bytes / 10**9:.0f} GB of weights, and {limit}" if n_bytes > MOST_MODEL_BYTES else ""
 
 
 def _scored_again(signature: Mapping[str, Any]) -> list[str]:
@@ -473,7 +501,7 @@ def record_path(path: str) -> str:
 
 def tombstone(path: str) -> str:
     """Return where a submission's withdrawal is."""
-    return f"{path.removesuffix('.parquet')}.withdrawn.json"
+    return f"{path.removesuffix('.parquet')}{WITHDRAWN}"
 
 
 def text_beside(file: Path, key: str, *, beside: Callable[[str], str] = record_path) -> str:
@@ -481,9 +509,29 @@ def text_beside(file: Path, key: str, *, beside: Callable[[str], str] = record_p
     path = Path(beside(str(file)))
     try:
         value = json.loads(path.read_bytes()).get(key, "")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return ""
     return value if isinstance(value, str) else ""
+
+
+def judged(look: Callable[[], Verdict]) -> Verdict:
+    """Return a verdict, whatever a stranger's files raise: one submission must not stop the others."""
+    try:
+        return look()
+    except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
+        return Verdict(problems=(reason_of(error),))
+
+
+def reason_of(error: Exception) -> str:
+    """Return in words why a submission cannot be accepted that raised an error."""
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply to be read"
+    of_kind = "" if isinstance(error, PairbankError) else f"{type(error).__name__}: "
+    # a file in the Hub's cache or in a clone is named as in the store
+    text = re.sub(rf"\S*/(?={SUBMISSIONS}/)", "", str(error))
+    return f"{of_kind}{text}"[:_MOST_CHARACTERS]
 
 
 def refuse(file: str | Path, verdict: Verdict) -> None:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pairbank.cards.merge import merge_banks as merge_banks
     from pairbank.cards.publish import Published as Published
     from pairbank.cards.publish import publish as publish
+    from pairbank.cards.review import review as review
     from pairbank.cards.site.site import write_site as write_site
     from pairbank.cards.store import build_store as build_store
-    from pairbank.cards.store import review as review
     from pairbank.cards.submissions import (
         check_submission as check_submission,
     )

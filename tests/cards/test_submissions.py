@@ -29,7 +29,8 @@ from pairbank.errors import BankError, UnknownNameError
 from pairbank.files import sha256_of_file
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
-from pairbank.scoring.signature import METADATA_KEY, corpus_signature
+from pairbank.scoring.signature import corpus_signature
+from store_submissions import edited
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -49,28 +50,6 @@ def merged(repo: Repo, number: int, root: Path, *, n_files: int = 2) -> None:
     for path, blob in added.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(blob.data)
-
-
-def edited(
-    file: Path,
-    out: Path,
-    *,
-    column: str = "",
-    value: Callable[[Any], Any] = lambda x: x,
-    sign: Callable[[Any], None] = lambda _: None,
-) -> Path:
-    """Write a scored table with the first value of a column changed, or its signature."""
-    table = pq.read_table(file)
-    signature = json.loads(table.schema.metadata[METADATA_KEY])
-    sign(signature)
-    if column:
-        values = table[column].to_pylist()
-        values[0] = value(values[0])
-        at = table.schema.get_field_index(column)
-        table = table.set_column(at, table.schema.field(at), pa.array(values, type=table.schema.field(at).type))
-    metadata = {**table.schema.metadata, METADATA_KEY: json.dumps(signature).encode()}
-    pq.write_table(table.replace_schema_metadata(metadata), out)
-    return out
 
 
 def test_one_model_is_handed_in_by_a_pull_request_and_shown_and_fetched_alone(

@@ -1,0 +1,216 @@
+"""Pull requests of a store on the Hub: in, the open ones; out, a verdict on each, and what is accepted merged.
+
+A pull request may only add the files of submissions. Whatever one of them raises is its verdict: the others are looked
+at all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pairbank.cards.bank.layout import SUBMISSIONS
+from pairbank.cards.hub.repository import with_retries
+from pairbank.cards.submissions import WITHDRAWN, Verdict, check_submission, download, judged, record_path
+from pairbank.errors import BankError, spelt_out
+
+if TYPE_CHECKING:
+    from huggingface_hub import Discussion, HfApi
+
+ACCEPTED, REFUSED = "Accepted by pairbank.", "Not accepted by pairbank."
+MOST_FILES = 200
+"""Of one pull request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """What `review` says of one pull request."""
+
+    number: int
+    title: str
+    author: str
+    url: str
+    verdict: Verdict
+    is_withdrawal: bool = False
+    """It withdraws a submission; whether its author may is for the owner of the bank to decide."""
+    merged: bool = False
+
+
+def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool = False) -> list[Reviewed]:
+    """Check every open pull request of a store on the Hub, oldest first.
+
+    A pull request may only add files under `submissions/`: tables with their records, or withdrawals. Each table is
+    checked as `check_submission` does. What one pull request raises is its verdict, and stops no other.
+
+    Args:
+        repo_id: `org/name` of the store.
+        rescore: how many items of each table are scored again with the model that it names.
+        comment: write the verdict as a comment, once for each commit.
+        merge: merge what is accepted; withdrawals are left to the owner.
+
+    Raises:
+        PublishError: the Hub could not be reached or refused.
+    """
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    proposals = with_retries(
+        f"read the pull requests of {repo_id}",
+        lambda: list(
+            api.get_repo_discussions(
+                repo_id, repo_type="dataset", discussion_type="pull_request", discussion_status="open"
+            )
+        ),
+    )
+    return [
+        _reviewed(_PullRequest(api=api, repo_id=repo_id, proposal=proposal), rescore, comment=comment, merge=merge)
+        for proposal in sorted(proposals, key=lambda proposal: proposal.num)
+    ]
+
+
+def _reviewed(pull_request: _PullRequest, rescore: int, *, comment: bool, merge: bool) -> Reviewed:
+    verdict = judged(lambda: pull_request.verdict(rescore))
+    is_withdrawal = any(path.endswith(WITHDRAWN) for path in pull_request.changes)
+    merged = False
+    if merge and verdict.accepted and not is_withdrawal:
+        accepted = verdict
+        verdict = judged(lambda: pull_request.merged(accepted))
+        merged = verdict.accepted
+    if comment and pull_request.head:
+        verdict = pull_request.commented(verdict)
+    proposal = pull_request.proposal
+    return Reviewed(
+        number=proposal.num,
+        title=proposal.title,
+        author=proposal.author,
+        url=proposal.url,
+        verdict=verdict,
+        is_withdrawal=is_withdrawal,
+        merged=merged,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _PullRequest:
+    """One pull request, and what was read of it."""
+
+    api: HfApi
+    repo_id: str
+    proposal: Discussion
+    head: str = ""
+    """Its newest commit; "" until it was read."""
+    changes: dict[str, str] = field(default_factory=dict)
+    """Path -> added, changed or removed."""
+
+    @property
+    def reference(self) -> str:
+        """Its branch."""
+        return f"refs/pr/{self.proposal.num}"
+
+    def verdict(self, rescore: int) -> Verdict:
+        """Return what is to be said of it."""
+        with_retries(f"read {self.reference} of {self.repo_id}", self._read)
+        tables = [path for path in self.changes if path.endswith(".parquet")]
+        problems = [*self._problems(tables)]
+        notes: list[str] = []
+        for path in () if problems else tables:
+            verdict = judged(lambda path=path: self._table_verdict(path, rescore))  # type: ignore[misc]
+            problems += [f"{path}: {problem}" for problem in verdict.problems]
+            notes += [f"{path}: {note}" for note in verdict.notes]
+        return Verdict(problems=tuple(problems), notes=tuple(notes))
+
+    def _problems(self, tables: list[str]) -> Iterator[str]:
+        """Yield which files no submission may change, and which it lacks."""
+        for path, how in self.changes.items():
+            if how != "added" or not path.startswith(f"{SUBMISSIONS}/"):
+                yield f"{path}: {how}; a submission only adds files under {SUBMISSIONS}/"
+        known = {*tables, *map(record_path, tables), *(path for path in self.changes if path.endswith(WITHDRAWN))}
+        yield from (f"{path}: neither a table nor its record" for path in sorted(self.changes.keys() - known))
+        yield from (f"{record_path(path)} is missing" for path in tables if record_path(path) not in self.changes)
+        if not self.changes:
+            yield "it changes nothing"
+        if len(self.changes) > MOST_FILES:
+            yield f"it changes {len(self.changes)} files; hand in at most {MOST_FILES} at a time"
+
+    def _table_verdict(self, path: str, rescore: int) -> Verdict:
+        download(self.repo_id, record_path(path), self.head)
+        return check_submission(download(self.repo_id, path, self.head), self.repo_id, rescore=rescore)
+
+    def merged(self, verdict: Verdict) -> Verdict:
+        """Merge it as it was checked; return the verdict that it had."""
+        if with_retries(f"read {self.reference}", lambda: self._commits(self.reference))[0] != self.head:
+            raise BankError(
+                f"{self.reference} of {self.repo_id} was changed while it was checked; run the command again"
+            )
+        with_retries(
+            f"merge {self.reference} of {self.repo_id}",
+            lambda: self.api.merge_pull_request(self.repo_id, self.proposal.num, repo_type="dataset", comment=None),
+        )
+        return verdict
+
+    def commented(self, verdict: Verdict) -> Verdict:
+        """Say the verdict in a comment; return it, with a note where that could not be done."""
+
+        def comment() -> Verdict:
+            with_retries(f"comment on {self.reference} of {self.repo_id}", lambda: self._comment(verdict))
+            return Verdict(problems=())
+
+        return replace(verdict, notes=(*verdict.notes, *judged(comment).problems))
+
+    def _comment(self, verdict: Verdict) -> None:
+        """Comment, unless the same was said of this commit: which items are drawn differs each time."""
+        first = f"{ACCEPTED if verdict.accepted else REFUSED} Commit {self.head}."
+        details = self.api.get_discussion_details(self.repo_id, self.proposal.num, repo_type="dataset")
+        if not any(str(getattr(event, "content", "")).startswith(first) for event in details.events):
+            lines = [f"- {spelt_out(line)}" for line in (*verdict.problems, *verdict.notes)]
+            text = "\n".join([first, "", *lines]).strip()
+            self.api.comment_discussion(self.repo_id, self.proposal.num, text, repo_type="dataset")
+
+    def _read(self) -> None:
+        """Read the newest commit, and what it changes of the commit of main that it is based on."""
+        ours = set(self._commits("main"))
+        theirs = self._commits(self.reference)
+        base = next((commit for commit in theirs if commit in ours), None)
+        self.head = theirs[0]
+        self.changes = (
+            {self.reference: "changed (no commit in common with main)"}
+            if base is None
+            else dict(self._differences(base, ""))
+        )
+
+    def _commits(self, reference: str) -> list[str]:
+        commits = self.api.list_repo_commits(self.repo_id, repo_type="dataset", revision=reference)
+        return [commit.commit_id for commit in commits]
+
+    def _differences(self, base: str, folder: str) -> Iterator[tuple[str, str]]:
+        """Yield (path, added, changed or removed) of the files below a folder that are not those of another commit.
+
+        Folders whose hash is the same on both sides are not opened.
+        """
+        before, after = (self._entries(commit, folder) for commit in (base, self.head))
+        for path in sorted(before.keys() | after.keys()):
+            old, new = before.get(path), after.get(path)
+            if old == new:
+                continue
+            if any(file is not None and file[1] for file in (old, new)):
+                yield from self._differences(base, path)
+            if any(file is not None and not file[1] for file in (old, new)):
+                is_new, is_gone = old is None or old[1], new is None or new[1]
+                yield path, "added" if is_new else "removed" if is_gone else "changed"
+
+    def _entries(self, commit: str, folder: str) -> Mapping[str, tuple[str, bool]]:
+        """Return path -> (git's hash, whether it is a folder) of what is in a folder; nothing where there is none."""
+        from huggingface_hub.errors import EntryNotFoundError
+        from huggingface_hub.hf_api import RepoFolder
+
+        listed = self.api.list_repo_tree(
+            self.repo_id, path_in_repo=folder or None, revision=commit, repo_type="dataset"
+        )
+        try:
+            return {
+                file.path: (file.tree_id, True) if isinstance(file, RepoFolder) else (file.blob_id, False)
+                for file in listed
+            }
+        except EntryNotFoundError:
+            return {}

@@ -1,0 +1,180 @@
+"""A shared bank among strangers: whatever a submission raises is its own verdict, and the others go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from huggingface_hub import HfApi
+
+import pairbank
+from bank_fixtures import Score
+from hub_emulator import FakeHub
+from pairbank.cards import submissions
+from pairbank.errors import ModelLoadError
+from pairbank.scoring.models.fake import FakeScorer
+from store_submissions import clone, edited, propose, put, submission
+
+# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
+pytestmark = [pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"), pytest.mark.usefixtures("hub")]
+REPO = "acme/store"
+NESTED = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.fixture
+def store(tmp_path: Path, scored_by: Score) -> Path:
+    return pairbank.write_bank(tmp_path / "store", scored=[scored_by("fake-1")])
+
+
+def broken(folder: Path, scored_by: Score) -> dict[str, dict[str, bytes]]:
+    """Return submissions that raise something else each, by what their verdict says."""
+    files = {name: scored_by(name).save(folder / f"{name}.parquet") for name in ("a", "b", "c", "d", "e")}
+    made = {name: submission(file, name) for name, file in files.items()}
+    paths = {name: [*both] for name, both in made.items()}
+    return {
+        "is not UTF-8": {**made["a"], paths["a"][1]: b"\xff\xfe{"},
+        "not readable as JSON": {**made["b"], paths["b"][1]: NESTED},
+        "names no submitter": {**made["c"], paths["c"][1]: b"[1, 2]"},
+        "not a readable parquet file": {**made["d"], paths["d"][0]: b"PAR1" + b"\0" * 100 + b"PAR1"},
+        "carries no signature": {**made["e"], paths["e"][0]: _without_metadata(files["e"])},
+    }
+
+
+def _without_metadata(file: Path) -> bytes:
+    import pyarrow.parquet as pq
+
+    out = file.with_suffix(".bare")
+    pq.write_table(pq.read_table(file).replace_schema_metadata(None), out)
+    return out.read_bytes()
+
+
+def test_a_pull_request_that_cannot_be_read_is_refused_with_its_reason_and_the_honest_behind_it_is_merged(
+    hub: FakeHub, store: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    pairbank.publish(store, REPO)
+    faults = broken(tmp_path, scored_by)
+    for files in faults.values():
+        propose(REPO, files)
+    propose(REPO, submission(scored_by("honest").save(tmp_path / "honest.parquet"), "lab"))
+    *refused, honest = pairbank.review(REPO, comment=True, merge=True)
+    assert [verdict.merged for verdict in refused] == [False] * len(faults)
+    for reviewed, reason in zip(refused, faults, strict=True):
+        assert any(reason in problem for problem in reviewed.verdict.problems), (reason, reviewed.verdict)
+        assert reason in hub.repo(REPO).pull_requests[reviewed.number].comments[0][1]
+        assert str(tmp_path) not in hub.repo(REPO).pull_requests[reviewed.number].comments[0][1]
+    assert honest.merged
+
+
+def test_a_store_with_submissions_that_cannot_be_read_is_built_with_the_others(
+    store: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    for files in broken(tmp_path, scored_by).values():
+        put(store, files)
+    withdrawn = put(store, submission(scored_by("f").save(tmp_path / "f.parquet"), "f"))
+    withdrawn.with_suffix("").with_suffix(".withdrawn.json").write_bytes(NESTED)
+    honest = submission(scored_by("honest").save(tmp_path / "honest.parquet"), "lab")
+    put(store, honest)
+    states = {state.path: state for state in pairbank.build_store(store)}
+    assert states.pop(next(iter(honest))).state == "shown"
+    assert sorted(state.state for state in states.values()) == [*["refused"] * 5, "withdrawn"]
+    assert all(state.reason for state in states.values() if state.state == "refused")
+    assert pairbank.check_bank(store)["scores"]["starter"].keys() == {"fake_1", "honest"}
+
+
+def test_a_table_of_which_no_results_can_be_made_is_left_out_and_a_later_one_of_its_model_is_shown(
+    store: Path, scored_by: Score, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pairbank.stats.report import report
+
+    summarise = report.table_summary
+    file = scored_by("odd").save(tmp_path / "odd.parquet")
+    for column in ("direct_good", "direct_delta"):
+        file = edited(file, tmp_path / f"{column}.parquet", column=column, value=lambda x: x - 3e-6)
+    odd = pairbank.read_scored(file).to_pandas()["direct_good"][0]
+
+    def table_summary(table: pairbank.Scored) -> object:
+        if table.to_pandas()["direct_good"][0] == odd:
+            raise ZeroDivisionError("no variance")
+        return summarise(table)
+
+    monkeypatch.setattr(report, "table_summary", table_summary)
+    put(store, submission(file, "lab-1", date="2026-11-01"))
+    put(store, submission(scored_by("odd").save(tmp_path / "2.parquet"), "lab-2", date="2026-11-02"))
+    put(store, submission(scored_by("honest").save(tmp_path / "honest.parquet"), "lab-3", date="2026-11-03"))
+    states = {state.submitter: state for state in pairbank.build_store(store)}
+    assert {who: state.state for who, state in states.items()} == {
+        "lab-1": "refused",
+        "lab-2": "shown",
+        "lab-3": "shown",
+    }
+    assert states["lab-1"].reason == "ZeroDivisionError: no variance"
+    pairbank.check_bank(store)
+
+
+@pytest.mark.parametrize(
+    "problem", [MemoryError(), OSError(28, "No space left on device"), RecursionError(), KeyError("x")]
+)
+def test_whatever_the_check_of_one_table_raises_the_next_is_checked(
+    problem: Exception, hub: FakeHub, store: Path, scored_by: Score, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairbank.publish(store, REPO)
+    for name in ("odd", "honest"):
+        propose(REPO, submission(scored_by(name).save(tmp_path / f"{name}.parquet"), name))
+    definitions = submissions.definition_problems
+
+    def raising(signature: dict[str, dict[str, str]]) -> object:
+        if signature["model"]["name"] == "odd":
+            raise kind("no room")
+        return definitions(signature)
+
+    monkeypatch.setattr(submissions, "definition_problems", raising)
+    odd, honest = pairbank.review(REPO, comment=True, merge=True)
+    assert (odd.verdict.accepted, honest.merged) == (False, True)
+    assert odd.verdict.problems[0]
+
+
+def test_a_model_that_is_not_on_the_hub_or_too_large_is_a_note_where_items_are_scored_again(
+    store: Path, scored_by: Score, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairbank.publish(store, REPO)
+
+    def on_hub(name: str) -> Path:
+        at_commit = {"model_id": f"nobody/{name}", "revision": "0" * 40}
+        file = scored_by(name).save(tmp_path / f"{name}.parquet")
+        return edited(file, tmp_path / f"{name}-hub.parquet", sign=lambda s: s["model"].update(at_commit))
+
+    for name in ("no-such-model", "large", "small"):
+        propose(REPO, submission(on_hub(name), "lab"))
+
+    def load(name: str, **_: object) -> FakeScorer:
+        if "small" not in name:
+            raise ModelLoadError(f"{name}: not on the Hub")
+        return FakeScorer(name="small")
+
+    def model_info(_api: HfApi, name: str, **_: object) -> object:
+        n_bytes = 140 * 10**9 if name == "nobody/large" else 10**6
+        return SimpleNamespace(siblings=[SimpleNamespace(rfilename="model.safetensors", size=n_bytes)])
+
+    monkeypatch.setattr(HfApi, "model_info", model_info)
+    monkeypatch.setattr("pairbank.scoring.models.load.load_model", load)
+    missing, large, small = pairbank.review(REPO, rescore=2, merge=True)
+    assert (missing.merged, large.merged) == (True, True)
+    assert any("not re-scored: nobody/no-such-model@0" in note for note in missing.verdict.notes)
+    assert any("140 GB of weights" in note and "at most 10 GB" in note for note in large.verdict.notes)
+    assert "revision is" in small.verdict.problems[0]
+    assert [state.state for state in pairbank.build_store(clone(REPO, tmp_path / "clone"))] == ["shown"] * 2
+
+
+def test_a_pull_request_that_conflicts_is_refused_and_the_next_is_merged(
+    hub: FakeHub, store: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    pairbank.publish(store, REPO)
+    file = scored_by("twice").save(tmp_path / "twice.parquet")
+    propose(REPO, submission(file, "lab", date="2026-11-24"))
+    propose(REPO, submission(file, "lab", date="2026-11-25"))
+    propose(REPO, submission(scored_by("honest").save(tmp_path / "honest.parquet"), "lab"))
+    first, second, third = pairbank.review(REPO, comment=True, merge=True)
+    assert (first.merged, second.merged, third.merged) == (True, False, True)
+    assert "conflicts" in second.verdict.problems[0]
+    assert "conflicts" in hub.repo(REPO).pull_requests[2].comments[0][1]

@@ -1,0 +1,69 @@
+"""Submissions to a store as strangers make them: tables with a cell or a signature changed, and pull requests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from huggingface_hub import CommitOperationAdd, HfApi
+
+import pairbank
+from pairbank.cards.submissions import submission_path
+from pairbank.files import sha256_of_file
+from pairbank.scoring.signature import METADATA_KEY
+
+
+def edited(
+    file: Path,
+    out: Path,
+    *,
+    column: str = "",
+    value: Callable[[Any], Any] = lambda x: x,
+    sign: Callable[[Any], None] = lambda _: None,
+    rows: slice = slice(1),
+) -> Path:
+    """Write a scored table with some values of a column changed (the first one), or its signature."""
+    table = pq.read_table(file)
+    signature = json.loads(table.schema.metadata[METADATA_KEY])
+    sign(signature)
+    if column:
+        values = table[column].to_pylist()
+        values[rows] = map(value, values[rows])
+        at = table.schema.get_field_index(column)
+        table = table.set_column(at, table.schema.field(at), pa.array(values, type=table.schema.field(at).type))
+    metadata = {**table.schema.metadata, METADATA_KEY: json.dumps(signature).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), out)
+    return out
+
+
+def submission(file: Path, who: str, **record: Any) -> dict[str, bytes]:  # noqa: ANN401 - JSON is any
+    """Return the two files of a submission by path; `record` changes what is stated beside the table."""
+    signature, digest = pairbank.read_scored(file).signature, sha256_of_file(file)
+    path = submission_path(signature, who, digest)
+    stated = json.dumps({"submitter": who, "date": "", "sha256": digest, "signature": signature, **record})
+    return {path: file.read_bytes(), path.replace(".parquet", ".json"): stated.encode()}
+
+
+def put(store: Path, files: Mapping[str, bytes]) -> Path:
+    """Put files into a store's folder; return the first one's path."""
+    for path, data in files.items():
+        (store / path).parent.mkdir(parents=True, exist_ok=True)
+        (store / path).write_bytes(data)
+    return store / next(iter(files))
+
+
+def propose(repo_id: str, files: Mapping[str, bytes], *, title: str = "Add scores") -> None:
+    """Open a pull request that adds files."""
+    operations = [CommitOperationAdd(path, data) for path, data in files.items()]
+    HfApi().create_commit(repo_id, operations, commit_message=title, repo_type="dataset", create_pr=True)
+
+
+def clone(repo_id: str, folder: Path) -> Path:
+    """Return a new download of a store."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return Path(HfApi().snapshot_download(repo_id, repo_type="dataset", local_dir=folder))
