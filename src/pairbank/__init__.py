@@ -109,7 +109,8 @@ MODULES = {
     "cards.publish": "publish Published",
     "cards.site.site": "write_site",
     "cards.submissions": "submit submit_results check_submission fetch withdraw",
-    "cards.store": "build_store review",
+    "cards.review": "review",
+    "cards.store": "build_store",
 }
 """Each module's public names, in the order in which data flow."""
 
