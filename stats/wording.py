@@ -208,9 +208,7 @@ def n_items(n: Iterable[int]) -> str:
     >>> n_items([1000, 900])
     'n = 900 to 1,000'
     """
-    counts = [int(entry) for entry in n]
-    least, most = min(counts), max(counts)
-    return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"
+    return f"n = {counts(n)}"
 
 
 def plural(n: int, noun: str, several: str = "") -> str:
@@ -220,6 +218,18 @@ def plural(n: int, noun: str, several: str = "") -> str:
     ('1 model', '1,200 items', '0 phenomena')
     """
     return f"{int(n):,} {inflect(n, noun, several or f'{noun}s')}"
+
+
+def counts(n: Iterable[int], noun: str = "") -> str:
+    """Return the smallest and the largest of some counts with their noun.
+
+    >>> counts([900, 1000], "item"), counts([1], "item"), counts([20, 20])
+    ('900 to 1,000 items', '1 item', '20')
+    """
+    known = [int(count) for count in n]
+    least, most = min(known), max(known)
+    shown = plural(most, noun) if noun else f"{most:,}"
+    return shown if least == most else f"{least:,} to {shown}"
 
 
 def inflect(n: int, singular: str, other: str) -> str:

@@ -160,6 +160,28 @@ def wide(
     return pd.DataFrame(made)
 
 
+MOST_ROWS = 25
+"""Of a table of the first page with one row per model and corpus."""
+
+
+def range_table(long: pd.DataFrame, *, column: str = "method", n_intervals: int = 3) -> pd.DataFrame:
+    """Return one row per model and corpus, one column per method; of too many, ranges by model or by corpus."""
+    names = list(dict.fromkeys(long[column]))
+    keys = ["corpus", "model"]
+    if len(long[keys].drop_duplicates()) > MOST_ROWS:
+        keys = ["model"] if long["model"].nunique() <= MOST_ROWS else ["corpus"]
+    rows = Rows()
+    for group in groups(long, *keys):
+        row: dict[str, Any] = dict(zip(keys, group.key, strict=True)) | {"n": wording.counts(group.frame["n"])}
+        for name in names:
+            shown = where(group.frame, **{column: name})
+            interval = len(names) <= n_intervals
+            one = wording.with_interval(shown.iloc[0], interval=interval) if len(shown) == 1 else ""
+            row[str(name)] = one or wording.span(shown["value"])
+        rows.append(row)
+    return pd.DataFrame(rows, columns=[*keys, "n", *map(str, names)])
+
+
 def cells(estimate: Estimate, name: str = "value", *, paradigms: bool = False) -> dict[str, float]:
     """Return an estimate as cells: `value, low, high`, or `r, r_low, r_high`; on request with those over paradigms."""
     low, high = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
@@ -262,7 +284,9 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "bounds": wording.bounds,
     "span": wording.span,
     "median": wording.median_and_span,
+    "counts": wording.counts,
     "n_items": wording.n_items,
+    "value_range": wording.value_range,
     "plural": wording.plural,
     "inflect": wording.inflect,
     "names": wording.names,

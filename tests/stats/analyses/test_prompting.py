@@ -17,7 +17,7 @@ from pairbank.scoring.prompts.registry import prompts
 from pairbank.stats.analyses import agreement_summary
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.prompting.cells import POOLED, names_of
-from pairbank.stats.analyses.prompting.section import section
+from pairbank.stats.analyses.prompting.section import prompting as section
 from pairbank.stats.figures.style import save_figure
 from rated_tables import keyed
 from scored_frames import scored_frame
@@ -208,3 +208,28 @@ def test_a_negative_result_by_prompting_alone_is_counted_where_three_intervals_s
     frames[0].frame["direct_delta"] *= np.where(np.arange(50) % 2, 1, -1)
     assert "Direct log-probabilities are above chance in no case" in section(frames).answer
     assert "above chance" not in section([asked_table("p18", "gpt2", seed=0)]).answer
+
+
+DELTA = np.linspace(0.5, 2.0, 24)
+
+
+@pytest.mark.parametrize(
+    ("direct", "answers", "sentence"),
+    [
+        (np.resize([1.0, 1.0, 1.0, -1.0], 24) * DELTA, DELTA, "In none of the 1 case (model × task × prompt) with"),
+        (np.resize([1.0, -1.0], 24) * DELTA, -DELTA, "above chance in no case, so that no prompt can deny"),
+        (DELTA, DELTA, "no negative result by prompting is contradicted here"),
+    ],
+    ids=["answers more accurate", "direct at chance", "everything right"],
+)
+def test_without_a_case_no_negative_result_is_explained(
+    direct: np.ndarray[tuple[int], np.dtype[np.float64]],
+    answers: np.ndarray[tuple[int], np.dtype[np.float64]],
+    sentence: str,
+) -> None:
+    page = section([scored_frame("m", direct, {"p": answers})]).answer
+    assert sentence in page
+    assert "In 0 of" not in page
+    assert "There a negative result" not in page
+    denied = section([scored_frame("m", DELTA, {"p": np.resize([1.0, -1.0], 24) * DELTA})]).answer
+    assert "In 1 of the 1 case " in denied
