@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import BankError
 from pairbank.files import write_bytes
+from pairbank.stats.figures.letters import fit_letters, warn_of_letters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,15 +206,19 @@ def legend_below(made: Drawing, axes: Axes, n_series: int) -> None:
                 handle.set_alpha(1)
 
 
-def save_figure(made: Drawing, path: Path) -> list[Path]:
-    """Write a figure as `path.png`, `path.svg` and `path.pdf`; return the paths. Equal figures give equal bytes."""
+def save_figure(made: Drawing, path: Path, *, on_undrawn: Callable[[str], None] = warn_of_letters) -> list[Path]:
+    """Write a figure as `path.png`, `path.svg` and `path.pdf`; return the paths. Equal figures give equal bytes.
+
+    `on_undrawn` gets the letters that no installed font has.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     with styled(), warnings.catch_warnings():
-        # A script that the font lacks is drawn as boxes in the PNG; the SVG leaves it to the reader's fonts.
+        # Letters that no font has are boxes in PNG and PDF (`on_undrawn` says so); SVG uses the reader's fonts.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+        on_undrawn(fit_letters(made))
         # Places are found once, for all files: that takes longer than the drawing.
         made.set_dpi(DPI)
         if (engine := made.get_layout_engine()) is not None:
@@ -247,4 +252,5 @@ def save_bytes(made: Drawing, out: io.BytesIO) -> None:
     """Write a figure as PNG for a screen."""
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+        fit_letters(made)
         made.savefig(out, format="png", dpi=SCREEN_DPI)

@@ -26,6 +26,7 @@ from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.baselines import known_error_notes, models_and_nulls, null_models_section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
+from pairbank.stats.figures.letters import warn_of_letters
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
 from pairbank.stats.report.cautions import (
     cautions,
@@ -205,13 +206,15 @@ class Report:
 
     def _save_figures(self, folder: Path) -> None:
         try:
-            written = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
+            saved = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
         except BaseException:  # a full disk, say: no empty folder stays behind
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
             raise
-        for stale in {path for ending in ENDINGS for path in folder.glob(f"*.{ending}")}.difference(*written):
+        written = {path for figure in saved for path in figure.paths}
+        for stale in {path for ending in ENDINGS for path in folder.glob(f"*.{ending}")} - written:
             stale.unlink()
+        warn_of_letters({letter for figure in saved for letter in figure.undrawn})
         if self.figures:
             captions = {f"{figure.name}.png": in_words(figure.caption, self.labels) for figure in self.figures}
             write_json(folder / CAPTIONS, captions)
@@ -347,12 +350,20 @@ def _unpinned(scored: Sequence[Scored]) -> list[str]:
     return list(dict.fromkeys(html_as_text(" ".join(note.split())) for note in result if note is not None))
 
 
-def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> list[Path]:
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A figure's files, and the letters that no installed font has."""
+
+    paths: list[Path]
+    undrawn: list[str]
+
+
+def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> _Saved:
     with named(names):
-        drawing = figure.draw()
-        paths = save_figure(drawing, folder / figure.name)
+        drawing, undrawn = figure.draw(), list[str]()
+        paths = save_figure(drawing, folder / figure.name, on_undrawn=undrawn.extend)
         drawing.clear()  # its parts name each other, and would stay until Python looks for such circles
-        return paths
+        return _Saved(paths, undrawn)
 
 
 def _csv(table: pd.DataFrame) -> str:
