@@ -85,7 +85,7 @@ def _is_decimal_without_z(node: ast.FormattedValue) -> bool:
 STAGES = ("builders", "scoring", "stats", "cards")
 ANALYSES = ROOT / "stats" / "analyses"
 
-MOST_LINES = 73_300
+MOST_LINES = 72_900
 """Of Python in the stages and src. It only falls: who lands a change lowers it to the count that is left."""
 
 MOST_WORDS = 12
@@ -98,10 +98,7 @@ WITHOUT_TEMPLATE = {
     "audit/section.py",
     "audit/texts.py",
     "baselines.py",
-    "by_distance.py",
     "comparisons.py",
-    "grammaticality/figures.py",
-    "grammaticality/section.py",
     "introspection/analysis.py",
     "introspection/beyond_relatives.py",
     "introspection/figures.py",
@@ -125,7 +122,7 @@ WITHOUT_TEMPLATE = {
 }
 """Files of analyses that still hold sentences or draw figures themselves. The list only shrinks."""
 
-MOST_RENAMED_LISTS = 79
+MOST_RENAMED_LISTS = 78
 """Functions in which one list is walked under several names. It only falls, to 0."""
 
 

@@ -80,7 +80,7 @@ def charts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What an analysis returns; a table without rows is left out."""
+    """What an analysis returns; a table without columns is left out."""
 
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     """The first page shows the first one, unless `main_table` names another."""
@@ -112,6 +112,11 @@ class Group:
         """The first row."""
         return records(self.frame.head(1))[0]
 
+    @property
+    def highest(self) -> float:
+        """The highest value; 0 where none is defined."""
+        return max(self.frame["value"].dropna(), default=0.0)
+
     def values(self, metric: str) -> pd.Series[float]:
         """Return the defined values of one metric."""
         return self.frame.loc[self.frame["metric"] == metric, "value"].dropna()
@@ -135,7 +140,7 @@ def where(table: pd.DataFrame, **values: object) -> pd.DataFrame:
 
 def groups(table: pd.DataFrame, *by: str) -> list[Group]:
     """Return the groups of a table in the order of their first rows; none of an empty table."""
-    return [Group(key, rows) for key, rows in table.groupby([*by], sort=False, dropna=False)] if len(table) else []
+    return [Group(key, rows) for key, rows in table.groupby([*by], sort=False)] if len(table) else []
 
 
 def wide(
@@ -219,7 +224,7 @@ def analysis(
 
 
 def _section(name: str, result: Result, words: Words, *, title: str, references: Sequence[str]) -> Section:
-    shown = {key: table for key, table in result.tables.items() if len(table)}
+    shown = {key: table for key, table in result.tables.items() if len(table.columns)}
     return Section(
         id=name,
         title=title,
@@ -229,7 +234,7 @@ def _section(name: str, result: Result, words: Words, *, title: str, references:
         footnotes=tuple(filter(None, words["footnotes"].split("\n\n"))),
         draws=words["draws"],
         tables=shown,
-        main_table=result.main_table or next(iter(shown), ""),
+        main_table=result.main_table or next((key for key, table in shown.items() if len(table)), ""),
         main_columns=tuple(result.columns),
         second_table=result.second_table,
         second_caption=words["second_caption"],
@@ -263,7 +268,10 @@ class Words:
 @functools.cache
 def _environment(folder: Path) -> Environment:
     made = Environment(  # noqa: S701 - Markdown, escaped as a whole
-        loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader([folder, Path(__file__).parent]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.filters |= FILTERS
     made.tests["missing"] = lambda value: bool(pd.isna(value))
@@ -305,5 +313,6 @@ def _paragraphs(text: str) -> str:
     >>> _paragraphs("One\nparagraph.\n\n\n- a list,\n  wrapped\n- of two\n")
     'One paragraph.\n\n- a list, wrapped\n- of two'
     """
-    paragraphs = (re.sub(r"\s*\n(?!- )\s*", " ", part.strip()) for part in re.split(r"\n\s*\n", text))
+    text = re.sub(r"[ \t]+\n", "\n", text)
+    paragraphs = (re.sub(r"\s*\n(?! *- )\s*", " ", part.strip()) for part in re.split(r"\n\s*\n", text))
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

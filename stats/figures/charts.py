@@ -7,7 +7,6 @@ with its intervals; several models are lines of their own, never their mean.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,7 +22,6 @@ from pairbank.stats.figures.style import (
     INK,
     SEQUENTIAL,
     SINGLE,
-    Figure,
     drawing,
     grid,
     heading,
@@ -357,34 +355,6 @@ def file_name(*parts: object) -> str:
     if text.isascii() and len(name) <= LONGEST_NAME:
         return name
     return f"{name[: LONGEST_NAME - 9].strip('.')}_{sha256_of_text(text)[:8]}"
-
-
-def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator[Figure]:
-    """Yield the curve of r over bins of minimalness, for each corpus and distance, with a line per model."""
-    for (corpus, subset, distance), part in binned.groupby(["corpus", "subset", "group_by"], sort=False):
-        methods = list(dict.fromkeys(part["method"]))[:MOST_SERIES]
-        selected = part[part["method"].isin(methods)]
-        if not selected["value"].notna().any():
-            continue
-        description, where = str(distance).replace("_", " "), place_text(corpus, subset)
-        n_models = selected["model"].nunique()
-        style: dict[str, Any] = {"x": "bin_median", "x_label": f"{description} (median of bin)", "y_label": y_label}
-        if n_models == 1:
-            draw = partial(curves, selected, series="method", title=where, chance=0, **style)
-        else:
-            draw = partial(curve_panels, selected, panel="method", series="model", zero=True, **style)
-        lines = "" if n_models == 1 else f" A line is one of {n_models} models."
-        bands = (
-            f" {'Bands' if n_models == 1 else 'Vertical lines'} are 95% intervals." if n_models <= MOST_BANDS else ""
-        )
-        yield Figure(
-            name=file_name(section, "bins", where, distance),
-            caption=(
-                f"{y_label} within bins of equal size by the {description} of the two sides, at each bin's median "
-                f"({where}, {n_text(selected['n'])} a bin).{lines}{bands}"
-            ),
-            draw=draw,
-        )
 
 
 def pages(models: Sequence[T], most: int) -> Iterator[tuple[int, list[T]]]:

@@ -13,7 +13,7 @@ from pairbank.stats.analyses import choice_likert, comparisons, paradigms
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.grammaticality import section as grammaticality
 from pairbank.stats.analyses.languages import section as multilingual
-from pairbank.stats.analyses.people import section as people
+from pairbank.stats.analyses.people import people
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -39,7 +39,7 @@ def sections(n_models: int) -> dict[str, Section]:
     tables = [rated_table(seed=seed, model=f"model {seed}/x") for seed in range(n_models)]
     return {
         "people": people(tables),
-        "grammaticality": grammaticality.section(tables),
+        "grammaticality": grammaticality.grammaticality(tables),
         "comparisons": comparisons.section(tables),
         "paradigms": paradigms.section(tables),
         "languages": multilingual.section([concepts(x) for x in tables]),
@@ -111,7 +111,7 @@ def test_several_models_are_drawn_each(n_models: int) -> None:
 
 
 def test_the_areas_of_all_models_are_marks_at_their_values() -> None:
-    result = grammaticality.section([rated_table(seed=s, model=f"m{s}") for s in range(5)])
+    result = grammaticality.grammaticality([rated_table(seed=s, model=f"m{s}") for s in range(5)])
     (figure,) = [x for x in result.figures if x.name == "grammaticality_auc"]
     marks = next(line for line in figure.draw().axes[0].lines if np.size(line.get_xdata()) == 5)
     table = result.tables["separability"].query("metric == 'auc'")
@@ -122,7 +122,7 @@ def test_the_areas_of_all_models_are_marks_at_their_values() -> None:
 
 def test_a_scatter_has_the_two_scores_of_each_pair() -> None:
     table = rated_table()
-    result = grammaticality.section([table])
+    result = grammaticality.grammaticality([table])
     (figure,) = [x for x in result.figures if x.name == "grammaticality_scatter_gpt2"]
     (axes,) = figure.draw().axes
     points = np.asarray(axes.collections[0].get_offsets())
@@ -134,7 +134,7 @@ def test_a_scatter_has_the_two_scores_of_each_pair() -> None:
 def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
     tables = [rated_table(seed=s, model=f"m{s:02d}") for s in range(12)]
     models = [table.model for table in tables]
-    result = {x.name: x for x in grammaticality.section(tables).figures}
+    result = {x.name: x for x in grammaticality.grammaticality(tables).figures}
     drawn_cells = [result[f"grammaticality_scatter_{nth}"].draw().axes[0] for nth in (1, 2)]
     assert [text.get_text() for axes in drawn_cells for text in axes.get_yticklabels()] == models
     last = tables[-1].frame.iloc[1:]
@@ -153,7 +153,7 @@ def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
 
 
 def test_the_legend_of_a_roc_curve_has_its_area() -> None:
-    result = grammaticality.section([rated_table()])
+    result = grammaticality.grammaticality([rated_table()])
     (figure,) = [x for x in result.figures if x.name == "grammaticality_roc_toy"]
     legend = figure.draw().axes[0].get_legend()
     area = result.tables["separability"].query("metric == 'auc'")["value"].iloc[0]

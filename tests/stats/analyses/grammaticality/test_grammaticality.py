@@ -12,7 +12,7 @@ from sklearn import metrics
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.grammaticality.section import section
+from pairbank.stats.analyses.grammaticality.section import grammaticality as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 

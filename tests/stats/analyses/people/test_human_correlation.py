@@ -14,7 +14,8 @@ from scipy import stats
 
 from pairbank.builders.corpora.hll import edit_distance
 from pairbank.errors import BankError
-from pairbank.stats.analyses.people import ceiling_of, section
+from pairbank.stats.analyses.people import ceiling_of
+from pairbank.stats.analyses.people import people as section
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
