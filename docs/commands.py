@@ -78,7 +78,7 @@ def _section(path: str, command: Any) -> str:  # noqa: ANN401 - typer's
 def _row(parameter: Any) -> str:  # noqa: ANN401 - typer's
     is_option = parameter.param_type_name == "option"
     names = ", ".join(f"`{name}`" for name in parameter.opts) if is_option else f"`{parameter.name.upper()}`"
-    value = f"`{parameter.metavar}`" if is_option and parameter.metavar else ""
+    value = _cell(f"`{parameter.metavar}`") if is_option and parameter.metavar else ""
     return f"| {names}{' (required)' if parameter.required else ''} | {value} | {_cell(parameter.help or '')} |"
 
 

@@ -15,9 +15,9 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, SENTENCE, MethodName
 from pairbank.scoring.methods.direct import SPANS
 from pairbank.scoring.methods.linking_functions import IN_TEMPLATE, LINKING_FUNCTIONS
-from pairbank.scoring.methods.registry import FAMILIES, in_order, method_named
+from pairbank.scoring.methods.registry import FAMILIES, in_order, method_named, multiverse_methods
 from pairbank.scoring.prompts.prompt import primary
-from pairbank.scoring.prompts.registry import prompts_of
+from pairbank.scoring.prompts.registry import files_not_known, prompts_of
 
 if TYPE_CHECKING:
     import datasets
@@ -49,6 +49,40 @@ class Chosen:
 
     methods: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    prompts: tuple[str | Path, ...] = ()
+    """Files with prompts that the methods need."""
+
+
+def methods_of_run(
+    corpus: str,
+    items: datasets.Dataset,
+    asked: Sequence[str] | None,
+    *,
+    prompts: Sequence[str | Path] = (),
+    multiverse: bool = False,
+    with_unigrams: bool = False,
+    samples: int | None = None,
+    temperature: float = 1.0,
+) -> Chosen:
+    """Return the methods to score a corpus with; a bank's items come with its methods and prompts.
+
+    `multiverse` asks for all methods that apply, or those asked for in place of all prompts. With `samples`, answers
+    that the model writes are sampled.
+    """
+    from pairbank.builders.load import is_banked, methods_in_bank, prompt_files_of_bank
+
+    if multiverse:
+        needed = multiverse_methods(items, with_unigrams=with_unigrams, asked=asked is None)
+        asked = list(dict.fromkeys([*needed, *(asked or ())]))
+    if samples is not None:
+        asked = with_samples(asked or chosen_methods(items, None).methods, samples, temperature, prompts=prompts)
+    files = tuple(prompts)
+    if is_banked(corpus):
+        files += files_not_known(prompt_files_of_bank(corpus), prompts)
+        if asked is None:
+            before = methods_in_bank(corpus, items["corpus"][0])
+            return replace(methods_as_before(items, before, prompts=files), prompts=files)
+    return replace(chosen_methods(items, asked, prompts=files), prompts=files)
 
 
 def chosen_methods(

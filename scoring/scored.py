@@ -91,6 +91,21 @@ class Scored:
         return tuple(self.signature["methods"])
 
     @property
+    def methods_with_scores(self) -> tuple[str, ...]:
+        """The methods that have a number for some item."""
+        names = self.column_names
+        numbers = {
+            method: [name for name in (c.good, c.delta, c.by_region) if name in names]
+            for method, c in ((method, ScoreColumns(method)) for method in self.methods)
+        }
+        table = self.arrow([name for columns in numbers.values() for name in columns])
+        return tuple(
+            method
+            for method, columns in numbers.items()
+            if any(table.column(name).null_count < len(self) for name in columns)
+        )
+
+    @property
     def layouts(self) -> list[dict[str, Any]]:
         """How each method's log-probabilities are laid out."""
         return [definition["layout"] for definition in self.signature["methods"].values()]

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
-from pairbank.cli.models import Loader
+from pairbank.cli.loading import Loader
 from pairbank.errors import StudyError
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.models.fake import FakeScorer

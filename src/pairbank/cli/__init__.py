@@ -31,7 +31,7 @@ from pairbank.cli import (
     results,
     scoring,
 )
-from pairbank.cli.display.output import Command, Group, takes_output_options
+from pairbank.cli.command import Group, add_command
 from pairbank.errors import PairbankError, spelt_out
 
 app = typer.Typer(
@@ -100,9 +100,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:
-        app.command(_command.__name__.rstrip("_").replace("_", "-"), cls=Command, rich_help_panel=_panel)(
-            takes_output_options(_command, as_json=_command is not publishing.browse)
-        )
+        add_command(app, _command, panel=_panel, as_json=_command is not publishing.browse)
 app.add_typer(registries.app, name="methods", rich_help_panel="Scoring")
 app.add_typer(new.app, name="new", rich_help_panel="Data")
 

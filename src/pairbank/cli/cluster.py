@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,53 +19,70 @@ if TYPE_CHECKING:
     from pairbank.scoring.run.units import Part
     from pairbank.scoring.score import Joining, PartScored
 
-_PANEL = "Many machines"
-PartOption = Annotated[
-    str | None,
-    typer.Option(
-        "--part",
-        help="Score only part I of N (I/N) into the store; --join N then assembles the table.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Join = Annotated[
-    int | None,
-    typer.Option(
-        "--join",
-        min=1,
-        help="Assemble N parts without loading a model; parts that are missing are named.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Ray = Annotated[
-    str | None,
-    typer.Option(
-        "--ray",
-        help="Distribute the work over Ray workers: local, auto (this machine's cluster) or an address.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Workers = Annotated[
-    int, typer.Option(min=1, help="Number of Ray workers; each loads the model.", rich_help_panel=_PANEL)
-]
-GpusPerWorker = Annotated[float, typer.Option(min=0, help="GPUs per worker.", rich_help_panel=_PANEL)]
-ThreadsPerWorker = Annotated[
-    int, typer.Option("--threads-per-worker", min=1, help="CPU threads per worker.", rich_help_panel=_PANEL)
-]
+Cluster = Callable[[str, LoadOptions], contextlib.AbstractContextManager["Scorer"]]
+"""Starts workers with a model, and lets them go."""
+_many = partial(typer.Option, rich_help_panel="Many machines")
 
 
-def part_of(text: str | None) -> Part | None:
-    """Return the part that a command was asked for."""
-    from pairbank.scoring.run.units import part_named
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """How the work is shared out."""
 
-    return None if text is None else part_named(text)
+    part: Annotated[
+        str | None,
+        _many(help="Score only part I of N (I/N) into the store; --join N then assembles the table."),
+    ] = None
+    join: Annotated[
+        int | None, _many(min=1, help="Assemble N parts without loading a model; parts that are missing are named.")
+    ] = None
+    ray: Annotated[
+        str | None,
+        _many(help="Distribute the work over Ray workers: local, auto (this machine's cluster) or an address."),
+    ] = None
+    workers: Annotated[int, _many(min=1, help="Number of Ray workers; each loads the model.")] = 1
+    gpus_per_worker: Annotated[float, _many(min=0, help="GPUs per worker.")] = 0.0
+    threads_per_worker: Annotated[int, _many(min=1, help="CPU threads per worker.")] = 1
 
+    def chosen_part(self) -> Part | None:
+        """Return the part that was asked for."""
+        from pairbank.scoring.run.units import part_named
 
-def refuse_join_with(join: int | None, **others: object) -> None:
-    """Refuse options that --join makes no sense with."""
-    provided = [f"--{name}" for name, value in others.items() if value is not None]
-    if join is not None and provided:
-        raise typer.BadParameter(f"--join goes with none of --part, --ray and --revisions; leave out {provided[0]}")
+        return None if self.part is None else part_named(self.part)
+
+    def check(self, **others: object) -> None:
+        """Refuse options that make no sense together."""
+        options = {"part": self.part, "ray": self.ray, **others}
+        provided = [f"--{name}" for name, value in options.items() if value is not None]
+        if self.join is not None and provided:
+            raise typer.BadParameter(f"--join goes with none of --part, --ray and --revisions; leave out {provided[0]}")
+        if self.ray is None and (self.workers, self.gpus_per_worker, self.threads_per_worker) != (1, 0.0, 1):
+            raise typer.BadParameter(
+                "--workers, --gpus-per-worker and --threads-per-worker are of Ray's workers; add --ray local (this "
+                "machine), --ray auto or an address"
+            )
+        self.chosen_part()
+
+    def cluster(self) -> Cluster | None:
+        """Return what starts the workers that were asked for; None where this process scores."""
+        return None if self.ray is None else self._in_workers
+
+    @contextlib.contextmanager
+    def _in_workers(self, model: str, options: LoadOptions) -> Iterator[Scorer]:
+        """Yield a model in Ray workers; say in the end how much each did."""
+        from pairbank.scoring.run.ray_workers import RayModel
+
+        note(f"starting {self.workers} workers with {model}")
+        with RayModel(
+            model,
+            options,
+            n_workers=self.workers,
+            n_gpus_each=self.gpus_per_worker,
+            n_threads_each=self.threads_per_worker,
+            address=self.ray or "",
+        ) as created:
+            yield created
+            for line in worker_rates(created.stats):
+                say(line)
 
 
 def joined(model: str, options: LoadOptions, joining: Joining) -> Scorer:
@@ -90,42 +108,3 @@ def say_part(part: Part, done: PartScored) -> None:
         f"part {part}: {done.n_units:,} of {done.n_units_of_all:,} units are stored; when all parts are, --join "
         f"{part.of} in the place of --part puts them together"
     )
-
-
-Cluster = Callable[[str, LoadOptions], contextlib.AbstractContextManager["Scorer"]]
-"""Starts workers with a model, and lets them go."""
-
-
-def cluster_of(*, ray: str | None, workers: int, gpus_per_worker: float, threads_per_worker: int) -> Cluster | None:
-    """Return what starts the workers that a command was asked for; None where this process scores."""
-    if ray is None:
-        if (workers, gpus_per_worker, threads_per_worker) != (1, 0.0, 1):
-            raise typer.BadParameter(
-                "--workers, --gpus-per-worker and --threads-per-worker are of Ray's workers; add --ray local (this "
-                "machine), --ray auto or an address"
-            )
-        return None
-    return functools.partial(
-        _in_workers, ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
-    )
-
-
-@contextlib.contextmanager
-def _in_workers(
-    model: str, options: LoadOptions, *, ray: str, workers: int, gpus_per_worker: float, threads_per_worker: int
-) -> Iterator[Scorer]:
-    """Yield a model in Ray workers; say in the end how much each did."""
-    from pairbank.scoring.run.ray_workers import RayModel
-
-    note(f"starting {workers} workers with {model}")
-    with RayModel(
-        model,
-        options,
-        n_workers=workers,
-        n_gpus_each=gpus_per_worker,
-        n_threads_each=threads_per_worker,
-        address=ray,
-    ) as created:
-        yield created
-        for line in worker_rates(created.stats):
-            say(line)

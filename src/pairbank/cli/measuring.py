@@ -5,26 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from pairbank.cli.display.console import quiet_bars, show, status
 from pairbank.cli.display.output import answer, hint, output, say
-from pairbank.cli.options import (
-    DataDir,
-    Device,
-    Dtype,
-    ItemOptions,
-    Models,
-    corpora_named,
-    load_items,
-    takes_item_options,
-    takes_model_options,
-)
-from pairbank.cli.scoring import load
+from pairbank.cli.loading import load
+from pairbank.cli.options import CorpusName, DataDir, Device, Dtype, ItemOptions, Models, OverLength, corpora_named
 from pairbank.errors import BankError
 from pairbank.files import reading, replaced_atomically, sha256_of_file, write_json
 from pairbank.scoring.models.options import LoadOptions
@@ -41,29 +33,55 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.neuro import Probed
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextOptions:
+    """The texts whose tokens are counted, where they are not files."""
+
+    dataset: Annotated[str | None, "Read a Hub dataset, or its folder, instead of files."] = None
+    corpus: Annotated[str | None, "Read the sentences of a corpus instead of files (for a trial)."] = None
+    config: Annotated[str | None, "The dataset's config."] = None
+    split: Annotated[str, "The dataset's split."] = "train"
+    revision: Annotated[str | None, "The dataset's commit, tag or branch."] = None
+    streaming: Annotated[bool, "Stream the dataset instead of downloading it."] = True
+    column: Annotated[str, "The column of the text in .jsonl, .parquet and datasets."] = "text"
+    document: Annotated[Literal["line", "file"], "Document unit in text files: line or file."] = "line"
+    n_docs: Annotated[int | None, typer.Option(min=1, help="Maximum number of documents.")] = None
+    language: Annotated[str | None, "Language of the text (BCP-47 tag). [default: the corpus's, else en]"] = None
+    data_dir: DataDir = None
+
+    def documents(self, files: list[Path]) -> Documents:
+        """Return what there is to count."""
+        import pairbank
+        from pairbank.scoring.methods.documents import documents_of_dataset, documents_of_files, documents_of_items
+
+        if sum(provided is not None for provided in (files or None, self.dataset, self.corpus)) != 1:
+            raise typer.BadParameter("give files, or --dataset, or --corpus: one of them")
+        if self.dataset is not None:
+            return documents_of_dataset(
+                self.dataset,
+                config=self.config,
+                split=self.split,
+                column=self.column,
+                revision=self.revision,
+                streaming=self.streaming,
+                n_documents=self.n_docs,
+            )
+        if self.corpus is not None:
+            items = pairbank.load_corpus(self.corpus, data_dir=self.data_dir, language=self.language)
+            return documents_of_items(items)
+        return documents_of_files(files, column=self.column, plain_text=self.document, n_documents=self.n_docs)
+
+
 def unigrams(
-    out: Annotated[Path, typer.Option(help="Parquet file to write.")],
     files: Annotated[
         list[Path] | None,
         typer.Argument(help="Text files (one document per line), .jsonl or .parquet files.", show_default=False),
     ] = None,
-    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id; only its tokenizer is used.")] = "demo",
-    dataset: Annotated[str | None, typer.Option(help="Read a Hub dataset, or its folder, instead of files.")] = None,
-    corpus: Annotated[
-        str | None, typer.Option(help="Read the sentences of a corpus instead of files (for a trial).")
-    ] = None,
-    config: Annotated[str | None, typer.Option(help="The dataset's config.")] = None,
-    split: Annotated[str, typer.Option(help="The dataset's split.")] = "train",
-    revision: Annotated[str | None, typer.Option(help="The dataset's commit, tag or branch.")] = None,
-    streaming: Annotated[bool, typer.Option(help="Stream the dataset instead of downloading it.")] = True,  # noqa: FBT002
-    column: Annotated[str, typer.Option(help="The column of the text in .jsonl, .parquet and datasets.")] = "text",
-    document: Annotated[str, typer.Option(help="Document unit in text files: line or file.")] = "line",
-    n_docs: Annotated[int | None, typer.Option(min=1, help="Maximum number of documents.")] = None,
-    language: Annotated[
-        str | None, typer.Option(help="Language of the text (BCP-47 tag). [default: the corpus's, else en]")
-    ] = None,
-    smoothing: Annotated[float, typer.Option(help="k of p = (count + k) / (n + k·vocabulary); above 0.")] = 1.0,
-    data_dir: DataDir = None,
+    *,
+    out: Annotated[Path, "Parquet file to write."],
+    model: Annotated[str, "demo, a folder, or a Hub id; only its tokenizer is used."] = "demo",
+    text: TextOptions,
+    smoothing: Annotated[float, "k of p = (count + k) / (n + k·vocabulary); above 0."] = 1.0,
 ) -> None:
     """Count tokens in a text with a model's tokenizer, for slor and bayes_unigram.
 
@@ -73,29 +91,8 @@ def unigrams(
 
     Example: pairbank unigrams my_text.txt --model demo --out unigrams.parquet
     """
-    from pairbank.scoring.methods.documents import documents_of_dataset, documents_of_files
-
-    if document not in ("line", "file"):
-        raise typer.BadParameter(f"{document!r}: expected line or file")
-    if sum(provided is not None for provided in (files or None, dataset, corpus)) != 1:
-        raise typer.BadParameter("give files, or --dataset, or --corpus: one of them")
     with quiet_bars():
-        if dataset is not None:
-            texts = documents_of_dataset(
-                dataset,
-                config=config,
-                split=split,
-                column=column,
-                revision=revision,
-                streaming=streaming,
-                n_documents=n_docs,
-            )
-        elif corpus is not None:
-            texts = _sentences(corpus, data_dir, language)
-        else:
-            plain = cast("Literal['line', 'file']", document)
-            texts = documents_of_files(files or [], column=column, plain_text=plain, n_documents=n_docs)
-        table = _counted(texts, model, smoothing, language)
+        table = _counted(text.documents(files or []), model, smoothing, text.language)
     seen = int((table.counts > 0).sum())
     table.save(out)
     answer(out=out, n_tokens=table.n_tokens, n_documents=table.n_documents, languages=table.languages, n_seen=seen)
@@ -104,13 +101,6 @@ def unigrams(
         f"{seen:,} of {table.n_vocabulary:,} tokens of {table.tokenizer} seen"
     )
     hint(f"  pairbank score CORPUS --model {model} -m direct -m slor --unigrams {out} --out scored.parquet")
-
-
-def _sentences(corpus: str, data_dir: Path | None, language: str | None) -> Documents:
-    import pairbank
-    from pairbank.scoring.methods.documents import documents_of_items
-
-    return documents_of_items(pairbank.load_corpus(corpus, data_dir=data_dir, language=language))
 
 
 def _counted(texts: Documents, model: str, smoothing: float, language: str | None) -> Unigrams:
@@ -130,25 +120,17 @@ def _counted(texts: Documents, model: str, smoothing: float, language: str | Non
         return count_unigrams(texts, model, smoothing=smoothing, language=language, progress=on_progress)
 
 
-@takes_item_options
 def minimalness(
     corpus: Annotated[
-        str,
-        typer.Argument(help="A corpus, your own file, or a scored file.", autocompletion=corpora_named),
+        str, typer.Argument(help="A corpus, your own file, or a scored file.", autocompletion=corpora_named)
     ],
-    out: Annotated[Path, typer.Option(help="Parquet file to write: the items with the new columns.")],
-    model: Annotated[
-        str | None, typer.Option(help="sentence-transformers model: a folder or Hub id; default all-MiniLM-L6-v2.")
-    ] = None,
-    edits_only: Annotated[  # noqa: FBT002
-        bool, typer.Option("--edits-only", help="Compute only edit_distance; needs no model.")
-    ] = False,
     *,
+    out: Annotated[Path, "Parquet file to write: the items with the new columns."],
+    model: Annotated[str | None, "sentence-transformers model: a folder or Hub id; default all-MiniLM-L6-v2."] = None,
+    edits_only: Annotated[bool, "Compute only edit_distance; needs no model."] = False,
     which: ItemOptions,
     device: Device = "auto",
-    over_length: Annotated[
-        str, typer.Option(help="Sentences longer than the model's context: error, or nan.")
-    ] = "error",
+    over_length: Annotated[OverLength, "Sentences longer than the model's context: error, or nan."] = "error",
 ) -> None:
     """Add edit_distance and cosine_distance between the sides of each item (Hu et al. 2026).
 
@@ -160,16 +142,12 @@ def minimalness(
     from pairbank.scoring.minimalness import add_edit_distance
     from pairbank.scoring.scored import Scored, read_scored
 
-    if over_length not in ("error", "nan"):
-        raise typer.BadParameter(f"{over_length!r}: expected error or nan")
-    with quiet_bars(), status(f"reading {corpus}") as _:
-        items: datasets.Dataset | Scored = read_scored(corpus) if _is_scored(corpus) else load_items(corpus, **which)
+    with quiet_bars(), status(f"reading {corpus}"):
+        items: datasets.Dataset | Scored = read_scored(corpus) if _is_scored(corpus) else which.load(corpus)
         created: datasets.Dataset | Scored = (
             add_edit_distance(items)
             if edits_only
-            else pairbank.add_minimalness(
-                items, model, device=device, over_length="nan" if over_length == "nan" else "error"
-            )
+            else pairbank.add_minimalness(items, model, device=device, over_length=over_length)
         )
         if isinstance(created, Scored):
             created.save(out)
@@ -202,27 +180,33 @@ def _show(items: datasets.Dataset) -> None:
     show(table, name="quantiles")
 
 
-@takes_item_options
-def neuro(
-    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items.", autocompletion=corpora_named)],
-    out: Annotated[Path, typer.Option(help="Folder for the tables per layer and per group.")],
-    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
-    groups: Annotated[
-        list[str] | None, typer.Option("--group", help="Column that defines the groups to probe, or all; repeatable.")
-    ] = None,
-    *,
-    which: ItemOptions,
-    precision: Annotated[str, typer.Option(help="Precision of the stored states: float32 or float16.")] = "float32",
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeOptions:
+    """What is probed, and how."""
+
+    group: Annotated[list[str] | None, "Column that defines the groups to probe, or all; repeatable."] = None
+    precision: Annotated[Literal["float32", "float16"], "Precision of the stored states: float32 or float16."] = (
+        "float32"
+    )
     folds: Annotated[
-        str, typer.Option(help="grouped: no sentence on both sides of a split; plain: at random.")
-    ] = "grouped",
+        Literal["grouped", "plain"], "grouped: no sentence on both sides of a split; plain: at random."
+    ] = "grouped"
     cut_stop: Annotated[
         bool, typer.Option("--cut-stop/--keep-stop", help="Read sentences without their final punctuation mark.")
-    ] = False,
+    ] = False
     standardise: Annotated[
         bool, typer.Option("--standardise/--as-they-are", help="Standardise the states, or probe them as they are.")
-    ] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Seed for folds and control labels.")] = 0,
+    ] = True
+    seed: Annotated[int, typer.Option(min=0, help="Seed for folds and control labels.")] = 0
+
+
+def neuro(
+    corpus: CorpusName,
+    *,
+    out: Annotated[Path, "Folder for the tables per layer and per group."],
+    model: Annotated[str, "demo, a folder, or a Hub id."] = "demo",
+    which: ItemOptions,
+    how: ProbeOptions,
     device: Device = "auto",
     dtype: Dtype = "auto",
 ) -> None:
@@ -235,25 +219,21 @@ def neuro(
     """
     import pairbank
 
-    if precision not in ("float32", "float16"):
-        raise typer.BadParameter(f"{precision!r}: expected float32 or float16")
-    if folds not in ("grouped", "plain"):
-        raise typer.BadParameter(f"{folds!r}: expected grouped or plain")
-    chosen = groups or ["subset"]
+    groups = how.group or ["subset"]
     with quiet_bars():
         with status(f"building {corpus}"):
-            items = load_items(corpus, **which)
+            items = which.load(corpus)
         scorer = load(model, device=device, dtype=dtype, bos="auto")
         with _bars() as notify:
             probed = pairbank.probe(
                 items,
                 scorer,
-                groups=chosen[0] if len(chosen) == 1 else chosen,
-                folds="plain" if folds == "plain" else "grouped",
-                cut_stop=cut_stop,
-                standardise=standardise,
-                precision="float16" if precision == "float16" else "float32",
-                seed=seed,
+                groups=groups[0] if len(groups) == 1 else groups,
+                folds=how.folds,
+                cut_stop=how.cut_stop,
+                standardise=how.standardise,
+                precision=how.precision,
+                seed=how.seed,
                 progress=notify,
             )
     show(_headline(probed), name="probes", whole=["group"])
@@ -300,43 +280,44 @@ def _bars() -> Iterator[Progress]:
         yield on_progress
 
 
-_INPUT = "Your file"
+_input = partial(typer.Option, rich_help_panel="Your file")
 N_SHOWN = 12
 
 
-@takes_model_options
-def words(
-    file: Annotated[Path, typer.Argument(help="Text file (one text per line), or .csv, .tsv, .parquet.")],
-    out: Annotated[Path, typer.Option(help="Table to write: .csv, .tsv, .parquet or .jsonl.")],
-    model: Models = None,
-    lags: Annotated[int, typer.Option(min=0, help="Preceding words whose surprisal and length to add.")] = 0,
-    top: Annotated[int, typer.Option(min=0, help="Number of most probable next tokens to list.")] = 0,
-    language: Annotated[str, typer.Option(metavar="TAG", help="Language of the texts (BCP-47 tag).")] = "en",
-    text: Annotated[
-        str | None, typer.Option(help="Column of the text. [default: text or sentence]", rich_help_panel=_INPUT)
-    ] = None,
-    word: Annotated[
-        str | None, typer.Option(help="Column of the word, if a row is a word.", rich_help_panel=_INPUT)
-    ] = None,
-    id_: Annotated[
-        str | None, typer.Option("--id", help="Column that names the text of a row.", rich_help_panel=_INPUT)
-    ] = None,
-    region: Annotated[
-        str | None, typer.Option(help="Column of the region, with --word.", rich_help_panel=_INPUT)
-    ] = None,
-    join: Annotated[
-        Path | None, typer.Option(help="Table of reading times; its rows get the columns of their words.")
-    ] = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordOptions:
+    """What is computed of each word, and where the texts and reading times stand."""
+
+    lags: Annotated[int, typer.Option(min=0, help="Preceding words whose surprisal and length to add.")] = 0
+    top: Annotated[int, typer.Option(min=0, help="Number of most probable next tokens to list.")] = 0
+    language: Annotated[str, typer.Option(metavar="TAG", help="Language of the texts (BCP-47 tag).")] = "en"
+    text: Annotated[str | None, _input(help="Column of the text. [default: text or sentence]")] = None
+    word: Annotated[str | None, _input(help="Column of the word, if a row is a word.")] = None
+    id_: Annotated[str | None, _input(help="Column that names the text of a row.")] = None
+    region: Annotated[str | None, _input(help="Column of the region, with --word.")] = None
+    join: Annotated[Path | None, "Table of reading times; its rows get the columns of their words."] = None
     by: Annotated[
         str, typer.Option(metavar="ID,WORD", help="Its columns of the text and of the word or its number.")
-    ] = "item,word",
-    window: Annotated[
-        int | None, typer.Option(min=4, help="Longest sequence in tokens. [default: the model's]")
-    ] = None,
+    ] = "item,word"
+    window: Annotated[int | None, typer.Option(min=4, help="Longest sequence in tokens. [default: the model's]")] = None
+    uncorrected: Annotated[bool, "Sums of tokens, without the probability that the word ends."] = False
+
+    def columns_of_times(self) -> tuple[str, str]:
+        """Return the columns of the text and of the word in the table of reading times."""
+        of_text, comma, of_word = self.by.rpartition(",")
+        if not comma:
+            raise typer.BadParameter(
+                f"--by {self.by!r}: expected the columns of the text and of the word, as in --by item,word"
+            )
+        return of_text.strip(), of_word.strip()
+
+
+def words(
+    file: Annotated[Path, "Text file (one text per line), or .csv, .tsv, .parquet."],
     *,
-    uncorrected: Annotated[
-        bool, typer.Option("--uncorrected", help="Sums of tokens, without the probability that the word ends.")
-    ] = False,
+    out: Annotated[Path, "Table to write: .csv, .tsv, .parquet or .jsonl."],
+    model: Models = None,
+    how: WordOptions,
     options: LoadOptions,
 ) -> None:
     """Compute the surprisal of each word.
@@ -351,43 +332,28 @@ def words(
     from pairbank.scoring.word_files import joined, read_table, read_texts, write_table
     from pairbank.scoring.words import words as words_of
 
-    of_text, comma, of_word = by.rpartition(",")
-    if not comma:
-        raise typer.BadParameter(f"--by {by!r}: expected the columns of the text and of the word, as in --by item,word")
-    texts = read_texts(file, text=text, word=word, text_id=id_, region=region, language=language)
-    times = None if join is None else read_table(join)
-    result, signatures = [], []
+    by = how.columns_of_times()
+    texts = read_texts(file, text=how.text, word=how.word, text_id=how.id_, region=how.region, language=how.language)
+    times = None if how.join is None else read_table(how.join)
+    facts: dict[str, Any] = {"lags": how.lags, "top": how.top, "language": how.language}
+    tables, models = [], []
     with quiet_bars():
         for name in model or ["demo"]:
             scorer = load(name, **options)
             with status(f"reading {len(texts):,} texts with {scorer.info.name}"):
-                result.append(
-                    words_of(
-                        texts,
-                        scorer,
-                        language=language,
-                        lags=lags,
-                        top=top,
-                        correct=not uncorrected,
-                        window_tokens=window,
-                    )
-                )
-            signatures.append(scorer.info.to_dict())
-    table = pd.concat(result, ignore_index=True)
-    if times is not None and join is not None:
-        table = joined(table, times, by=(of_text.strip(), of_word.strip()), path=join)
+                correct = not how.uncorrected
+                tables.append(words_of(texts, scorer, correct=correct, window_tokens=how.window, **facts))
+            models.append(scorer.info.to_dict())
+    table = pd.concat(tables, ignore_index=True)
+    if times is not None and how.join is not None:
+        table = joined(table, times, by=by, path=how.join)
     write_table(out, table)
-    facts = {"lags": lags, "top": top, "language": language, "corrected": not uncorrected, "window_tokens": window}
-    facts_of_file = {
-        "pairbank": version("pairbank"),
-        "file_sha256": sha256_of_file(file),
-        "models": signatures,
-        **facts,
-    }
-    write_json(out.with_name(f"{out.stem}.signature.json"), facts_of_file)
+    facts |= {"corrected": not how.uncorrected, "window_tokens": how.window}
+    of_file = {"pairbank": version("pairbank"), "file_sha256": sha256_of_file(file), "models": models, **facts}
+    write_json(out.with_name(f"{out.stem}.signature.json"), of_file)
     shown = ["model", "text_id", "word", "n_tokens", "surprisal_bits", "rank", "entropy_bits"]
     show(table[[name for name in shown if name in table]].head(N_SHOWN).round(2), name="first_words")
-    answer(out=out, n_words=len(table), models=[signature["name"] for signature in signatures])
+    answer(out=out, n_words=len(table), models=[facts_of_model["name"] for facts_of_model in models])
     n_unscored = int(table["surprisal_bits"].isna().sum())
     without = f"; {n_unscored:,} without a value" if n_unscored else ""
     say(f"{out}: {len(table):,} rows, {len(texts):,} texts{without}")

@@ -1,34 +1,31 @@
-"""`pairbank models`, and the models of a run: from what is typed to choices, loaded one after the other."""
+"""`pairbank models`, and the models of a run: from what is typed to choices."""
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from pairbank.cli.cluster import Cluster
-from pairbank.cli.display.console import Downloads, fresh_stats, show, stats_of
-from pairbank.cli.display.output import answer, note, output, say
+from pairbank.cli.display.console import show
+from pairbank.cli.display.output import answer, output, say
+from pairbank.cli.options import StudyOptions
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.scoring.api.model import Scorer, ScoringStats
     from pairbank.study.declaration import Study
     from pairbank.study.model_list import ModelChoice
     from pairbank.study.preflight import Plan
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(help="Name of a list to print.")] = None,
-    out: Annotated[Path | None, typer.Option(help="TOML file to write.")] = None,
+    name: Annotated[str | None, "Name of a list to print."] = None,
+    *,
+    out: Annotated[Path | None, "TOML file to write."] = None,
 ) -> None:
     """List the papers' model lists, or print one as TOML for `run --models`.
 
@@ -38,19 +35,22 @@ def models(
     from pairbank.study.model_list import SCOPE, list_rows, shipped_list
 
     if name is not None:
-        result = shipped_list(name)
-        scopes = [{key: values for key in SCOPE if (values := getattr(choice, key))} for choice in result.choices]
-        shown = zip(result.choices, scopes, strict=True)
+        listed = shipped_list(name)
         answer(
-            list=name, models=[{"id": entry.id, "name": entry.name, **entry.options, **scope} for entry, scope in shown]
+            list=name,
+            models=[
+                {"id": choice.id, "name": choice.name, **choice.options}
+                | {key: values for key in SCOPE if (values := getattr(choice, key))}
+                for choice in listed.choices
+            ],
         )
         if out is None:
             if not output().as_json:
-                sys.stdout.write(result.toml())
+                sys.stdout.write(listed.toml())
             return
         answer(out=out)
-        write_text(out, result.toml())
-        say(f"{out}: {len(result.choices)} models; pairbank run STUDY --models {out} --out BANK")
+        write_text(out, listed.toml())
+        say(f"{out}: {len(listed.choices)} models; pairbank run STUDY --models {out} --out BANK")
         return
     if out is not None:
         raise typer.BadParameter("--out is for one list: say which")
@@ -59,66 +59,32 @@ def models(
     show(pd.DataFrame(list_rows()), name="lists", whole=["list"])
 
 
-def chosen_models(study: Study, named: Sequence[str], lists: Sequence[str], options: LoadOptions) -> list[ModelChoice]:
+def chosen_study(study: Study, what: StudyOptions) -> Study:
+    """Return a study with the corpora and the limit that its user chose."""
+    from pairbank.study.declaration import limited, with_corpora
+
+    study = with_corpora(study, what.corpus) if what.corpus else study
+    return study if what.limit is None else limited(study, what.limit)
+
+
+def chosen_models(study: Study, what: StudyOptions, options: LoadOptions) -> list[ModelChoice]:
     """Return the models of a run: those named and listed, else the study's own, else the demo model."""
     from pairbank.scoring.models.checkpoints import DEMO
     from pairbank.study.model_list import choice_of, choices_of, load_list, with_defaults
 
-    provided = cast("dict[str, Any]", options)
-    usual = cast("dict[str, Any]", DEFAULTS)
-    typed = cast("LoadOptions", {name: value for name, value in provided.items() if value != usual[name]})
-    results = [choice_of(name, typed) for name in named]
-    results += [with_defaults(choice, typed) for name in lists for choice in load_list(name)]
-    if not results:
-        results = [with_defaults(choice, typed) for choice in choices_of(study.models, where=study.name)]
-    results = results or [choice_of(DEMO, typed)]
-    if "name" in typed and len(results) > 1:
+    usual: Mapping[str, Any] = DEFAULTS
+    typed = cast("LoadOptions", {name: value for name, value in options.items() if value != usual[name]})
+    models = [choice_of(name, typed) for name in what.model or ()]
+    models += [with_defaults(choice, typed) for name in what.models or () for choice in load_list(name)]
+    if not models:
+        models = [with_defaults(choice, typed) for choice in choices_of(study.models, where=study.name)]
+    models = models or [choice_of(DEMO, typed)]
+    if "name" in typed and len(models) > 1:
         raise typer.BadParameter(
-            f"--name {typed['name']!r} is for one model, and there are {len(results)}; names of several stand in a "
-            f"list "
+            f"--name {typed['name']!r} is for one model, and there are {len(models)}; names of several stand in a list "
             "(--models FILE.toml)"
         )
-    return results
-
-
-@dataclass(slots=True, kw_only=True)
-class Loader:
-    """Loads models, and keeps what they count of their work when they are gone.
-
-    Where workers score, those of one model are let go before the next model's begin, and the last in the end.
-    """
-
-    work: dict[str, ScoringStats | None] = field(default_factory=dict)
-    cluster: Cluster | None = None
-    """Starts workers; None = models are loaded here."""
-    _workers: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self._workers.close()
-
-    def load(self, choice: ModelChoice) -> Scorer:
-        """Load a model, with a line in place of the library's progress bar."""
-        from transformers.utils import logging as transformers_logging
-
-        import pairbank
-
-        if self.cluster is not None:
-            self._workers.close()
-            shared = self._workers.enter_context(self.cluster(choice.id, choice.options))
-            self.work[shared.info.name] = stats_of(shared)
-            return shared
-        note(f"loading model {choice.name}")
-        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        scorer: Scorer = pairbank.load_model(
-            choice.id, progress=Downloads(doing="reading").on_progress, **choice.options
-        )
-        self.work[scorer.info.name] = fresh_stats(scorer)
-        return scorer
+    return models
 
 
 def say_plan(plan: Plan) -> None:
@@ -129,19 +95,19 @@ def say_plan(plan: Plan) -> None:
     from pairbank.study.preflight import name_of, scored_by
 
     names = [name_of(model) for model in plan.models]
-    fitting = {member.name: _applying(plan.study, member.items) for member in plan.corpora}
+    fitting = {corpus.name: _applying(plan.study, corpus.items) for corpus in plan.corpora}
     rows = [
         {
-            "corpus": entry.name,
-            "items": f"{len(entry.items):,}",
-            "languages": ", ".join(sorted(set(entry.items["language"][:]))),
-            "methods": f"{len(fitting[entry.name])} of {len(plan.study.methods)}",
+            "corpus": corpus.name,
+            "items": f"{len(corpus.items):,}",
+            "languages": ", ".join(sorted(set(corpus.items["language"][:]))),
+            "methods": f"{len(fitting[corpus.name])} of {len(plan.study.methods)}",
             "model": name,
-            "in the bank": "yes" if slug(name) in plan.stored.get(entry.name, ()) else "no",
+            "in the bank": "yes" if slug(name) in plan.stored.get(corpus.name, ()) else "no",
         }
-        for entry in plan.corpora
+        for corpus in plan.corpora
         for name, model in zip(names, plan.models, strict=True)
-        if entry in scored_by(model, plan)
+        if corpus in scored_by(model, plan)
     ]
     show(pd.DataFrame(rows), name="planned", whole=["corpus"])
     study = plan.study
@@ -155,19 +121,19 @@ def say_plan(plan: Plan) -> None:
     )
     say(f"\n{study.title}")
     say(f"methods ({len(study.methods)}): {', '.join(study.methods)}")
-    for corpus, own_values in fitting.items():
-        if missing := [name for name in study.methods if name not in own_values]:
-            say(f"not asked of {corpus}, to none of whose items they apply: {', '.join(missing)}")
+    for corpus_name, methods in fitting.items():
+        if missing := [name for name in study.methods if name not in methods]:
+            say(f"not asked of {corpus_name}, to none of whose items they apply: {', '.join(missing)}")
     say(f"analyses: {', '.join(study.analyses) or 'none'}; probes by: {', '.join(study.probe) or 'nothing'}")
-    n_items = sum(len(element.items) for element in plan.corpora)
+    n_items = sum(len(corpus.items) for corpus in plan.corpora)
     n_scores = sum(
-        len(value.items) * len(fitting[value.name]) for model in plan.models for value in scored_by(model, plan)
+        len(corpus.items) * len(fitting[corpus.name]) for model in plan.models for corpus in scored_by(model, plan)
     )
     say(
         f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods: "
         f"at most {n_scores:,} scores of items"
     )
-    others = sorted({x for result in plan.stored.values() for x in result} - {slug(name) for name in names})
+    others = sorted({model for models in plan.stored.values() for model in models} - {slug(name) for name in names})
     say(f"to {plan.out}" + (f", which has {', '.join(others)} too: the report is of all" if others else ""))
     for text in plan.notes:
         say(text)

@@ -12,28 +12,19 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from pairbank.cli.display.output import Command, Group, answer, hint, say, takes_output_options
+from pairbank.cli.command import Group, add_command
+from pairbank.cli.display.output import answer, hint, say
 from pairbank.errors import CorpusError, StudyError
 
 MOST_CHARACTERS = 40
 REGISTRY = Path("builders") / "corpora" / "registry.py"
 REFERENCES = Path("builders") / "data" / "references.bib"
 
-app = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Scaffold a corpus, a study or a column map; write a JSON Schema."
-)
 
-
-@app.callback()
-def new() -> None:
-    """Scaffold a corpus, a study or a column map."""
-
-
-@app.command("corpus", cls=Command)
-@takes_output_options
 def new_corpus(
-    name: Annotated[str, typer.Argument(help="Corpus name: lowercase letters, digits, hyphens.")],
-    out: Annotated[Path, typer.Option(help="A pairbank checkout, or the folder for a new package.")] = Path(),
+    name: Annotated[str, "Corpus name: lowercase letters, digits, hyphens."],
+    *,
+    out: Annotated[Path, "A pairbank checkout, or the folder for a new package."] = Path(),
 ) -> None:
     """Scaffold a corpus: builder, test, registration.
 
@@ -55,12 +46,10 @@ def new_corpus(
         hint(f"{number}. {step}")
 
 
-@app.command("study", cls=Command)
-@takes_output_options
 def new_study(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="TOML file to write.")],
     *,
-    schema: Annotated[bool, typer.Option("--schema", help="Also write study.schema.json, for editors.")] = False,
+    schema: Annotated[bool, "Also write study.schema.json, for editors."] = False,
 ) -> None:
     """Scaffold a study: a TOML file to edit and run.
 
@@ -81,11 +70,10 @@ def new_study(
     hint(f"\nNext: edit it, then pairbank run {path} --model demo --out bank")
 
 
-@app.command("schema", cls=Command)
-@takes_output_options
 def new_schema(
-    kind: Annotated[Literal["study", "prompts", "profile", "map"], typer.Argument(help="What the TOML file declares.")],
-    out: Annotated[Path | None, typer.Option(help="JSON file to write. [default: KIND.schema.json]")] = None,
+    kind: Annotated[Literal["study", "prompts", "profile", "map"], "What the TOML file declares."],
+    *,
+    out: Annotated[Path | None, "JSON file to write. [default: KIND.schema.json]"] = None,
 ) -> None:
     """Write the JSON Schema of a study, prompts, an import profile or a column map: editors complete and check keys.
 
@@ -106,12 +94,11 @@ def new_schema(
     answer(written=[place])
 
 
-@app.command("map", cls=Command)
-@takes_output_options
 def new_map(
     table: Annotated[Path, typer.Argument(metavar="FILE", help="Your table: CSV, TSV, JSON, parquet or .xlsx.")],
-    out: Annotated[Path | None, typer.Option(help="TOML file to write. [default: NAME.map.toml beside it]")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of the file, if it is not UTF-8.")] = None,
+    *,
+    out: Annotated[Path | None, "TOML file to write. [default: NAME.map.toml beside it]"] = None,
+    encoding: Annotated[str | None, "Encoding of the file, if it is not UTF-8."] = None,
 ) -> None:
     """Write a column map for your own table, filled in from its columns: check it, then score the table.
 
@@ -260,3 +247,10 @@ def with_reference(bibliography: str, key: str, title: str, year: int) -> str:
         if result[1] > key:
             return f"{bibliography[: result.start()]}{entry}\n{bibliography[result.start() :]}"
     return f"{bibliography.rstrip()}\n\n{entry}"
+
+
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Scaffold a corpus, a study or a column map; write a JSON Schema."
+)
+for _command in (new_corpus, new_study, new_schema, new_map):
+    add_command(app, _command, name=_command.__name__.removeprefix("new_"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -11,21 +10,9 @@ import typer
 
 from pairbank.cli.display.console import bars, quiet_bars, show, status, work_of
 from pairbank.cli.display.output import answer, say
-from pairbank.cli.models import chosen_models
-from pairbank.cli.options import (
-    Corpora,
-    DataDir,
-    ItemOptions,
-    Limit,
-    Methods,
-    ModelLists,
-    Models,
-    load_items,
-    studies_named,
-    takes_item_options,
-    takes_model_options,
-)
-from pairbank.cli.scoring import load
+from pairbank.cli.loading import load
+from pairbank.cli.models import chosen_models, chosen_study
+from pairbank.cli.options import DataDir, ItemOptions, Methods, StudyName, StudyOptions
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.stats.wording import magnitude, percent
 
@@ -33,36 +20,43 @@ if TYPE_CHECKING:
     from pairbank.scoring.costs import Shape, Work
 
 
-def plan(
-    study: Annotated[
-        str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)
-    ],
-    model: Models = None,
-    models: ModelLists = None,
-    parameters: Annotated[
-        list[float] | None,
-        typer.Option(help="Also estimate a model with this many parameters (70e9); repeatable."),
-    ] = None,
-    device: Annotated[
-        str, typer.Option(help="here (measured on the spot), a100, h100, h200, l40s, rtx4090, v100.")
-    ] = "h100",
-    flops_per_second: Annotated[
-        float | None, typer.Option(help="Sustained FLOP/s of one device, instead of a device name.")
-    ] = None,
-    dtype: Annotated[str, typer.Option(help="Of the weights: bfloat16, float32, 8bit, 4bit …")] = "bfloat16",
-    like: Annotated[
-        str | None,
-        typer.Option(help="Local model to use for models that are not available: its tokenizer and shape."),
-    ] = None,
-    kind: Annotated[
-        Literal["causal", "masked", "seq2seq"] | None, typer.Option(help="Kind of the models that --like represents.")
-    ] = None,
-    total: Annotated[bool, typer.Option("--total", help="Print one line per model and a total.")] = False,  # noqa: FBT002
-    data_dir: DataDir = None,
-    corpus: Corpora = None,
-    items: Annotated[int | None, typer.Option(min=1, help="Extrapolate to a corpus of this many items.")] = None,
-    limit: Limit = None,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostOptions:
+    """For which models and devices costs are estimated."""
+
+    parameters: Annotated[list[float] | None, "Also estimate a model with this many parameters (70e9); repeatable."] = (
+        None
+    )
+    device: Annotated[str, "here (measured on the spot), a100, h100, h200, l40s, rtx4090, v100."] = "h100"
+    flops_per_second: Annotated[float | None, "Sustained FLOP/s of one device, instead of a device name."] = None
+    dtype: Annotated[str, "Of the weights: bfloat16, float32, 8bit, 4bit …"] = "bfloat16"
+    like: Annotated[str | None, "Local model to use for models that are not available: its tokenizer and shape."] = None
+    kind: Annotated[Literal["causal", "masked", "seq2seq"] | None, "Kind of the models that --like represents."] = None
+    total: Annotated[bool, "Print one line per model and a total."] = False
+    items: Annotated[int | None, typer.Option(min=1, help="Extrapolate to a corpus of this many items.")] = None
+
+    def check(self) -> None:
+        """Refuse options that make no sense together."""
+        from pairbank.scoring.costs import FLOPS_PER_SECOND
+
+        if self.kind is not None and self.like is None:
+            raise typer.BadParameter("--kind says what models are that are not here: name one that is (--like demo)")
+        if self.flops_per_second is None and self.device not in (*FLOPS_PER_SECOND, "here"):
+            known = ", ".join(FLOPS_PER_SECOND)
+            raise typer.BadParameter(f"{self.device!r}: expected here, {known}, or --flops-per-second")
+
+    def rate(self) -> tuple[float, str]:
+        """Return FLOPs a second of one device, and where that is from."""
+        from pairbank.scoring.costs import FLOPS_PER_SECOND, UTILISATION, measured_flops_per_second
+
+        if self.flops_per_second is not None:
+            return self.flops_per_second, "as stated"
+        if self.device == "here":
+            return measured_flops_per_second(), "measured here"
+        return FLOPS_PER_SECOND[self.device] * UTILISATION, f"{percent(UTILISATION)} of what the vendor states"
+
+
+def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
     """Estimate the cost of a study: tokens, FLOPs, memory, and hours on 1, 8 and 64 devices.
 
     Only tokenizers and configurations are loaded. A few units of each corpus are laid out; the rest is like them.
@@ -71,59 +65,40 @@ def plan(
     """
     import pandas as pd
 
-    from pairbank.scoring.costs import scaled
+    from pairbank.scoring.costs import Work, scaled
     from pairbank.study.corpora import StandIn, plans_of
-    from pairbank.study.declaration import limited, load_study, with_corpora
+    from pairbank.study.declaration import load_study
 
-    if kind is not None and like is None:
-        raise typer.BadParameter("--kind says what models are that are not here: name one that is (--like demo)")
-    _check_device(device, flops_per_second)
-    requested = with_corpora(load_study(study), corpus) if corpus else load_study(study)
-    requested = requested if limit is None else limited(requested, limit)
-    choices = chosen_models(requested, model or [], models or [], {})
-    stand_in = None if like is None else StandIn(model=like, kind=kind)
+    how.check()
+    declared = chosen_study(load_study(study), what)
+    models = chosen_models(declared, what, {})
+    stand_in = None if how.like is None else StandIn(model=how.like, kind=how.kind)
     rows: list[dict[str, object]] = []
-    n_models, all_costs = 0, _Costs()
-    with quiet_bars(), status(f"planning for {', '.join(choice.name for choice in choices)}"):
-        rate, reported = _rate(device, flops_per_second)
-        plans = plans_of(requested, choices, dtype=dtype, stand_in=stand_in, n_items=items, data_dir=data_dir)
-        for place, entry in enumerate(plans):
-            shapes = [entry.shape, *(scaled(entry.shape, n) for n in (parameters or ()) if place == 0)]
-            for shape in shapes:
-                lines = _lines(entry.work, in_all=total)
-                rows += [_row(shape.name, name, _costs(shape, work, rate)) for name, work in lines.items()]
-                of_all = _costs(shape, _lines(entry.work, in_all=True)["all"], rate)
-                n_models, all_costs = n_models + 1, all_costs + of_all
-    if total and n_models > 1:
-        rows.append(_row(f"{n_models} models", "all", all_costs))
+    of_models: list[_Costs] = []
+    with quiet_bars(), status(f"planning for {', '.join(model.name for model in models)}"):
+        rate, reported = how.rate()
+        plans = plans_of(
+            declared, models, dtype=how.dtype, stand_in=stand_in, n_items=how.items, data_dir=what.data_dir
+        )
+        for planned in plans:
+            sizes = how.parameters or () if not of_models else ()
+            for shape in (planned.shape, *(scaled(planned.shape, n) for n in sizes)):
+                costs = {name: _costs(shape, work, rate) for name, work in planned.work.items()}
+                in_all = _costs(shape, sum(planned.work.values(), start=Work()), rate)
+                shown = {"all": in_all} if how.total else costs if len(costs) == 1 else {**costs, "all": in_all}
+                rows += [_row(shape.name, name, of_corpus) for name, of_corpus in shown.items()]
+                of_models.append(in_all)
+    if how.total and len(of_models) > 1:
+        rows.append(_row(f"{len(of_models)} models", "all", sum(of_models, start=_Costs())))
     show(pd.DataFrame(rows), name="costs", whole=["corpus"])
     answer(flops_per_second=rate, measured=reported)
     say(
         f"{magnitude(rate)} FLOP/s per device ({reported}); several devices: as many copies of the model, or its "
-        f"parts, "
-        "in full use"
+        "parts, in full use"
     )
     say("host_hours: one CPU core beside each device, at the same time; hours are those of the slower one")
     if stand_in is not None:
-        say(f"models with a declared size: tokens of {like}, its shape at that size")
-
-
-def _check_device(device: str, flops_per_second: float | None) -> None:
-    from pairbank.scoring.costs import FLOPS_PER_SECOND
-
-    if flops_per_second is None and device not in (*FLOPS_PER_SECOND, "here"):
-        raise typer.BadParameter(f"{device!r}: expected here, {', '.join(FLOPS_PER_SECOND)}, or --flops-per-second")
-
-
-def _rate(device: str, flops_per_second: float | None) -> tuple[float, str]:
-    """Return FLOPs a second of one device, and where that is from."""
-    from pairbank.scoring.costs import FLOPS_PER_SECOND, UTILISATION, measured_flops_per_second
-
-    if flops_per_second is not None:
-        return flops_per_second, "as stated"
-    if device == "here":
-        return measured_flops_per_second(), "measured here"
-    return FLOPS_PER_SECOND[device] * UTILISATION, f"{percent(UTILISATION)} of what the vendor states"
+        say(f"models with a declared size: tokens of {how.like}, its shape at that size")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,16 +132,6 @@ def _costs(shape: Shape, work: Work, rate: float) -> _Costs:
     )
 
 
-def _lines(work: Mapping[str, Work], *, in_all: bool) -> dict[str, Work]:
-    """Return the work of each corpus, and of all of them; of all alone."""
-    from pairbank.scoring.costs import Work
-
-    together = {"all": sum(work.values(), start=Work())}
-    if in_all:
-        return together
-    return dict(work) if len(work) == 1 else {**work, **together}
-
-
 def _row(model: str, corpus: str, costs: _Costs) -> dict[str, object]:
     """Return a line of the table."""
     return {
@@ -184,21 +149,18 @@ def _row(model: str, corpus: str, costs: _Costs) -> dict[str, object]:
     }
 
 
-@takes_model_options
-@takes_item_options
 def compare_engines(
-    corpus: Annotated[str, typer.Argument(help="A corpus or your own file.")],
-    other: Annotated[
+    corpus: Annotated[str, "A corpus or your own file."],
+    *,
+    with_: Annotated[
         list[str],
         typer.Option(
-            "--with",
             metavar="KEY=VALUE,…",
             help="What another engine has: model=NAME or a model option, as in dtype=bfloat16 or "
             "model=http://127.0.0.1:8000/v1,tokenizer=FOLDER. Repeatable.",
         ),
     ],
-    model: Annotated[str, typer.Option(help="The reference: demo, a folder, or a Hub id.")] = "demo",
-    *,
+    model: Annotated[str, "The reference: demo, a folder, or a Hub id."] = "demo",
     method: Methods = None,
     tolerance: Annotated[float, typer.Option(min=0, help="Largest difference of a score that passes.")] = 1e-3,
     which: ItemOptions,
@@ -217,24 +179,24 @@ def compare_engines(
     from pairbank.scoring.applicability import chosen_methods
     from pairbank.scoring.bench import engine_differences
 
-    engines = [_engine(text) for text in other]
+    engines = [_engine(text) for text in with_]
     tables = []
     with quiet_bars():
         with status(f"building {corpus}"):
-            items = load_items(corpus, **which)
+            items = which.load(corpus)
         methods = chosen_methods(items, method).methods
-        for own_values in ({}, *engines):
-            provided = {**cast("dict[str, Any]", options), **own_values}
+        for engine in ({}, *engines):
+            provided = {**cast("dict[str, Any]", options), **engine}
             scorer = load(str(provided.pop("model", model)), **cast("LoadOptions", provided))
             with bars(work_of(scorer)) as bar:
                 notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
                 tables.append(pairbank.score(items, scorer, methods=methods, per_token=True, progress=notify))
             del scorer
     reference, *others = tables
-    results = [
-        engine_differences(reference, entry).assign(engine=text) for text, entry in zip(other, others, strict=True)
+    frames = [
+        engine_differences(reference, other).assign(engine=text) for text, other in zip(with_, others, strict=True)
     ]
-    table = pd.concat([frame[["engine", *frame.columns[:-1]]] for frame in results], ignore_index=True)
+    table = pd.concat([frame[["engine", *frame.columns[:-1]]] for frame in frames], ignore_index=True)
     failed = bool((table["max"] > tolerance).any() or table["other"].any())
     shown = table.assign(**{name: table[name].round(6) for name in ("median", "max", "max_token")})
     show(shown, name="differences", whole=["engine"])
@@ -250,27 +212,26 @@ def _engine(text: str) -> dict[str, Any]:
     >>> _engine("dtype=bfloat16,max_length=128")
     {'dtype': 'bfloat16', 'max_length': 128}
     """
-    results: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals:
             raise typer.BadParameter(f"--with {text!r}: expected KEY=VALUE, as in dtype=bfloat16")
         try:
-            results[name.strip().replace("-", "_")] = json.loads(value)
+            options[name.strip().replace("-", "_")] = json.loads(value)
         except ValueError:
-            results[name.strip().replace("-", "_")] = value.strip()
-    return results
+            options[name.strip().replace("-", "_")] = value.strip()
+    return options
 
 
-@takes_model_options
 def bench(
+    *,
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id of a causal model.")] = "demo",
     pairs: Annotated[int, typer.Option(min=2, help="Number of sentence pairs scored directly.")] = 200,
     prompts: Annotated[int, typer.Option(min=1, help="Number of pairs prompted (forced choice in both orders).")] = 30,
     whole: Annotated[int, typer.Option(min=0, help="Number of pairs from whole paradigms, scored directly.")] = 0,
     repeats: Annotated[int, typer.Option(min=1, help="Number of repeats; the median is reported.")] = 3,
     data_dir: DataDir = None,
-    *,
     options: LoadOptions,
 ) -> None:
     """Benchmark scoring against the bare forward pass, minicons and lm-evaluation-harness.

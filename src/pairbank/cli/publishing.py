@@ -14,6 +14,7 @@ import typer
 
 from pairbank.cli.display.console import command_line, quiet_bars, say_next_steps, status
 from pairbank.cli.display.output import answer, hint, say
+from pairbank.cli.options import Bom
 from pairbank.errors import PairbankError
 from pairbank.files import reading
 from pairbank.stats.wording import number
@@ -23,24 +24,28 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
 
-BENCHMARK = "Also publish eval.yaml: a forced choice per corpus, for Inspect."
-RESCORE = "Score this many random items again with the model that it names, and compare."
 EVERY_EVAL_EVER = "every-eval-ever"
 FOR_R = "r"
 DEPOSIT = "deposit"
-PROPOSE = "Open a pull request with the results on each model's repository; publishes eval.yaml."
-SUBMIT_TO = "Bank on the Hub that it is to join, or every-eval-ever: the datastore of Every Eval Ever."
-BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
+BankFolder = Annotated[Path, "Folder of a bank."]
+Repo = Annotated[str, typer.Argument(metavar="ORG/NAME", help="Bank on the Hub.")]
+Date = Annotated[str, "Date to state, YYYY-MM-DD; default: not stated."]
+Rescore = Annotated[
+    int, typer.Option(min=0, help="Score this many random items again with the model that it names, and compare.")
+]
+AnyBank = Annotated[str, "Bank folder, or ORG/NAME on the Hub."]
+Declared = Annotated[Path | None, "TOML file whose [[models]] declare family, generation, size_billions and type."]
 
 
 def check(
-    bank: Annotated[Path | None, typer.Argument(help="Folder of a bank.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Skip recomputing the results.")] = False,  # noqa: FBT002
-    submission: Annotated[Path | None, typer.Option(help="Scored table to check instead of a bank.")] = None,
-    against: Annotated[str, typer.Option(help="Bank that it is to join: a folder, or ORG/NAME on the Hub.")] = "",
-    rescore: Annotated[int, typer.Option(min=0, help=RESCORE)] = 0,
-    model: Annotated[str, typer.Option(help="Where its weights are, if not on the Hub: a folder.")] = "",
-    seed: Annotated[int | None, typer.Option(help="Seed of the draw; default: a new one each time.")] = None,
+    bank: Annotated[Path | None, "Folder of a bank."] = None,
+    *,
+    quick: Annotated[bool, "Skip recomputing the results."] = False,
+    submission: Annotated[Path | None, "Scored table to check instead of a bank."] = None,
+    against: Annotated[str, "Bank that it is to join: a folder, or ORG/NAME on the Hub."] = "",
+    rescore: Rescore = 0,
+    model: Annotated[str, "Where its weights are, if not on the Hub: a folder."] = "",
+    seed: Annotated[int | None, "Seed of the draw; default: a new one each time."] = None,
 ) -> None:
     """Verify a bank's integrity: files, hashes, tables, signatures, results and card.
 
@@ -73,16 +78,14 @@ def check(
 
 
 def export(
-    scored: Annotated[list[Path], typer.Argument(help="Bank folders, or parquet files written by pairbank.")],
-    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    scored: Annotated[list[Path], "Bank folders, or parquet files written by pairbank."],
+    *,
+    out: Annotated[Path, "Folder to write to."],
     to: Annotated[
-        str,
-        typer.Option(
-            help="csv, tsv, jsonl or xlsx (one file per table), r (with a script), deposit (DOI), or every-eval-ever."
-        ),
+        str, "csv, tsv, jsonl or xlsx (one file per table), r (with a script), deposit (DOI), or every-eval-ever."
     ] = EVERY_EVAL_EVER,
-    organisation: Annotated[str, typer.Option(help="Source organisation, for every-eval-ever.")] = "not stated",
-    publisher: Annotated[str, typer.Option(help="Archive that gives the DOI, for deposit.")] = "",
+    organisation: Annotated[str, "Source organisation, for every-eval-ever."] = "not stated",
+    publisher: Annotated[str, "Archive that gives the DOI, for deposit."] = "",
     at: Annotated[
         int,
         typer.Option(
@@ -92,9 +95,7 @@ def export(
             help="Time of the export in seconds since 1970, for every-eval-ever; 0 = not stated.",
         ),
     ] = 0,
-    bom: Annotated[  # noqa: FBT002
-        bool, typer.Option("--bom", help="Start .csv and .tsv files with a byte-order mark, for Excel.")
-    ] = False,
+    bom: Bom = False,
 ) -> None:
     """Export a bank or scored tables to another format.
 
@@ -134,15 +135,16 @@ def export(
 def publish(
     bank: BankFolder,
     repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="Dataset on the Hub; created if it does not exist.")],
-    private: Annotated[bool, typer.Option("--private", help="Create the dataset as private.")] = False,  # noqa: FBT002
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the changes; publish nothing.")] = False,  # noqa: FBT002
-    space: Annotated[bool, typer.Option("--space", help="Also publish the bank's site as a static Space.")] = False,  # noqa: FBT002
-    benchmark: Annotated[bool, typer.Option("--benchmark", help=BENCHMARK)] = False,  # noqa: FBT002
-    eval_results_pr: Annotated[bool, typer.Option("--eval-results-pr", help=PROPOSE)] = False,  # noqa: FBT002
-    tag: Annotated[str, typer.Option(help="Name of this version for citations (v1); a tag on the commit.")] = "",
-    replace: Annotated[
-        list[str] | None, typer.Option(help="Path on the Hub to overwrite even if others changed it.")
-    ] = None,
+    *,
+    private: Annotated[bool, "Create the dataset as private."] = False,
+    dry_run: Annotated[bool, "Print the changes; publish nothing."] = False,
+    space: Annotated[bool, "Also publish the bank's site as a static Space."] = False,
+    benchmark: Annotated[bool, "Also publish eval.yaml: a forced choice per corpus, for Inspect."] = False,
+    eval_results_pr: Annotated[
+        bool, "Open a pull request with the results on each model's repository; publishes eval.yaml."
+    ] = False,
+    tag: Annotated[str, "Name of this version for citations (v1); a tag on the commit."] = "",
+    replace: Annotated[list[str] | None, "Path on the Hub to overwrite even if others changed it."] = None,
 ) -> None:
     """Publish a bank on the Hub in one commit. Uses HF_TOKEN or `hf auth login`.
 
@@ -181,9 +183,10 @@ def publish(
 
 
 def merge(
-    first: Annotated[str, typer.Argument(help="Folder of a bank, or ORG/NAME on the Hub.")],
-    second: Annotated[str, typer.Argument(help="Bank to merge into it.")],
-    out: Annotated[Path, typer.Option(help="Folder to write: the merged bank.")],
+    first: Annotated[str, "Folder of a bank, or ORG/NAME on the Hub."],
+    second: Annotated[str, "Bank to merge into it."],
+    *,
+    out: Annotated[Path, "Folder to write: the merged bank."],
 ) -> None:
     """Merge two banks; contradictions raise an error.
 
@@ -198,7 +201,8 @@ def merge(
 
 def strip(
     bank: BankFolder,
-    out: Annotated[Path, typer.Option(help="Folder to write: the copy.")],
+    *,
+    out: Annotated[Path, "Folder to write: the copy."],
 ) -> None:
     """Copy a bank without the texts that may not be redistributed (ids and scores only).
 
@@ -214,8 +218,9 @@ def strip(
 
 def remove(
     bank: BankFolder,
-    model: Annotated[str, typer.Option(help="Model of the bank: split, name or id.")],
-    corpus: Annotated[str, typer.Option(help="Remove it from this corpus only. [default: all]")] = "",
+    *,
+    model: Annotated[str, "Model of the bank: split, name or id."],
+    corpus: Annotated[str, "Remove it from this corpus only. [default: all]"] = "",
 ) -> None:
     """Remove a model from a bank; results and card are computed anew, reports stay.
 
@@ -230,12 +235,19 @@ def remove(
 
 
 def submit(
-    scored: Annotated[Path, typer.Argument(help="Parquet file written by pairbank score.")],
-    to: Annotated[str, typer.Option(metavar="ORG/NAME", help=SUBMIT_TO)],
-    submitter: Annotated[str, typer.Option(help="Name of your group; default: the user of your token.")] = "",
-    command: Annotated[str, typer.Option(help="Command that made the scores.")] = "",
-    date: Annotated[str, typer.Option(help="Date to state, YYYY-MM-DD; default: not stated.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check it; open no pull request.")] = False,  # noqa: FBT002
+    scored: Annotated[Path, "Parquet file written by pairbank score."],
+    *,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="ORG/NAME",
+            help="Bank on the Hub that it is to join, or every-eval-ever: the datastore of Every Eval Ever.",
+        ),
+    ],
+    submitter: Annotated[str, "Name of your group; default: the user of your token."] = "",
+    command: Annotated[str, "Command that made the scores."] = "",
+    date: Date = "",
+    dry_run: Annotated[bool, "Check it; open no pull request."] = False,
 ) -> None:
     """Submit one scored table to a shared bank as a pull request. Uses HF_TOKEN or `hf auth login`.
 
@@ -258,11 +270,12 @@ def submit(
 
 
 def withdraw(
-    path: Annotated[str, typer.Argument(help="Path of the submission in the bank: submissions/….parquet.")],
+    path: Annotated[str, "Path of the submission in the bank: submissions/….parquet."],
+    *,
     to: Annotated[str, typer.Option(metavar="ORG/NAME", help="Bank on the Hub.")],
-    reason: Annotated[str, typer.Option(help="Reason, for readers.")],
-    date: Annotated[str, typer.Option(help="Date to state, YYYY-MM-DD; default: not stated.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check it; open no pull request.")] = False,  # noqa: FBT002
+    reason: Annotated[str, "Reason, for readers."],
+    date: Date = "",
+    dry_run: Annotated[bool, "Check it; open no pull request."] = False,
 ) -> None:
     """Withdraw a submission from a shared bank with a pull request that states the reason.
 
@@ -277,10 +290,11 @@ def withdraw(
 
 
 def review(
-    repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="Bank on the Hub.")],
-    rescore: Annotated[int, typer.Option(min=0, help=RESCORE)] = 0,
-    comment: Annotated[bool, typer.Option("--comment", help="Write the verdict as a comment.")] = False,  # noqa: FBT002
-    merge: Annotated[bool, typer.Option("--merge", help="Merge what is accepted; withdrawals are yours.")] = False,  # noqa: FBT002
+    repo: Repo,
+    *,
+    rescore: Rescore = 0,
+    comment: Annotated[bool, "Write the verdict as a comment."] = False,
+    merge: Annotated[bool, "Merge what is accepted; withdrawals are yours."] = False,
 ) -> None:
     """Check the open pull requests of a shared bank. Uses HF_TOKEN or `hf auth login`.
 
@@ -303,7 +317,7 @@ def review(
 
 
 def build_store(
-    bank: Annotated[Path, typer.Argument(help="Folder of a bank with submissions/ in it.")],
+    bank: Annotated[Path, "Folder of a bank with submissions/ in it."],
 ) -> None:
     """Add the accepted submissions to a shared bank; list replications and refusals with reasons.
 
@@ -314,7 +328,7 @@ def build_store(
 
     with quiet_bars(), status("building"):
         states = pairbank.build_store(bank)
-    answer(submissions=[{"path": member.path, "state": member.state, "reason": member.reason} for member in states])
+    answer(submissions=[{"path": x.path, "state": x.state, "reason": x.reason} for x in states])
     for entry in states:
         if entry.largest_difference is not None:
             spread = ", ".join(f"{method} {magnitude(value)}" for method, value in entry.largest_difference.items())
@@ -326,10 +340,11 @@ def build_store(
 
 
 def fetch(
-    repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="Bank on the Hub.")],
-    model: Annotated[str, typer.Option(help="Model of the bank.")],
-    corpus: Annotated[str, typer.Option(help="Corpus of the bank.")],
-    out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv, .tsv, .jsonl or .xlsx.")],
+    repo: Repo,
+    *,
+    model: Annotated[str, "Model of the bank."],
+    corpus: Annotated[str, "Corpus of the bank."],
+    out: Annotated[Path, "File to write: .parquet, .csv, .tsv, .jsonl or .xlsx."],
 ) -> None:
     """Download one model's scores of one corpus, without the rest of the bank.
 
@@ -373,21 +388,13 @@ def _quiet_hub() -> Iterator[None]:
         enable_progress_bars()
 
 
-AnyBank = Annotated[str, typer.Argument(help="Bank folder, or ORG/NAME on the Hub.")]
-Declared = Annotated[
-    Path | None,
-    typer.Option(help="TOML file whose [[models]] declare family, generation, size_billions and type."),
-]
-
-
 def site(
     bank: AnyBank,
-    out: Annotated[Path, typer.Option(help="Folder to write; an existing site is replaced.")],
-    name: Annotated[str, typer.Option(help="Name to show in load_dataset examples. [default: BANK]")] = "",
+    *,
+    out: Annotated[Path, "Folder to write; an existing site is replaced."],
+    name: Annotated[str, "Name to show in load_dataset examples. [default: BANK]"] = "",
     features: Declared = None,
-    all_texts: Annotated[  # noqa: FBT002
-        bool, typer.Option("--all-texts", help="Include texts that may not be redistributed.")
-    ] = False,
+    all_texts: Annotated[bool, "Include texts that may not be redistributed."] = False,
 ) -> None:
     """Write a bank as a static website.
 
@@ -408,12 +415,11 @@ def site(
 
 def browse(
     bank: AnyBank,
+    *,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 0,
-    host: Annotated[
-        str, typer.Option(help="Address to bind; 0.0.0.0 accepts connections from other machines.")
-    ] = "127.0.0.1",
+    host: Annotated[str, "Address to bind; 0.0.0.0 accepts connections from other machines."] = "127.0.0.1",
     features: Declared = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the web browser.")] = False,  # noqa: FBT002
+    no_open: Annotated[bool, "Do not open the web browser."] = False,
 ) -> None:
     """Explore a bank in the web browser: leaderboard, plots, every item.
 

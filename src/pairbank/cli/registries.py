@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from pairbank.cli.command import Group, add_command, as_command
 from pairbank.cli.display.console import Downloads, quiet_bars, show, status
-from pairbank.cli.display.output import Command, Group, answer, output, say, takes_output_options
-from pairbank.cli.options import (
-    DataDir,
-    ItemOptions,
-    Prompts,
-    Subset,
-    column_map,
-    corpora_named,
-    load_items,
-    takes_item_options,
-)
+from pairbank.cli.display.output import answer, output, say
+from pairbank.cli.loading import load
+from pairbank.cli.options import Bom, DataDir, ItemOptions, Prompts, Subset, column_map, corpora_named
 from pairbank.files import replaced_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pairbank.builders.ratings import Normalisation
     from pairbank.builders.schema.columns import Task
     from pairbank.scoring.api.method import Row
     from pairbank.scoring.api.model import Scorer
@@ -34,9 +27,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.prompts.prompt import Prompt
 
 
-def corpora(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page (docs/corpora.md).")] = False,  # noqa: FBT002
-) -> None:
+def corpora(*, markdown: Annotated[bool, "Print the reference page (docs/corpora.md)."] = False) -> None:
     """List the corpora with size, languages, tasks, human judgments, licence and cache status.
 
     Example: pairbank corpora
@@ -51,15 +42,14 @@ def corpora(
     show(pd.DataFrame(catalogue_rows()), name="corpora", whole=["corpus"])
 
 
-@takes_item_options
 def build(
     corpus: Annotated[
         str, typer.Argument(help="A corpus, a file of your own items, or `all`.", autocompletion=corpora_named)
     ],
-    out: Annotated[Path | None, typer.Option(help="Parquet file to write; for `all`, a folder.")] = None,
     *,
+    out: Annotated[Path | None, "Parquet file to write; for `all`, a folder."] = None,
     which: ItemOptions,
-    repair: Annotated[bool, typer.Option(help="Repair documented defects of the source text.")] = True,
+    repair: Annotated[bool, "Repair documented defects of the source text."] = True,
 ) -> None:
     """Build a corpus as one parquet file and print its manifest; `all` prints a table of counts.
 
@@ -68,10 +58,10 @@ def build(
     from pairbank.builders.dataset import manifest_of
 
     if corpus == "all":
-        _build_all(which["data_dir"], out)
+        _build_all(which.data_dir, out)
         return
     with quiet_bars(), status(f"building {corpus}"):
-        items = load_items(corpus, repair=repair, **which)
+        items = which.load(corpus, repair=repair)
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
     brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")
     reported = {key: manifest.get(key) for key in brief}
@@ -87,16 +77,12 @@ def build(
 
 def ratings(
     corpus: Annotated[str, typer.Argument(help="A corpus with individual ratings.", autocompletion=corpora_named)],
-    out: Annotated[
-        Path, typer.Option(help="File to write: .csv, .tsv, .xlsx, .jsonl or .parquet; one row per rating.")
-    ],
     *,
+    out: Annotated[Path, "File to write: .csv, .tsv, .xlsx, .jsonl or .parquet; one row per rating."],
     data_dir: DataDir = None,
     subset: Subset = None,
-    normalisation: Annotated[str, typer.Option(help="none, or z-by-rater.")] = "none",
-    bom: Annotated[
-        bool, typer.Option("--bom", help="Start .csv and .tsv files with a byte-order mark, for Excel.")
-    ] = False,
+    normalisation: Annotated[Literal["none", "z-by-rater"], "none, or z-by-rater."] = "none",
+    bom: Bom = False,
 ) -> None:
     """Write a corpus's individual ratings: item_id, side, rater, value, scale.
 
@@ -115,7 +101,7 @@ def ratings(
             corpus,
             data_dir=data_dir,
             subset=subset,
-            normalisation=cast("Normalisation", normalisation),
+            normalisation=normalisation,
             progress=Downloads().on_progress,
         )
     write_unsigned(out, result.with_format("arrow")[:], bom=bom)
@@ -137,17 +123,13 @@ def _build_all(data_dir: Path | None, out: Path | None) -> None:
     say(total(rows))
 
 
-app = typer.Typer(cls=Group, invoke_without_command=True)
-
-
-@app.callback()
-@takes_output_options
 def methods(
     context: typer.Context,
-    task: Annotated[str | None, typer.Option(help="Only methods for this task: sentence_pair, concept_pair …")] = None,
-    language: Annotated[str | None, typer.Option(help="Only methods for this language (BCP-47).")] = None,
+    *,
+    task: Annotated[str | None, "Only methods for this task: sentence_pair, concept_pair …"] = None,
+    language: Annotated[str | None, "Only methods for this language (BCP-47)."] = None,
     prompts: Prompts = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/methods.md.")] = False,  # noqa: FBT002
+    markdown: Annotated[bool, "Print the page docs/methods.md."] = False,
 ) -> None:
     """List the methods, or show the exact text of one.
 
@@ -175,29 +157,42 @@ def methods(
     show(pd.DataFrame(rows), name="methods", whole=["id"])
 
 
-@app.command("show", cls=Command)
-@takes_output_options
-@takes_item_options
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownItem:
+    """The item that a method is shown with."""
+
+    item: Annotated[list[str] | None, "Sentence or word; give it twice for a pair, the acceptable one first."] = None
+    context: Annotated[list[str] | None, "Context before the item; give it twice if the sides differ."] = None
+    text: Annotated[list[str] | None, "Further field of the item, NAME=TEXT: property, concept_good …; repeatable."] = (
+        None
+    )
+    corpus: Annotated[str | None, "Take the item from this corpus or file."] = None
+    item_id: Annotated[str | None, "Item id. [default: the first item that the method applies to]"] = None
+    task: Annotated[str | None, "Task of the item. [default: the method's first]"] = None
+
+    def row(self, prompt: Prompt | None, which: ItemOptions) -> tuple[Row, Pool | None]:
+        """Return the item; of a corpus, also all its items as the pool of examples."""
+        from pairbank.scoring.methods.page import item_for
+
+        if self.corpus is not None:
+            return _from_corpus(self.corpus, self.item_id, prompt, which)
+        row = item_for(
+            prompt,
+            self.item or (),
+            contexts=self.context or (),
+            task=cast("Task | None", self.task),
+            language=which.language,
+            columns=column_map([*(which.column or ()), *(self.text or ())], option="property=TEXT"),
+        )
+        return row, None
+
+
 def show_method(
-    method: Annotated[str, typer.Argument(help="Method id from `pairbank methods`.")],
-    item: Annotated[
-        list[str] | None, typer.Option(help="Sentence or word; give it twice for a pair, the acceptable one first.")
-    ] = None,
-    context: Annotated[
-        list[str] | None, typer.Option(help="Context before the item; give it twice if the sides differ.")
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(help="Further field of the item, NAME=TEXT: property, concept_good …; repeatable."),
-    ] = None,
-    corpus: Annotated[str | None, typer.Option(help="Take the item from this corpus or file.")] = None,
-    item_id: Annotated[
-        str | None, typer.Option(help="Item id. [default: the first item that the method applies to]")
-    ] = None,
+    method: Annotated[str, "Method id from `pairbank methods`."],
     *,
+    shown: ShownItem,
     which: ItemOptions,
-    task: Annotated[str | None, typer.Option(help="Task of the item. [default: the method's first]")] = None,
-    model: Annotated[str | None, typer.Option(help="Render for this model (chat template).")] = None,
+    model: Annotated[str | None, "Render for this model (chat template)."] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed for the examples of few-shot methods.")] = 0,
     prompts: Prompts = None,
 ) -> None:
@@ -210,37 +205,21 @@ def show_method(
     Example: pairbank methods show better_sentence --corpus paare.csv --encoding cp1252 --language de
     """
     from pairbank.builders.load import is_banked, prompt_files_of_bank
-    from pairbank.scoring.methods.page import item_for, shown
+    from pairbank.scoring.methods.page import shown as exact_text
     from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
     from pairbank.scoring.models.fake import FakeScorer
     from pairbank.scoring.prompts.registry import files_not_known, prompt_named, prompts_of
 
-    files = [*(prompts or ())]
-    if corpus is not None and is_banked(corpus):
-        files += files_not_known(prompt_files_of_bank(corpus), files)
-    known = prompts_of(files)
-    prompt = None if method in FAMILIES else prompt_named(method, known)
-    if (corpus is None) == (not item):
+    if (shown.corpus is None) == (not shown.item):
         raise typer.BadParameter("give --item (one or two texts, better first), or --corpus")
-    pool = None
-    if corpus is None:
-        row: Row = item_for(
-            prompt,
-            item or (),
-            contexts=context or (),
-            task=cast("Task | None", task),
-            language=which["language"],
-            columns=column_map([*(which["column"] or ()), *(text or ())], option="property=TEXT"),
-        )
-    else:
-        row, pool = _from_corpus(corpus, item_id, prompt, which)
+    files = [*(prompts or ())]
+    if shown.corpus is not None and is_banked(shown.corpus):
+        files += files_not_known(prompt_files_of_bank(shown.corpus), files)
+    known = prompts_of(files)
+    row, pool = shown.row(None if method in FAMILIES else prompt_named(method, known), which)
     chosen = method_named(method, options=MethodOptions(seed=seed, pool=pool, prompts=known))
-    scorer: Scorer = FakeScorer()
-    if model is not None:
-        from pairbank.cli.scoring import load
-
-        scorer = load(model, device="auto", dtype="auto", bos="auto")
-    exact = shown(chosen, row, scorer)
+    scorer: Scorer = FakeScorer() if model is None else load(model, device="auto", dtype="auto", bos="auto")
+    exact = exact_text(chosen, row, scorer)
     answer(method=method, item_id=row.get("item_id"), model=model, text=exact)
     if not output().as_json:
         say(exact)
@@ -252,14 +231,19 @@ def _from_corpus(name: str, item_id: str | None, prompt: Prompt | None, which: I
     from pairbank.scoring.methods.prompted import Pool, Prompted
 
     with quiet_bars(), status(f"building {name}"):
-        rows: Sequence[Row] = load_items(name, **which).to_list()
-    requested = [
+        rows: Sequence[Row] = which.load(name).to_list()
+    fitting = [
         row
         for row in rows
         if (row["item_id"] == item_id if item_id else prompt is None or Prompted(prompt).applies_to(row))
     ]
-    if not requested and item_id:
+    if not fitting and item_id:
         raise unknown_name("item", item_id, [str(row["item_id"]) for row in rows[:5]])
-    if not requested:
+    if not fitting:
         raise typer.BadParameter(f"the method applies to no item of {name}; see `pairbank methods`")
-    return requested[0], Pool(rows)
+    return fitting[0], Pool(rows)
+
+
+app = typer.Typer(cls=Group, invoke_without_command=True)
+app.callback()(as_command(methods))
+add_command(app, show_method, name="show")

@@ -1,0 +1,57 @@
+"""Models loaded for a command: one, or one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Unpack
+
+from pairbank.cli.cluster import Cluster
+from pairbank.cli.display.console import Downloads, fresh_stats, stats_of, status
+from pairbank.cli.display.output import note
+from pairbank.scoring.models.options import LoadOptions
+
+if TYPE_CHECKING:
+    from pairbank.scoring.api.model import Scorer, ScoringStats
+    from pairbank.study.model_list import ModelChoice
+
+
+def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
+    """Load a model with a status line."""
+    with status(f"loading model {model}"):
+        scorer = _loaded(model, options)
+    fresh_stats(scorer)
+    return scorer
+
+
+def _loaded(model: str, options: LoadOptions) -> Scorer:
+    from transformers.utils import logging as transformers_logging
+
+    import pairbank
+
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    scorer: Scorer = pairbank.load_model(model, progress=Downloads(doing="reading").on_progress, **options)
+    return scorer
+
+
+class Loader(contextlib.ExitStack):
+    """Loads models, and keeps what they count of their work when they are gone.
+
+    Where workers score, those of one model are let go before the next model's begin, and the last in the end.
+    """
+
+    def __init__(self, cluster: Cluster | None) -> None:
+        super().__init__()
+        self.cluster = cluster
+        self.work: dict[str, ScoringStats | None] = {}
+
+    def load(self, choice: ModelChoice) -> Scorer:
+        """Load a model, or start workers with it."""
+        if self.cluster is not None:
+            self.close()
+            shared = self.enter_context(self.cluster(choice.id, choice.options))
+            self.work[shared.info.name] = stats_of(shared)
+            return shared
+        note(f"loading model {choice.name}")
+        scorer = _loaded(choice.id, choice.options)
+        self.work[scorer.info.name] = fresh_stats(scorer)
+        return scorer
