@@ -81,7 +81,7 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
 
     def _generate_examples(self) -> Iterator[tuple[str, dict[str, Any]]]:
         options = BuildOptions(subset=self.config.subset, repair=self.config.repair)
-        validator = Validator(self.corpus.name, self.corpus.extra_columns)
+        validator = Validator(self.corpus.name, self.corpus.extra_columns, own=self.corpus.own)
         for item in validator.checked(self.corpus.rows(self._files, options)):
             yield item.item_id, item.row()
 

@@ -30,6 +30,7 @@ from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.builders.ratings import NORMALISATIONS, RATING_COLUMNS, Normalisation, Rated, normalised, scale_after
 from pairbank.builders.schema.columns import Task
 from pairbank.builders.schema.language_tags import language_tag
+from pairbank.builders.schema.unseen import summary_of
 from pairbank.builders.sources.downloads import Progress
 from pairbank.builders.sources.source import LocatedFile, locate
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
@@ -148,8 +149,10 @@ def _own_items(
     from pairbank.builders.dataset import manifest_of, prepare
 
     dataset = prepare(corpus, files, options, variant=variant)
-    facts = (manifest_of(dataset) or {})["facts"]
-    logger.warning("%s: %s", corpus.title, "; ".join(facts[READING]))
+    manifest = manifest_of(dataset) or {}
+    logger.warning("%s: %s", corpus.title, "; ".join(manifest["facts"][READING]))
+    if line := summary_of(manifest["n_by_flag"]):
+        logger.warning("%s: %s; the flags of the items say which", corpus.title, line)
     return dataset
 
 

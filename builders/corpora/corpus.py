@@ -63,6 +63,8 @@ class Corpus:
     """Subset -> the upstream files that hold it, so that one subset needs no other file."""
     n_by_subset: Mapping[str, int] = field(default_factory=dict)
     """Rows of each subset, where that is known: a part of the files gives the rows of its subsets."""
+    own: bool = False
+    """Whether it is a user's own table, so that what a reader does not see is flagged while it can be repaired."""
     rated: RatedRows | None = None
     """The items with every rating of theirs, where the source has individual raters."""
 

@@ -32,6 +32,7 @@ from pairbank.builders.schema.columns import (
     Scalar,
 )
 from pairbank.builders.schema.language_tags import language_tag
+from pairbank.builders.schema.unseen import REVERSED_PAIR, flags_of
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError, UnknownNameError
 from pairbank.files import sha256_of_text
@@ -147,12 +148,14 @@ class Validator:
     """Watches the items of a corpus go by and, at the end, reports *all* problems at once.
 
     It also raises the flags that need no code of the corpus: identical sides, a repeated pair, a pair that is known
-    to be faulty, text that is not NFC. Memory: one hash per row.
+    to be faulty, text that is not NFC; of a user's `own` items also what a reader does not see (of published corpora
+    the section `audit` says it: their rows stay those of their version). Memory: one hash per row.
     """
 
-    def __init__(self, corpus: str, extra: Sequence[Column] = (), *, shown: int = 20) -> None:
+    def __init__(self, corpus: str, extra: Sequence[Column] = (), *, own: bool = False, shown: int = 20) -> None:
         self._corpus = corpus
         self._extra = tuple(extra)
+        self._own = own
         self._shown = shown
         self._ids: set[str] = set()
         self._pairs: set[int] = set()
@@ -198,11 +201,21 @@ class Validator:
         if key in self._pairs:
             results.append(DUPLICATE_PAIR)
         self._pairs.add(key)
+        if self._own:
+            results += self._unseen(texts, item.task)
         if self._faulty and digest_of(item.target_good, item.target_bad or "") in self._faulty:
             results.append(KNOWN_ERROR)
         if any(text is not None and not unicodedata.is_normalized("NFC", text) for text in texts):
             results.append(NOT_NFC)
         return item if len(results) == len(item.flags) else _with_flags(item, results)
+
+    def _unseen(self, texts: tuple[str, str, str | None, str | None], task: str) -> Iterator[str]:
+        """Yield the flags of what a reader does not see, of a user's own items."""
+        good = texts[0] + texts[1]
+        bad = good if texts[3] is None else (texts[2] or "") + texts[3]
+        yield from flags_of(good, bad, whole=task == "sentence_pair")
+        if texts[3] is not None and good != bad and hash((*texts[2:], *texts[:2])) in self._pairs:
+            yield REVERSED_PAIR
 
 
 def _with_flags(item: Item, flags: Sequence[str]) -> Item:

@@ -21,6 +21,7 @@ from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.ratings import RATING_COLUMNS
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.builders.schema.language_tags import joined
+from pairbank.builders.schema.unseen import UNSEEN_FLAGS
 from pairbank.cards.bank.layout import LONG, items_path, scores_path
 from pairbank.cards.bank.redistribution import TEXTS, is_left_out, may_publish, score_columns
 from pairbank.cards.bank.tables import LONG_COLUMNS
@@ -216,6 +217,7 @@ FLAG_MEANINGS: Mapping[str, str] = {
     "duplicate_pair": "the same two strings stand in an earlier row of the corpus",
     "known_error": "a public list of errata reports this pair as faulty; it is kept and counts as any other",
     "not_nfc": "a text is not in Unicode's normal form C (said, never changed)",
+    **UNSEEN_FLAGS,
     "no_truth": "good is a label and neither side is right: accuracy means nothing here",
     "boundary_merge": "a token spans the join of context and target, and is scored with the target",
     "first_token_unscored": "no BOS, so the first token has no probability and is left out",

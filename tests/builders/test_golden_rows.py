@@ -46,7 +46,7 @@ owls.,owl.,I saw two,agreement,number,,NA,,,en,a2,
 
 def _lines(corpus: Corpus, files: Mapping[str, LocatedFile], *, repair: bool) -> Iterator[str]:
     rows = corpus.rows(files, BuildOptions(repair=repair))
-    for item in Validator(corpus.name, corpus.extra_columns).checked(rows):
+    for item in Validator(corpus.name, corpus.extra_columns, own=corpus.own).checked(rows):
         yield json.dumps(item.row())
 
 

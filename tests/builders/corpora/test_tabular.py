@@ -79,7 +79,7 @@ def test_text_is_kept_byte_for_byte_and_flagged_where_it_needs_care(tmp_path: Pa
     frame = pd.DataFrame({"good": [" Two  spaces. ", "Same.", decomposed], "bad": ["B.", "Same.", "C."]})
     items = pairbank.load_corpus(write(tmp_path / "mine.csv", frame))
     assert items["target_good"][:] == [" Two  spaces. ", "Same.", decomposed]
-    assert items["flags"][:] == [[], ["identical_sides"], ["not_nfc"]]
+    assert items["flags"][:] == [["white_space_differs"], ["identical_sides"], ["not_nfc"]]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
