@@ -1,4 +1,4 @@
-"""Which models, and which methods, differ? Scored tables in, a section with every pair out.
+"""Which models, and which methods, differ? Every pair of them.
 
 Models are compared by each method, and methods within each model, on the items that both have scored; p-values are
 corrected for the number of comparisons of a kind on a corpus.
@@ -7,8 +7,7 @@ corrected for the number of comparisons of a kind on a corpus.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,113 +17,116 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
-from pairbank.stats.analyses.base import DEFAULTS, MOST_FIRST_ROWS, Context, Section
+from pairbank.stats.analyses.base import MOST_FIRST_ROWS
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, typed, where
 from pairbank.stats.estimates.bootstrap import wider
-from pairbank.stats.figures.charts import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, heat_map, intervals, n_text
-from pairbank.stats.figures.style import Figure
+from pairbank.stats.figures.charts import MOST_CELLS, MOST_LINES, MOST_SERIES, heat_map, intervals
 from pairbank.stats.measures.paired_tests import (
     LEAST_CLUSTERS,
     MARGIN,
-    Comparison,
     beyond_clusters_p,
     compare_credits,
     corrected,
     no_comparison,
     no_difference,
 )
-from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
-from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.wording import capitalised, number, p_value, with_interval
+from pairbank.stats.scored_table.method_scores import credits_of, not_compared
+from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
+from pairbank.stats.wording import column_of, with_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pairbank.arrays import BoolArray, FloatArray, IntArray
+    from pairbank.stats.analyses.base import Context
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 MODELS, METHODS = "models", "methods"
 SIGNIFICANCE = 0.05
 MOST_FAMILIES = 4
-"""Corpora and kinds of comparison that the first page tells one by one."""
-MOST_NAMED = 3
-"""Differences that are named in the text; the table has all."""
+"""Corpora and kinds of comparison that the first page has one by one."""
+COLUMNS = (
+    "corpus", "compared", "within", "a", "b", "difference", "low", "high", "low_paradigms", "high_paradigms", "n",
+    "n_only_a", "n_only_b", "n_ties", "p_exact", "p_mid", "p_mid_holm", "p_mid_bh", "n_paradigms", "p_paradigms",
+    "p_paradigms_holm", "detectable", "p_equivalent", "p_equivalent_holm", "reason",
+)  # fmt: skip
 
 
-def _families(table: pd.DataFrame, *, margin: float) -> list[str]:
-    return [
-        _family_text(str(corpus), str(compared), part, margin=margin)
-        for (corpus, compared), part in table.groupby(["corpus", "compared"], sort=False)
-    ]
-
-
-def answer_text(table: pd.DataFrame, *, margin: float) -> str:
-    """Return what the first page has: all families where they are few, else how many differ and the largest of them."""
-    families = _families(table, margin=margin)
-    if len(families) <= MOST_FAMILIES:
-        return "\n\n".join(families)
-    differ = table["p_mid_holm"] < SIGNIFICANCE
-    text = (
-        f"{int(differ.sum()):,} of {len(table):,} comparisons of models and of methods on {table['corpus'].nunique()} "
-        f"corpora differ on such items (McNemar's mid-p, Holm within each kind and corpus, {SIGNIFICANCE})."
-    )
-    if len(known := table[table["p_paradigms"].notna()]):
-        beyond = int((known["p_paradigms_holm"] < SIGNIFICANCE).sum())
-        text += f" {beyond:,} of {len(known):,} differ beyond their paradigms (t test, Holm)."
-    tested = table[table["p_mid"].notna()]
-    return text + (_named(tested) if len(tested) else "")
-
-
-def text_of(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
-    """Return what is said of every corpus and kind of comparison, and of those `apart` that are not compared."""
-    parts = [*_families(table, margin=margin), *filter(None, [apart])]
-    parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
-    return "\n\n".join(parts)
-
-
-def _family_text(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:
-    tested = part[part["p_mid"].notna()]
-    by_holm = int((tested["p_mid_holm"] < SIGNIFICANCE).sum())
-    description = "two models by one method" if compared == MODELS else "two methods of one model"
-    text = (
-        f"**{corpus}, {description}**: {by_holm:,} of {len(part):,} comparisons differ on such items (McNemar's "
-        f"mid-p, Holm, "
-        f"{SIGNIFICANCE}){_beyond_text(part)}."
-    )
-    n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
-    text += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent within {margin:g} (Holm)."
-    if tested.empty:
-        return text
-    text += _named(tested)
-    if untested := len(part) - len(tested):
-        owners = "one has" if untested == 1 else f"{untested:,} have"
-        text += f" {capitalised(owners)} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
-    detectable = tested["detectable"].dropna()
-    return text + (
-        f" Minimum detectable effect (median): {number(detectable.median(), digits=3)}." if len(detectable) else ""
+@analysis(
+    title="Differences between models and between methods",
+    references=(
+        "McNemar 1947, Psychometrika 12:153-157",
+        "Fagerland, Lydersen & Laake 2013, BMC Medical Research Methodology 13:91",
+        "Connor 1987, Biometrics 43:207-211",
+        "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
+        "Benjamini & Hochberg 1995, JRSS-B 57:289-300",
+        "Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; Tango 1998, Stat Med 17:891-908: equivalence",
+    ),
+)
+def comparisons(tables: Sequence[ScoredFrame], _context: Context, *, margin: float = MARGIN) -> Result:
+    """Return every comparison of two models by one method, and of two methods of one model."""
+    rows, biased = Rows(), Rows()
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        earned = _same_ids([of for table in tables if table.corpus == corpus for of in _earned(table, biased)])
+        for compared in (MODELS, METHODS):
+            rows += _family(corpus, compared, earned, margin=margin)
+    left_out = not_compared(pd.DataFrame(biased))
+    if not rows:
+        raise BankError(
+            f"{left_out} Nothing else is left to compare."
+            if biased
+            else "nothing to compare: one model and one method; score with another, or leave the section out"
+        )
+    table = typed(rows, COLUMNS)
+    return Result(
+        tables={"first": first_table(table), "comparisons": table, "position_bias": typed(biased)},
+        charts=[*_charts(table)],
+        values={
+            "families": [*families(table)],
+            "known": table[table["p_paradigms"].notna()],
+            "largest": largest_difference(table[table["p_mid"].notna()]),
+            "not_compared": left_out,
+            "margin": margin,
+            "MODELS": MODELS,
+            "MOST_FAMILIES": MOST_FAMILIES,
+            "SIGNIFICANCE": SIGNIFICANCE,
+            "LEAST_CLUSTERS": LEAST_CLUSTERS,
+        },
     )
 
 
-def _named(tested: pd.DataFrame) -> str:
-    """Name the largest difference that holds for as much as can be tested; the table has the others.
+# Numbers of sentences -------------------------------------------------------------------------------------------------
 
-    That is beyond the paradigms where there are ten, else on such items.
+
+def families(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield what is compared: all rows, those with a test, the largest difference, why others have none."""
+    for family in groups(table, "corpus", "compared"):
+        untested = family.frame[family.frame["p_mid"].isna()]
+        tested = family.frame[family.frame["p_mid"].notna()]
+        yield {
+            "corpus": family.key[0],
+            "compared": family.key[1],
+            "rows": family.frame,
+            "tested": tested,
+            "known": family.frame[family.frame["p_paradigms"].notna()],
+            "largest": largest_difference(tested),
+            "reasons": list(untested["reason"].fillna("no item is right for one of both only").unique()),
+        }
+
+
+def largest_difference(tested: pd.DataFrame) -> dict[str, Any]:
+    """Return the largest difference that holds for as much as can be tested, and for what it holds.
+
+    That is beyond the paradigms where there are enough, else on such items.
     """
+    if tested.empty:
+        return {}
     by_size = wider(tested.loc[tested["difference"].abs().sort_values(ascending=False, kind="stable").index])
     differ = by_size[by_size["p_mid_holm"] < SIGNIFICANCE]
     beyond = differ[differ["p_paradigms"].isna() | (differ["p_paradigms_holm"] < SIGNIFICANCE)]
-    (most,) = next(x for x in (beyond, differ, by_size) if len(x)).head(1).to_dict("records")
-    which = (
-        "significant difference"
-        if len(beyond)
-        else "difference (not significant beyond the paradigms)"
-        if len(differ)
-        else "difference (not significant)"
-    )
-    return f" Largest {which}: {_difference_text(most, interval=len(tested) == 1)}."
-
-
-def _why_not(part: pd.DataFrame) -> Iterator[str]:
-    for row in part[part["p_mid"].isna()].to_dict("records"):
-        yield str(row["reason"]) if not pd.isna(row["reason"]) else "no item is right for one of both only"
+    shown = next(rows for rows in (beyond, differ, by_size) if len(rows))
+    significant = "beyond" if len(beyond) else "items" if len(differ) else ""
+    return records(shown.head(1))[0] | {"significant": significant, "only": len(tested) == 1}
 
 
 def first_table(result: pd.DataFrame) -> pd.DataFrame:
@@ -136,11 +138,11 @@ def first_table(result: pd.DataFrame) -> pd.DataFrame:
     ).sort_values(["n_th", "p", "size"], kind="stable")
     rows = wider(result.loc[order.index])
     kept = rows[["corpus", "within", "a", "b"]].copy()
-    kept["difference"] = [with_interval(row, "difference", sign=True) for row in rows.to_dict("records")]
+    kept["difference"] = [with_interval(row, "difference", sign=True) for row in records(rows)]
     kept["n"] = rows["n"]
-    kept["Holm's p"] = _p_cells(rows["p_mid_holm"])
+    kept["Holm's p"] = column_of(rows["p_mid_holm"], "p")
     if rows["p_paradigms_holm"].notna().any():
-        kept["Holm's p, paradigms"] = _p_cells(rows["p_paradigms_holm"])
+        kept["Holm's p, paradigms"] = column_of(rows["p_paradigms_holm"], "p")
     return kept.reset_index(drop=True) if len(kept) <= MOST_FIRST_ROWS else _nearest(kept, order)
 
 
@@ -150,61 +152,7 @@ def _nearest(kept: pd.DataFrame, order: pd.DataFrame) -> pd.DataFrame:
     return kept[(order.groupby("n_th").cumcount() < room).to_numpy()].reset_index(drop=True)
 
 
-def _p_cells(values: pd.Series[float]) -> list[str]:
-    return [p_value(p).removeprefix("p ").removeprefix("= ") if math.isfinite(p) else "" for p in values]
-
-
-def _beyond_text(part: pd.DataFrame) -> str:
-    """Say how many differ beyond the paradigms: of the same ones, items alone can tell."""
-    known = part[part["p_paradigms"].notna()]
-    if known.empty:
-        return f"; beyond their paradigms inconclusive (fewer than {LEAST_CLUSTERS})"
-    n = int((known["p_paradigms_holm"] < SIGNIFICANCE).sum())
-    return f"; {n:,} differ beyond their {known['n_paradigms'].max():,} paradigms (t test, Holm)"
-
-
-def _difference_text(row: Mapping[Any, Any], *, interval: bool) -> str:
-    where = f"`{row['within']}`, {row['corpus']}, n = {row['n']:,}"
-    difference = with_interval(row, "difference", sign=True, interval=interval)
-    return f"`{row['a']}` - `{row['b']}` ({where}) = {difference}, Holm's {p_value(row['p_mid_holm'])}"
-
-
-PARADIGM = "paradigm"
-TYPES = {
-    "corpus": "string",
-    "compared": "string",
-    "within": "string",
-    "a": "string",
-    "b": "string",
-    "difference": "float64",
-    "low": "float64",
-    "high": "float64",
-    "low_paradigms": "float64",
-    "high_paradigms": "float64",
-    "n": "int64",
-    "n_only_a": "int64",
-    "n_only_b": "int64",
-    "n_ties": "int64",
-    "p_exact": "float64",
-    "p_mid": "float64",
-    "p_mid_holm": "float64",
-    "p_mid_bh": "float64",
-    "n_paradigms": "int64",
-    "p_paradigms": "float64",
-    "p_paradigms_holm": "float64",
-    "detectable": "float64",
-    "p_equivalent": "float64",
-    "p_equivalent_holm": "float64",
-    "reason": "string",
-}
-BIASED_TYPES = {
-    "corpus": "string",
-    "model": "string",
-    "method": "string",
-    "first_option": "float64",
-    "accuracy": "float64",
-    "n": "int64",
-}
+# Rows -----------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,71 +169,26 @@ class _Earned:
     """Number of each item's paradigm; -1 where it has none."""
 
 
-def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, margin: float = MARGIN) -> Section:
-    """Return every comparison of two models by one method, and of two methods of one model."""
-    rows: list[dict[str, Any]] = []
-    biased: list[dict[str, Any]] = []
-    for corpus in dict.fromkeys(table.corpus for table in tables):
-        own_values = [table for table in tables if table.corpus == corpus]
-        earned = _same_ids([result for table in own_values for result in _earned(table, biased)])
-        for compared in (MODELS, METHODS):
-            rows += _family(corpus, compared, earned, margin=margin)
-    left_out = pd.DataFrame(biased, columns=list(BIASED_TYPES)).astype(BIASED_TYPES)
-    apart = not_compared(left_out)
-    if not rows:
-        raise BankError(
-            f"{apart} Nothing else is left to compare."
-            if biased
-            else "nothing to compare: one model and one method; score with another, or leave the section out"
-        )
-    results = pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES)
-    first = first_table(results)
-    return Section(
-        id="comparisons",
-        title="Differences between models and between methods",
-        text=text_of(results, margin=margin, apart=apart),
-        answer="\n\n".join(filter(None, (answer_text(results, margin=margin), apart))),
-        definitions=DEFINITIONS,
-        tables={"first": first, "comparisons": results} | ({"position_bias": left_out} if biased else {}),
-        main_table="first",
-        footnotes=(f"Smallest p of each kind first; all {len(results):,} are in `comparisons_comparisons.csv`.",)
-        if len(first) < len(results)
-        else (),
-        figures=tuple(comparison_figures(results)),
-        references=(
-            "McNemar 1947, Psychometrika 12:153-157",
-            "Fagerland, Lydersen & Laake 2013, BMC Medical Research Methodology 13:91",
-            "Connor 1987, Biometrics 43:207-211",
-            "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
-            "Benjamini & Hochberg 1995, JRSS-B 57:289-300",
-            "Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; Tango 1998, Stat Med 17:891-908: equivalence",
-        ),
-    )
-
-
-def _earned(table: ScoredFrame, biased: list[dict[str, Any]]) -> Iterator[_Earned]:
+def _earned(table: ScoredFrame, biased: Rows) -> Iterator[_Earned]:
     """Yield the credits of each method; those with position bias go to `biased`, since they cannot be compared."""
     pairs = read_table(table).choices
     item_ids = np.array(pairs.item_ids, dtype=object)
-    named = PARADIGM in pairs.frame.columns
-    paradigm: IntArray = (
-        np.asarray(pd.factorize(pairs.frame[PARADIGM], sort=True)[0], dtype=np.int64)
-        if named
-        else np.full(len(item_ids), -1, dtype=np.int64)
-    )
+    paradigm = np.full(len(item_ids), -1, dtype=np.int64)
+    if PARADIGM in pairs.frame.columns:
+        paradigm = np.asarray(pd.factorize(pairs.frame[PARADIGM], sort=True)[0], dtype=np.int64)
     for scores in pairs.methods:
-        result = credits_of(scores)
-        known = result.credit[~np.isnan(result.credit)]
-        where = {"corpus": table.corpus, "model": table.model, "method": scores.layout.method}
-        if result.is_biased:
-            numbers = {"first_option": result.first_option, "accuracy": known.mean(), "n": known.size}
-            biased.append(where | numbers)
+        earned = credits_of(scores)
+        known = earned.credit[~np.isnan(earned.credit)]
+        names = {"corpus": table.corpus, "model": table.model, "method": scores.layout.method}
+        if earned.is_biased:
+            numbers = {"first_option": earned.first_option, "accuracy": known.mean(), "n": known.size}
+            biased.append(names | numbers)
         elif known.size:
             yield _Earned(
                 model=table.model,
                 method=scores.layout.method,
                 item_ids=item_ids,
-                credit=result.credit,
+                credit=earned.credit,
                 paradigm=paradigm,
             )
 
@@ -302,9 +205,9 @@ def _same_ids(earned: Sequence[_Earned]) -> list[_Earned]:
     return results
 
 
-def _family(corpus: str, compared: str, earned: Sequence[_Earned], *, margin: float) -> list[dict[str, Any]]:
+def _family(corpus: str, compared: str, earned: Sequence[_Earned], *, margin: float) -> Rows:
     """Return the comparisons of one kind on one corpus, with p-values corrected for how many they are."""
-    rows = []
+    rows = Rows()
     for a, b in itertools.combinations(earned, 2):
         same_method, same_model = a.method == b.method, a.model == b.model
         if compared == MODELS and same_method and not same_model:
@@ -329,90 +232,43 @@ def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:
         _, of_a, of_b = np.intersect1d(a.item_ids, b.item_ids, assume_unique=True, return_indices=True)
         x, y, paradigm = x[of_a], y[of_b], paradigm[of_a]
     both: BoolArray = ~np.isnan(x + y)
-    if not both.any():
-        nothing = {"p_equivalent": np.nan}
-        return _cells(no_comparison("they share no scored items")) | nothing | {"n_paradigms": 0, "p_paradigms": np.nan}
-    compared = compare_credits(x[both], y[both], clusters=paradigm[both])
-    result = _cells(compared) | {"p_equivalent": no_difference(x[both], y[both], margin=margin)}
-    return result | _beyond(x[both] - y[both], paradigm[both])
-
-
-def _beyond(gain: FloatArray, paradigm: IntArray) -> dict[str, Any]:
-    """Return whether the difference holds beyond the paradigms, where every item has one."""
-    n = 0 if (paradigm < 0).any() else int(np.unique(paradigm).size)
-    return {"n_paradigms": n, "p_paradigms": beyond_clusters_p(gain, paradigm) if n else np.nan}
-
-
-def _cells(result: Comparison) -> dict[str, Any]:
+    x, y, paradigm = x[both], y[both], paradigm[both]
+    compared = compare_credits(x, y, clusters=paradigm) if both.any() else no_comparison("they share no scored items")
+    n_paradigms = 0 if not both.any() or (paradigm < 0).any() else int(np.unique(paradigm).size)
+    counts = ("n", "n_only_a", "n_only_b", "n_ties", "p_exact", "p_mid", "detectable")
     return {
-        "difference": result.difference.value,
-        "low": result.difference.low,
-        "high": result.difference.high,
-        "low_paradigms": result.difference.low_paradigms,
-        "high_paradigms": result.difference.high_paradigms,
-        "n": result.n,
-        "n_only_a": result.n_only_a,
-        "n_only_b": result.n_only_b,
-        "n_ties": result.n_ties,
-        "p_exact": result.p_exact,
-        "p_mid": result.p_mid,
-        "detectable": result.detectable,
-        "reason": result.reason or result.difference.reason,
+        "difference": compared.difference.value,
+        "low": compared.difference.low,
+        "high": compared.difference.high,
+        "low_paradigms": compared.difference.low_paradigms,
+        "high_paradigms": compared.difference.high_paradigms,
+        **{name: getattr(compared, name) for name in counts},
+        "reason": compared.reason or compared.difference.reason,
+        "p_equivalent": no_difference(x, y, margin=margin) if both.any() else np.nan,
+        "n_paradigms": n_paradigms,
+        "p_paradigms": beyond_clusters_p(x - y, paradigm) if n_paradigms else np.nan,
     }
 
 
-DEFINITIONS = f"""\
-- **difference**: accuracy of A - accuracy of B on the items both have scored, each by the definition of its method's
-  paper (sign of the difference, ties one half, or presentations pooled). Intervals are adjusted Wald intervals for
-  pairs at level 0.95 (after Bonett & Price 2012). **low_paradigms**, **high_paradigms**: the same for paradigms like
-  these, where the items are of {LEAST_CLUSTERS} or more (Student's t, cluster-robust). Sentences, figures and the
-  first table have the wider.
-- **position_bias** (table): models that pick the same option in 95% of the presentations or more. They are not
-  compared: their accuracy is near one half by construction.
-- **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties, or is right in half
-  of the presentations, are in `n_ties`.
-- **p_exact**, **p_mid**: McNemar's test, two-sided, exact and with the mid-p correction; where one of both ties, the
-  item is half a gain of the other. **p_mid_holm**, **p_mid_bh**:
-  corrected for all comparisons of the kind (models, or methods) on the corpus, by Holm and by Benjamini and Hochberg.
-- **p_paradigms**: t test over `n_paradigms` paradigms of the mean difference, for other paradigms of the kind; the
-  other tests are about other items of these very paradigms. **p_paradigms_holm**: corrected likewise.
-- **detectable**: the smallest difference that a test at {SIGNIFICANCE} finds with a power of 0.8, given the number of
-  items and the share that only one of the two gets right (Connor 1987). Empty: even a difference of that share is too
-  small.
-- **p_equivalent**: two one-sided tests, by Tango's score statistic, of a difference as large as the margin (option
-  `margin`), ties one half: where small, the accuracies are equivalent. **p_equivalent_holm**: corrected.
-"""
-
-
-def comparison_figures(result: pd.DataFrame) -> Iterator[Figure]:
+def _charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield differences in accuracy: intervals where they fit a page, else every two models by `direct`."""
-    for (corpus, compared), part in result[result["difference"].notna()].groupby(["corpus", "compared"], sort=False):
-        note = f"Differences in accuracy between {compared} on {corpus} ({n_text(part['n'])})"
-        if len(part) <= MOST_LINES:
-            shown = wider(part).assign(pair=part["a"] + " - " + part["b"], value=part["difference"])
-            few = shown["within"].nunique() <= MOST_SERIES
-            shown = shown if few else shown.assign(within="")
-            yield Figure(
-                name=file_name("comparisons", corpus, compared),
-                caption=f"{note}; lines are 95% intervals, over items or over paradigms, whichever is wider.",
-                draw=partial(
-                    intervals, shown, rows="pair", series="within", x_label="difference in accuracy", chance=0
-                ),
-            )
+    for family in groups(table[table["difference"].notna()], "corpus", "compared"):
+        corpus, compared, rows = *family.key, family.frame
+        values = {"corpus": corpus, "compared": compared, "n": rows["n"]}
+        if len(rows) <= MOST_LINES:
+            shown = wider(rows).assign(pair=rows["a"] + " - " + rows["b"], value=rows["difference"])
+            shown = shown if shown["within"].nunique() <= MOST_SERIES else shown.assign(within="")
+            draw = partial(intervals, shown, rows="pair", series="within", x_label="difference in accuracy", chance=0)
+            yield Chart(name=f"{corpus} {compared}", caption="differences", draw=draw, values=values)
             continue
-        first = reference_of(part["within"]) or part["within"].iloc[0]
-        selected = part[part["within"] == first]
-        turned = selected.assign(a=selected["b"], b=selected["a"], difference=-selected["difference"])
-        matrix = pd.concat([selected, turned]).pivot_table(index="a", columns="b", values="difference", sort=False)
-        names = list(dict.fromkeys([*selected["a"], *selected["b"]]))[:MOST_CELLS]
-        widest = max(0.05, float(np.ceil(selected["difference"].abs().max() * 20) / 20))
-        yield Figure(
-            name=file_name("comparisons", corpus, compared),
-            caption=f"{note}, row - column, within `{first}`.",
-            draw=partial(
-                heat_map,
-                matrix.reindex(index=names, columns=names),
-                value_label="difference in accuracy",
-                limits=(-widest, widest),
-            ),
-        )
+        within = reference_of(rows["within"]) or rows["within"].iloc[0]
+        shown = where(rows, within=within)
+        turned = shown.assign(a=shown["b"], b=shown["a"], difference=-shown["difference"])
+        matrix = pd.concat([shown, turned]).pivot_table(index="a", columns="b", values="difference", sort=False)
+        names = list(dict.fromkeys([*shown["a"], *shown["b"]]))[:MOST_CELLS]
+        widest = max(0.05, float(np.ceil(shown["difference"].abs().max() * 20) / 20))
+        draw = partial(
+            heat_map, matrix.reindex(index=names, columns=names), value_label="difference in accuracy",
+            limits=(-widest, widest),
+        )  # fmt: skip
+        yield Chart(name=f"{corpus} {compared}", caption="matrix", draw=draw, values=values | {"within": within})

@@ -21,7 +21,6 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pairbank.errors import BankError
-from pairbank.markdown import html_as_text
 from pairbank.stats import wording
 from pairbank.stats.analyses.base import DEFAULTS, Context, Fact, Section, reads
 from pairbank.stats.estimates.estimate import Estimate
@@ -83,11 +82,11 @@ class Result:
     """What an analysis returns; a table without columns is left out."""
 
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    """The first page shows the first one, unless `main_table` names another."""
     charts: Sequence[Chart] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     """What the template reads beside the tables."""
-    main_table: str = ""
+    main_table: str | None = None
+    """Of the first page; empty = none, None = the first one that has rows."""
     columns: Sequence[str] = ()
     """Of the main table, on the first page; empty = all."""
     second_table: str = ""
@@ -165,6 +164,17 @@ def wide(
     return pd.DataFrame(made)
 
 
+def typed(rows: Rows, columns: Sequence[str] = ()) -> pd.DataFrame:
+    """Return rows as a table whose texts are of pandas' own type; of no rows, a table of the given columns.
+
+    >>> typed([{"model": "m", "n": 3}]).dtypes.astype(str).tolist()
+    ['string', 'int64']
+    """
+    table = pd.DataFrame(rows, columns=list(columns) or None)
+    texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
+    return table.astype(dict.fromkeys(texts, "string"))
+
+
 MOST_ROWS = 25
 """Of a table of the first page with one row per model and corpus."""
 
@@ -234,7 +244,9 @@ def _section(name: str, result: Result, words: Words, *, title: str, references:
         footnotes=tuple(filter(None, words["footnotes"].split("\n\n"))),
         draws=words["draws"],
         tables=shown,
-        main_table=result.main_table or next((key for key, table in shown.items() if len(table)), ""),
+        main_table=next((key for key, table in shown.items() if len(table)), "")
+        if result.main_table is None
+        else result.main_table,
         main_columns=tuple(result.columns),
         second_table=result.second_table,
         second_caption=words["second_caption"],
@@ -258,7 +270,7 @@ class Words:
         return str(self._macros[name]()).lstrip("\n") if name in self._macros else ""
 
     def __getitem__(self, name: str) -> str:
-        return html_as_text(_paragraphs(self.raw(name)))
+        return _escaped(_paragraphs(self.raw(name)))
 
     def caption(self, chart: Chart) -> str:
         """Return the caption of a chart."""
@@ -273,13 +285,14 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.finalize = lambda value: value.strip("\n") if isinstance(value, str) else value  # of macros in a sentence
     made.filters |= FILTERS
     made.tests["missing"] = lambda value: bool(pd.isna(value))
     return made
 
 
 def _interval(row: Mapping[str, Any], name: str = "value", *, sign: bool = False) -> str:
-    low, high = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
+    low, high = (f"{name}_low", f"{name}_high") if f"{name}_low" in row else ("low", "high")
     return wording.with_interval(row, name, low=low, high=high, sign=sign)
 
 
@@ -305,6 +318,16 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "records": records,
 }
 """Of every template: no analysis formats a number."""
+
+
+def _escaped(text: str) -> str:
+    """Return a text whose HTML a page of Markdown shows and does not obey; lone signs of inequality stay.
+
+    >>> _escaped("a <b> & c &lt; d, p < .001")
+    'a &lt;b&gt; & c &amp;lt; d, p < .001'
+    """
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
+    return re.sub(r"(?<=\S)>", "&gt;", re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text))
 
 
 def _paragraphs(text: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +23,22 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import SIDES, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.base import DEFAULTS, Context, Section
+from pairbank.stats.analyses.form import Result, Rows, analysis, cells, where, wide
 from pairbank.stats.estimates.bootstrap import deleted, half_width
 from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.wording import number, plural, span, value_range, with_interval
+from pairbank.stats.wording import plural, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
+    from pairbank.stats.analyses.base import Context
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 SLOR = "slor"
 LEAST_VOTERS = 3
-ROWS = {
+METRICS = {
     "r": "r (MORCELA, held out)",
     "r_slor": "r (SLOR)",
     "r_mean": "r (mean log P)",
@@ -46,49 +47,52 @@ ROWS = {
     "gamma": "γ (length, nats)",
 }
 """Numbers of a fit, and their headings."""
+LEAST_GROUPS, N_FOLDS, MOST_PARTS = 20, 10, 50
+"""Groups of sentences that are needed; folds of cross-validation; parts that are left out in turn for intervals."""
+METHOD = "jackknife over groups of sentences, each with its own cross-validation"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
-    """What was fitted to one model on one corpus."""
-
-    result: FittedLinking
-    n_groups: int
-    """Paradigms or items."""
-
-
-def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
+@analysis(
+    title="Which link between log-probability and ratings suits each model?",
+    references=(
+        "Tjuatja, Neubig, Linzen & Hao 2025, NAACL: MORCELA",
+        "Pauls & Klein 2012; Lau, Clark & Lappin 2017: SLOR",
+        "Ide et al. 2025, NAACL: in-template LP and its ensemble with yes/no questions",
+    ),
+)
+def linking(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return what length and frequency weigh in each model, and r with people by three links."""
-    read = [read_table(table) for table in tables]
-    fits = [(table, _fitted(table)) for table in read]
-    rows = [row for table, fit in fits if not isinstance(fit, str) for row in _rows(table, fit)]
-    reasons = [f"{table.corpus}, {table.model}: {fit}" for table, fit in fits if isinstance(fit, str)]
-    votes = [row for table in read if (row := _vote(table)) is not None]
+    rows, votes, unfitted = Rows(), Rows(), Rows()
+    for table in map(read_table, tables):
+        fit = _fitted(table)
+        if isinstance(fit, str):
+            unfitted.append({"corpus": table.corpus, "model": table.model, "reason": fit})
+        else:
+            rows += fit
+        votes += _votes(table)
     if not rows and not votes:
-        raise BankError(
-            f"no link can be fitted ({'; '.join(reasons[:3])}); score rated sentences by {DIRECT} and {SLOR}"
-        )
-    result, ensembles = pd.DataFrame(rows), pd.DataFrame(votes)
-    texts = [*([_answer(result)] if rows else []), *([_votes_text(ensembles)] if votes else [])]
-    fitted = {"links": _wide(result), "linking": result} if rows else {}
-    return Section(
-        id="linking",
-        title="Which link between log-probability and ratings suits each model?",
-        text="\n\n".join([*texts, *(f"- not fitted: {reason}" for reason in reasons)]),
-        answer="\n\n".join(texts),
-        definitions=DEFINITIONS,
-        tables=fitted | ({"ensembles": ensembles} if votes else {}),
-        main_table=next(iter(fitted), "ensembles"),
-        references=(
-            "Tjuatja, Neubig, Linzen & Hao 2025, NAACL: MORCELA",
-            "Pauls & Klein 2012; Lau, Clark & Lappin 2017: SLOR",
-            "Ide et al. 2025, NAACL: in-template LP and its ensemble with yes/no questions",
-        ),
+        reasons = "; ".join(f"{fit['corpus']}, {fit['model']}: {fit['reason']}" for fit in unfitted[:3])
+        raise BankError(f"no link can be fitted ({reasons}); score rated sentences by {DIRECT} and {SLOR}")
+    fits = pd.DataFrame(rows)
+    return Result(
+        tables={"links": _links(fits) if rows else fits, "linking": fits, "ensembles": pd.DataFrame(votes)},
+        values={"unfitted": unfitted}
+        | {name: where(fits, metric=metric) if rows else fits for name, metric in METRICS.items()},
     )
 
 
-def _fitted(table: ScoredTable) -> Fit | str:
-    """Return what is fitted to one model on one corpus, or why nothing is."""
+def _links(fits: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model and corpus, one column per number with its interval."""
+
+    def cell(row: dict[str, Any]) -> str:
+        return "" if pd.isna(row["value"]) else with_interval(row)
+
+    links = wide(fits, rows=("model", "corpus"), columns="metric", cell=cell)
+    return links[[*links.columns.drop("n"), "n"]]
+
+
+def _fitted(table: ScoredTable) -> Rows | str:
+    """Return the numbers of what is fitted to one model on one corpus, or why nothing is."""
     missing = [name for name in (table.reference, SLOR) if name not in {layout.method for layout in table.layouts}]
     if missing:
         return f"not scored by {' and '.join(missing)}"
@@ -105,17 +109,14 @@ def _fitted(table: ScoredTable) -> Fit | str:
     result = fitted_linking(
         RatedSentences(ratings=ratings, logprob_nats=logprob, unigram_nats=unigram, n_tokens=tokens, groups=groups)
     )
-    return result if isinstance(result, str) else Fit(result=result, n_groups=int(np.unique(groups).size))
-
-
-def _rows(table: ScoredTable, fit: Fit) -> Iterator[dict[str, Any]]:
-    """Yield the numbers of a fit."""
-    for name, metric in ROWS.items():
-        entry: Estimate = getattr(fit.result, name)
-        yield {
-            "model": table.model, "corpus": table.corpus, "metric": metric, "value": entry.value, "low": entry.low,
-            "high": entry.high, "n": entry.n, "n_groups": fit.n_groups, "reason": entry.reason,
-        }  # fmt: skip
+    if isinstance(result, str):
+        return result
+    estimates: dict[str, Estimate] = {metric: getattr(result, name) for name, metric in METRICS.items()}
+    return [
+        {"model": table.model, "corpus": table.corpus, "metric": metric}
+        | {**cells(estimate), "n": estimate.n, "n_groups": int(np.unique(groups).size), "reason": estimate.reason}
+        for metric, estimate in estimates.items()
+    ]
 
 
 def _groups(table: ScoredTable) -> IntArray:
@@ -124,89 +125,33 @@ def _groups(table: ScoredTable) -> IntArray:
     return codes if (codes >= 0).all() and np.unique(codes).size >= LEAST_GROUPS else np.arange(len(codes))
 
 
-def _answer(result: pd.DataFrame) -> str:
-    """Return r by both links, and in how many cases the learned one is above SLOR."""
-    by = {name: result[result["metric"] == ROWS[name]] for name in ROWS}
-    gain = by["over_slor"]
-    above, below = int((gain["low"] > 0).sum()), int((gain["high"] < 0).sum())
-    over = ("model", "corpus")
-    text = (
-        f"Held-out MORCELA scores correlate with people's ratings at r = {value_range(by['r'], over)}, SLOR at r = "
-        f"{value_range(by['r_slor'], over)}. MORCELA is above SLOR in {above} and below in {below} of "
-        f"{plural(len(gain), 'combination')} of model and corpus"
-    )
-    beta = by["beta"]["value"].dropna()
-    weigh = f" (β from {number(beta.min())} to {number(beta.max())}; SLOR has 1)" if len(beta) > 1 else ""
-    return f"{text}{weigh}."
-
-
-def _vote(table: ScoredTable) -> dict[str, Any] | None:
-    """Return the accuracy of the majority of templates and questions, three or more of both kinds; None of fewer."""
+def _votes(table: ScoredTable) -> Rows:
+    """Return the accuracy of the majority of templates and questions, three or more of both kinds; nothing of fewer."""
     used = table.rows(table.is_choice & table.has_truth)
     if not len(used.frame):
-        return None
+        return []
     deltas = {layout: used.delta(layout.method) for layout in used.layouts}
     deltas = {layout: delta for layout, delta in deltas.items() if not np.isnan(delta).all()}
     voters = {layout: x for layout, x in deltas.items() if layout.kind == "judgment" or _is_template(layout.method)}
     n_templates = sum(_is_template(layout.method) for layout in voters)
     n_questions = len(voters) - n_templates
     if len(voters) < LEAST_VOTERS or not n_templates or not n_questions:
-        return None
+        return []
     choices = signs(np.array(list(voters.values())))
     known = ~np.isnan(choices).any(axis=0)
     if not known.any():
-        return None
+        return []
     estimate = accuracy(np.sign(choices[:, known].sum(axis=0)), clusters=used.paradigms[known])
-    return {
-        "model": table.model, "corpus": table.corpus,
-        "voters": f"{plural(n_templates, 'template')}, {plural(n_questions, 'question')}",
-        "value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
-        "best single": max(float((1 + choice[known]).mean() / 2) for choice in choices),
-    }  # fmt: skip
+    return [
+        {"model": table.model, "corpus": table.corpus}
+        | {"voters": f"{plural(n_templates, 'template')}, {plural(n_questions, 'question')}"}
+        | {**cells(estimate), "n": estimate.n}
+        | {"best single": max(float((1 + choice[known]).mean() / 2) for choice in choices)}
+    ]
 
 
 def _is_template(method: str) -> bool:
     return re.fullmatch(r"in_template_\d+", method) is not None
-
-
-def _votes_text(ensembles: pd.DataFrame) -> str:
-    """Return how often the majority is right, beside the best of its voters."""
-    best = ensembles["best single"]
-    return (
-        "The majority of in-template scores and yes/no questions prefers the acceptable sentence in "
-        f"{value_range(ensembles, ('model', 'corpus'))} of pairs; the best single voter, chosen afterwards, does in "
-        f"{span(best)}."
-    )
-
-
-def _wide(result: pd.DataFrame) -> pd.DataFrame:
-    """Return a line per model and corpus, a column per number with its interval."""
-    rows = []
-    for (model, corpus), part in result.groupby(["model", "corpus"], sort=False):
-        row: dict[str, Any] = {"model": model, "corpus": corpus}
-        for entry in part.to_dict("records"):
-            row[entry["metric"]] = "" if pd.isna(entry["value"]) else with_interval(entry)
-        rows.append(row | {"n": int(part["n"].iloc[0])})
-    return pd.DataFrame(rows)
-
-
-DEFINITIONS = """\
-- **MORCELA** (Tjuatja et al. 2025): (log P − β log P_uni + γ) / N. The parameters β and γ come from a linear model of
-  people's mean ratings on log P / N, log P_uni / N and 1 / N, fitted per model and corpus. SLOR is β = 1, γ = 0; mean
-  log P is β = 0, γ = 0. log P_uni is what `slor` subtracts.
-- **r (MORCELA, held out)**: Pearson r of the ratings with predictions of tenfold cross-validation. Paradigms (where
-  there are 20 or more, else items) are never split between folds. The r of SLOR and of mean log P use the same
-  sentences.
-- **ensembles** (Ide et al. 2025): on pairs, the majority of the methods `in_template_1` to `in_template_5` and of the
-  yes/no judgments that the table has, three or more in all; a tie counts one half. The paper takes five voters at
-  random; here all vote. `best single` is the accuracy of the best voter on the same pairs, which is chosen on them.
-- Intervals of links: jackknife over 50 parts of the paradigms or items, the cross-validation repeated without each.
-"""
-
-
-LEAST_GROUPS, N_FOLDS, MOST_PARTS = 20, 10, 50
-"""Groups of sentences that are needed; folds of cross-validation; parts that are left out in turn for intervals."""
-METHOD = "jackknife over groups of sentences, each with its own cross-validation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +200,7 @@ def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinki
     (0.6, 5.0, 1.0)
     """
     columns = (given.ratings, given.logprob_nats, given.unigram_nats, given.n_tokens)
-    if len({entry.shape for entry in (*columns, given.groups)}) > 1 or not all(np.isfinite(x).all() for x in columns):
+    if len({x.shape for x in (*columns, given.groups)}) > 1 or not all(np.isfinite(x).all() for x in columns):
         raise BankError(
             "ratings, log P, log P_uni, tokens and groups: expected finite numbers, one of each per sentence"
         )
@@ -284,8 +229,8 @@ def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinki
 def _values(y: FloatArray, design: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return beta, gamma, three correlations and the gain of the first over the second; and the held-out scores."""
     scores = np.empty_like(y)
-    for entry in np.unique(fold):
-        held = fold == entry
+    for number in np.unique(fold):
+        held = fold == number
         scores[held] = design[held] @ np.linalg.lstsq(design[~held], y[~held], rcond=None)[0]
     weights = np.linalg.lstsq(design, y, rcond=None)[0]
     r, r_slor, r_mean = (float(np.corrcoef(x, y)[0, 1]) for x in (scores, design[:, 0] - design[:, 1], design[:, 0]))

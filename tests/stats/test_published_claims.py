@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from pairbank.stats.analyses.comparisons import section as comparisons
+from pairbank.stats.analyses.comparisons import comparisons
 from pairbank.stats.analyses.grammaticality.section import grammaticality
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from statsmodels.regression.linear_model import OLS
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.comparisons import section
+from pairbank.stats.analyses.comparisons import comparisons as section
 from pairbank.stats.measures.paired_tests import corrected, mcnemar_mid_p
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
@@ -128,7 +128,7 @@ def test_the_text_names_the_largest_difference_and_says_whether_it_is_significan
     assert result.answer == result.text.rpartition("\n\n")[0]
     assert "not significant" not in result.text
     none = section(others[:2])
-    assert "0 of 1 comparisons differ" in none.text
+    assert "0 of 1 comparison differ" in none.text
     assert "Largest difference (not significant): `m1` - `m2`" in none.text
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.linking import section
+from pairbank.stats.analyses.linking import linking as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import keyed, rated_table
 

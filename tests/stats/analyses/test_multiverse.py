@@ -13,7 +13,7 @@ import pairbank
 from multiverse_nulls import DIRECT, MEAN, curve, deciding, multiverse_tables, rates
 from pairbank.errors import BankError, UnknownNameError
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.comparisons import section as compared
+from pairbank.stats.analyses.comparisons import comparisons as compared
 from pairbank.stats.analyses.multiverse.section import section
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.report.frames import scored_frame

@@ -59,10 +59,10 @@ def test_differences_are_told_of_such_items_and_beyond_ten_paradigms() -> None:
     names = [f"p{i % 12}" for i in range(240)]
     better = first.frame.assign(paradigm=names, direct_delta=first.frame["direct_delta"] + 3)
     tables = [replace(first, frame=better), replace(second, frame=second.frame.assign(paradigm=names))]
-    text = comparisons.section(tables).text
+    text = comparisons.comparisons(tables).text
     assert "1 of 2 comparisons differ on such items" in text
     assert "; 1 differ beyond their 12 paradigms (t test, Holm)" in text
-    few = comparisons.section([first, second])
+    few = comparisons.comparisons([first, second])
     assert "; beyond their paradigms inconclusive (fewer than 10)" in few.text
     assert few.tables["comparisons"]["p_paradigms"].isna().all()
 
@@ -71,7 +71,7 @@ def test_a_paradigm_below_chance_is_counted_and_the_lowest_have_intervals() -> N
     table = rated_table(200)
     names = np.array([f"p{i % 5}" for i in range(200)])
     wrong = np.where(names == "p3", -1.0, table.frame["direct_delta"])
-    result = paradigms.section([replace(table, frame=table.frame.assign(paradigm=names, direct_delta=wrong))])
+    result = paradigms.paradigms([replace(table, frame=table.frame.assign(paradigm=names, direct_delta=wrong))])
     said = result.text.split("\n\n")[0]
     assert "`direct`: of 5 values of paradigm with 5 items or more, 1 is below chance (0.05, signs exchanged by" in said
     assert "The lowest:\n- p3: 0.00 [0.00, 0.12]\n- " in said

@@ -40,8 +40,8 @@ def sections(n_models: int) -> dict[str, Section]:
     return {
         "people": people(tables),
         "grammaticality": grammaticality.grammaticality(tables),
-        "comparisons": comparisons.section(tables),
-        "paradigms": paradigms.section(tables),
+        "comparisons": comparisons.comparisons(tables),
+        "paradigms": paradigms.paradigms(tables),
         "languages": multilingual.section([concepts(x) for x in tables]),
         "choice_likert": choice_likert.choice_likert([contexts(x) for x in tables]),
     }
@@ -163,7 +163,7 @@ def test_the_legend_of_a_roc_curve_has_its_area() -> None:
 
 def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
     tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
-    result = paradigms.section(tables)
+    result = paradigms.paradigms(tables)
     (figure,) = [x for x in result.figures if x.name == "paradigms_toy_direct"]
     axes = figure.draw().axes[0]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["m0", "m1", "m2"]
@@ -178,7 +178,7 @@ def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
 @pytest.mark.ci
 def test_a_matrix_of_differences_is_antisymmetric() -> None:
     tables = [rated_table(60, seed=s, model=f"m{s}") for s in range(8)]
-    result = comparisons.section(tables)
+    result = comparisons.comparisons(tables)
     (figure,) = [x for x in result.figures if x.name == "comparisons_toy_models"]
     image = np.ma.filled(np.ma.asarray(figure.draw().axes[0].images[0].get_array(), dtype=np.float64), np.nan)
     assert image.shape == (8, 8)

@@ -12,7 +12,7 @@ from scipy.stats import norm, t
 from statsmodels.stats.proportion import proportion_confint
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.paradigms import section
+from pairbank.stats.analyses.paradigms import paradigms as section
 from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.accuracy import accuracy_pooled, simultaneous_by_group, wilson_by_group
 from rated_tables import META, keyed, rated_table

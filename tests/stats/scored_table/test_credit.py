@@ -13,7 +13,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses import mixed, paradigms
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.comparisons import section
+from pairbank.stats.analyses.comparisons import comparisons as section
 from pairbank.stats.analyses.multiverse import section as multiverse
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.measures.mixed import Effect, Fitted
@@ -96,7 +96,7 @@ def test_models_with_position_bias_are_compared_by_no_analysis(monkeypatch: pyte
     tables = [replace(table, frame=table.frame.assign(paradigm=names)) for table in tables]
     tables[0] = always_first(tables[0])
     why = "Not compared because of position bias: `m0` by `meta`. These models pick the same option throughout"
-    hard = paradigms.section(tables)
+    hard = paradigms.paradigms(tables)
     assert why in hard.text
     over = keyed(hard.tables["over_models"], "group", "method")
     assert over["p1", "direct"]["n_models"] == 3

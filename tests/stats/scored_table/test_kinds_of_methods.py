@@ -177,7 +177,7 @@ def test_a_method_whose_every_answer_is_unparsed_still_has_its_row() -> None:
 
 
 def test_paradigms_of_written_choices_have_no_orders_to_pool() -> None:
-    from pairbank.stats.analyses.paradigms import section
+    from pairbank.stats.analyses.paradigms import paradigms as section
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
     frame = items(4, free_delta=[1.0, 1.0, -1.0, 0.0], paradigm=["a", "a", "b", "b"])
