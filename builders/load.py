@@ -27,7 +27,15 @@ from pairbank.builders.corpora.corpus_map import read_map
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.tabular import READING, is_own, map_beside, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
-from pairbank.builders.ratings import NORMALISATIONS, RATING_COLUMNS, Normalisation, Rated, normalised, scale_after
+from pairbank.builders.ratings import (
+    NORMALISATIONS,
+    RATING_COLUMNS,
+    Normalisation,
+    Rated,
+    constant_raters,
+    normalised,
+    scale_after,
+)
 from pairbank.builders.schema.columns import Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.schema.unseen import summary_of
@@ -292,7 +300,8 @@ def load_ratings(
         name: a corpus with individual raters (the error of another one lists them), or your own table, folder or TOML
             file, as `load_corpus` takes it.
         data_dir: as for `load_corpus`.
-        subset: only this subset; a normalisation is over all that a rater judged nevertheless.
+        subset: only this subset; a normalisation is over all that a rater judged nevertheless. Raters who give the same
+            answer in 95 % of their judgments, whatever the others say, are left out; the manifest names them.
         normalisation: `none`, or `z-by-rater`; it is named in `scale` and in the manifest (`manifest_of`).
         map_file: for your own file: the TOML file that describes it, as for `load_corpus`.
         own: for your own file: how it is read, where a map does not say it.
@@ -341,6 +350,10 @@ def _ratings_of(
     from pairbank.builders.dataset import declare_ratings
 
     columns, values, kept = _collected(rated(files, BuildOptions()), subset)
+    units = list(zip(columns["item_id"], columns["side"], strict=True))
+    constant = constant_raters(corpus.name, units, columns["rater"], values, columns["scale"])
+    left_out = {rater.rater for rater in constant}
+    kept = [keep and rater not in left_out for keep, rater in zip(kept, columns["rater"], strict=True)]
     if not any(kept):
         missing = [file.name for file in corpus.source.files if file.name not in files]
         raise CorpusFileNotFoundError(
@@ -358,6 +371,7 @@ def _ratings_of(
         "normalisation": normalisation,
         "n_ratings": len(table),
         "n_raters": len(set(table["rater"][:])),
+        "left_out": [str(rater) for rater in constant],
         "pairbank_version": version("pairbank"),
     }
     declare_ratings(table, corpus, files, BuildOptions(subset=subset), facts)

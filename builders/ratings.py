@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,14 +133,83 @@ def scale_after(scale: str, normalisation: Normalisation) -> str:
     return scale if normalisation == "none" else f"{scale}-{normalisation}"
 
 
-def rating_summary(ratings: pd.DataFrame | Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row a side of an item: mean, standard deviation (n - 1; NaN of one rating) and number of ratings.
+SAME_ANSWER = 0.95
+"""Share of answers that are the same from which on they tell nothing: of raters here, of models in position bias."""
+LEAST_JUDGMENTS, LEAST_CONTRARY, LEAST_CONTRARY_CHOICES = 20, 5, 20
+"""Of a rater before the rule applies: all judgments, and those where most of the others answer otherwise. Of forced
+choices there must be more of the latter: one answer is always the better side there, and experts choose it too."""
 
-    >>> rating_summary({"item_id": ["a", "a"], "side": ["good"] * 2, "value": [5.0, 7.0]}).loc[0, "sd"].round(3).item()
-    1.414
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantRater:
+    """A rater who gives one answer whatever is asked, and is left out of means, majorities and ceilings."""
+
+    corpus: str
+    rater: int
+    scale: str
+    value: float
+    n_same: int
+    n: int
+
+    def __str__(self) -> str:
+        what = f"answered {self.value:g}"
+        if self.scale == FORCED_CHOICE:
+            what = f"chose the {'better' if self.value else 'worse'} side"
+        return (
+            f"rater {self.rater} of {self.corpus} {what} in {self.n_same:,} of {self.n:,} judgments, also where most "
+            "of the others did not"
+        )
+
+
+def constant_raters(
+    corpus: str, units: Sequence[Hashable], raters: Sequence[int], values: Sequence[float], scales: Sequence[str]
+) -> tuple[ConstantRater, ...]:
+    """Return the raters who give the same answer in 95 % of their judgments, whatever the others say.
+
+    Somebody who is right in 95 % of forced choices gives the same answer as often. So the rule also asks for it in the
+    judgments in which most of the others answer otherwise, where nothing but the answer itself speaks for it.
+
+    >>> others = [1.0, 0.0] * 20
+    >>> [rater.rater for rater in constant_raters("mine", [*range(40)] * 3, [0] * 40 + [1] * 40 + [2] * 40,
+    ...     [*others, *others, *[1.0] * 40], ["binary"] * 120)]
+    [2]
     """
-    import pandas as pd
+    answers, answer = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
+    numbers, who = np.unique(np.asarray(raters), return_inverse=True)
+    of_unit: dict[Hashable, int] = {}
+    unit = np.array([of_unit.setdefault(name, len(of_unit)) for name in units], dtype=np.int64)
+    counts = np.zeros((numbers.size, answers.size), dtype=np.int64)
+    np.add.at(counts, (who, answer), 1)
+    n, most = counts.sum(axis=1), counts.argmax(axis=1)
+    results = []
+    for place in np.flatnonzero((n >= LEAST_JUDGMENTS) & (counts.max(axis=1) >= SAME_ANSWER * n)):
+        own, same = who == place, answer == most[place]
+        of_others = np.bincount(unit[~own], minlength=len(of_unit))
+        as_this = np.bincount(unit[~own & same], minlength=len(of_unit))
+        contrary = own & (2 * as_this < of_others)[unit]
+        scale = scales[int(np.flatnonzero(own)[0])]
+        least = LEAST_CONTRARY_CHOICES if scale == FORCED_CHOICE else LEAST_CONTRARY
+        if contrary.sum() >= least and same[contrary].mean() >= SAME_ANSWER:
+            results.append(
+                ConstantRater(
+                    corpus=corpus,
+                    rater=int(numbers[place]),
+                    scale=scale,
+                    value=float(answers[most[place]]),
+                    n_same=int(counts[place].max()),
+                    n=int(n[place]),
+                )
+            )
+    return tuple(results)
 
-    frame = pd.DataFrame(ratings)
-    groups = frame.groupby(["item_id", "side"], sort=False)["value"]
-    return groups.agg(mean="mean", sd="std", n="count").reset_index()
+
+def without_constant_raters(ratings: pd.DataFrame) -> tuple[pd.DataFrame, tuple[ConstantRater, ...]]:
+    """Return a table of ratings without the constant raters of each corpus, and who they are."""
+    corpus = ratings["item_id"].str.split("/", n=1).str[0]
+    kept, results = corpus.notna(), list[ConstantRater]()
+    for name, part in ratings.groupby(corpus, sort=False):
+        units = list(zip(part["item_id"], part["side"], strict=True))
+        constant = constant_raters(str(name), units, part["rater"].tolist(), part["value"].tolist(), [*part["scale"]])
+        kept &= ~((corpus == name) & ratings["rater"].isin([rater.rater for rater in constant]))
+        results += constant
+    return ratings[kept], tuple(results)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from pairbank.builders.ratings import Rated
+from pairbank.builders.ratings import ConstantRater, Rated, constant_raters, judged
 from pairbank.builders.schema.columns import Column, Item, Task
 from pairbank.builders.sources.source import LocatedFile, Source
 
 RatedRows = Callable[[Mapping[str, LocatedFile], "BuildOptions"], Iterator[Rated]]
 Rows = Callable[[Mapping[str, LocatedFile], "BuildOptions"], Iterator[Item]]
 Metadata = Callable[[Mapping[str, LocatedFile]], Mapping[str, object]]
+RATERS = "raters"
+"""Among the facts of a manifest: how many people rated, and who was excluded and why; "" without individual ratings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +27,8 @@ class BuildOptions:
     """Whether documented defects of the source text are mended (the original then stands in a column)."""
 
 
-def _no_metadata(_files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
+def no_metadata(_files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
+    """Return the facts of a corpus that has none."""
     return {}
 
 
@@ -53,7 +57,7 @@ class Corpus:
     """Files that the package itself carries, by path under its folder `data` (ours: `builders/data`)."""
     package: str = "pairbank.builders"
     """The package that carries them."""
-    metadata: Metadata = _no_metadata
+    metadata: Metadata = no_metadata
     """Facts about the corpus as a whole that go into its manifest (human agreement a paradigm …)."""
     folder: str = ""
     """Folder of its files under a root of corpora, where it does not have the corpus's name."""
@@ -80,9 +84,38 @@ def is_requested(subset: str, options: BuildOptions) -> bool:
 
 
 def items_of(rated: RatedRows) -> Rows:
-    """Return the rows of a corpus whose source has individual ratings: its items without them."""
+    """Return the rows of a corpus of which a function yields items with their ratings: the items alone."""
 
     def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
         return (result.item for result in rated(files, options))
+
+    return rows
+
+
+def judged_items_of(
+    rated: RatedRows, tell: Callable[[tuple[ConstantRater, ...]], object] = lambda _constant: None
+) -> Rows:
+    """Return the rows of a corpus whose source has individual ratings; constant raters are in no human judgment."""
+
+    def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+        units, raters, scales = list[tuple[str, str]](), array("q"), list[str]()
+        values, corpus = array("d"), ""
+        for result in rated(files, options):
+            corpus = result.item.corpus
+            for rating in result.ratings:
+                units.append((rating.item_id, rating.side))
+                raters.append(rating.rater)
+                values.append(rating.value)
+                scales.append(rating.scale)
+        constant = constant_raters(corpus, units, raters, values, scales)
+        tell(constant)
+        left_out = {rater.rater for rater in constant}
+        for result in rated(files, options):
+            kept = [rating for rating in result.ratings if rating.rater not in left_out]
+            if len(kept) == len(result.ratings):
+                yield result.item
+            else:
+                unjudged = replace(result.item, human_good=None, human_bad=None, human_scale=None, human_n=None)
+                yield judged(unjudged, kept).item
 
     return rows

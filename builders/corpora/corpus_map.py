@@ -34,7 +34,7 @@ from pairbank.builders.corpora.column_map import (
     TablesTable,
 )
 from pairbank.builders.corpora.column_roles import MAPPABLE
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows, items_of
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows, items_of, judged_items_of
 from pairbank.builders.corpora.declared import CorpusFile, OwnFile, facts_of
 from pairbank.builders.corpora.judgments import Judgments, RatingRules
 from pairbank.builders.corpora.tabular_items import LABEL, mapped_item
@@ -161,10 +161,11 @@ class CorpusMap:
     def corpus(self, rated: RatedRows | None = None) -> Corpus:
         """Return the corpus; `rated` yields items and ratings that a mapping cannot."""
         rated_rows: RatedRows = rated or self.rated
+        has_ratings = rated is not None or self.facts.ratings is not None
         labels = (LABELS,) if any(t.map.layout == "sentences" and t.map.label for t in self.tables) else ()
         return replace(
-            self.facts.corpus_of(self.name, items_of(rated_rows)),
-            rated=rated_rows if rated is not None or self.facts.ratings is not None else None,
+            self.facts.corpus_of(self.name, (judged_items_of if has_ratings else items_of)(rated_rows)),
+            rated=rated_rows if has_ratings else None,
             source=self.source,
             subset_files=self._subset_files(),
             extra_columns=(

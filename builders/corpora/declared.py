@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from pairbank.builders.corpora.column_map import Keep, TablesTable
-from pairbank.builders.corpora.corpus import Corpus, Metadata, RatedRows, Rows, items_of
+from pairbank.builders.corpora.corpus import RATERS, Corpus, Metadata, RatedRows, Rows, judged_items_of, no_metadata
 from pairbank.builders.corpora.judgments import RatingRules
 from pairbank.builders.schema.columns import Column, ColumnType, Task
 from pairbank.builders.sources.source import Source, SourceFile, bibtex
@@ -57,6 +57,8 @@ class Facts(Declaration):
     n_identical: int = 0
     counted: bool = True
     human: str = ""
+    raters: str = ""
+    """Which raters are left out of the human judgments: reports state it."""
     folder: str = ""
     homepage: str
     revision: str
@@ -152,6 +154,7 @@ class CorpusFile(Declaration):
             source=self.source(),
             rows=rows,
             extra_columns=self.extra_columns,
+            metadata=(lambda _files: {RATERS: facts.raters}) if facts.raters else no_metadata,
         )
 
 
@@ -225,4 +228,4 @@ def declared(name: str, rows: Rows, *, metadata: Metadata | None = None) -> Corp
 
 def declared_with_ratings(name: str, rated: RatedRows) -> Corpus:
     """Return a corpus of ours whose source has individual ratings."""
-    return replace(facts_of(name).corpus_of(name, items_of(rated)), rated=rated)
+    return replace(facts_of(name).corpus_of(name, judged_items_of(rated)), rated=rated)

@@ -30,7 +30,7 @@ from pairbank.builders.corpora.cells import (
 from pairbank.builders.corpora.column_map import FIELD, ColumnMap, Keep, NumberedRows, ShapedRow
 from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, roles_of
 from pairbank.builders.corpora.column_use import not_used
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, is_requested, items_of
+from pairbank.builders.corpora.corpus import RATERS, BuildOptions, Corpus, is_requested, items_of, judged_items_of
 from pairbank.builders.corpora.corpus_map import LABELS, OwnMap, kept_cells, read_map
 from pairbank.builders.corpora.declared import OwnFacts
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
@@ -46,7 +46,7 @@ from pairbank.builders.corpora.tabular_items import (
     check_options,
     mapped_item,
 )
-from pairbank.builders.ratings import Rated, Raters, judged
+from pairbank.builders.ratings import ConstantRater, Rated, Raters, judged
 from pairbank.builders.schema.columns import COLUMNS, Column, Item
 from pairbank.builders.schema.language_tags import language_name, language_tag
 from pairbank.builders.sources.source import LocatedFile
@@ -65,8 +65,6 @@ READING = "reading"
 """Among the facts of the manifest: how the file was read, a sentence a fact."""
 READ_AS = "columns"
 """Among them: of one table, schema column -> the table's column."""
-RATERS = "raters"
-"""Among them: how many people rated, and how many were excluded and why; "" without individual ratings."""
 _LONGEST_NAME = 100
 
 
@@ -106,7 +104,9 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping
         n_items=0,
         human=own_values.human(),
         subsets=(),
-        rows=items_of(own_values.rated),
+        rows=items_of(own_values.rated)
+        if own_values.rules is None
+        else judged_items_of(own_values.rated, own_values.left_out.extend),
         extra_columns=own_values.extra_columns(),
         metadata=lambda _files: {
             READING: own_values.said(),
@@ -246,6 +246,8 @@ class OwnTables:
     facts_of_files: Mapping[str, str]
     """File -> the hash that is stated of it."""
     notes: tuple[str, ...] = ()
+    left_out: list[ConstantRater] = field(default_factory=list)
+    raters: Raters = field(default_factory=Raters)
     met: _Met | None = None
     """None before the rows were read."""
 
@@ -352,6 +354,7 @@ class OwnTables:
         """Yield the items with their ratings; every row that cannot be accepted is in one error at the end."""
         bad, met, subsets = BadRows(self.place), _Met(), set[str]()
         ids, raters = TextIds(corpus=self.slug), Raters()
+        self.raters = raters
         for problem in [] if self.judgments is None else self.judgments.faults:
             bad.note(problem)
         for place, entry in enumerate(self.tables):
@@ -454,13 +457,25 @@ class OwnTables:
                 if self.judgments is None or not any(one.map.rater for one in self.tables)
                 else self._said_of_raters(met)
             ),
+            *self._said_of_left_out(),
             *self.notes,
         ]
+
+    def _said_of_left_out(self) -> Iterator[str]:
+        for rater in dict.fromkeys(self.left_out):
+            yield f"{rater} ({self._name_of(rater.rater)}), and is left out"
+
+    def _name_of(self, number: int) -> str:
+        """Return what the user's table calls a rater."""
+        if self.rules is not None and self.rules.columns:
+            return self.rules.columns[number]
+        return next(str(name) for name, known in self.raters.numbers.items() if known == number)
 
     def said_of_raters(self) -> str:
         """Return how many people rated one by one, and how many were excluded and why."""
         is_by_judgment = self.judgments is not None and any(table.map.rater for table in self.tables)
-        return "; ".join(self.judgments.said()) if self.judgments is not None and is_by_judgment else ""
+        said = [*self.judgments.said()] if self.judgments is not None and is_by_judgment else []
+        return "; ".join([*said, *self._said_of_left_out()])
 
     def _said_of_raters(self, met: _Met) -> Iterator[str]:
         judgments, rules = self.judgments, self.rules

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
+from pairbank.builders.ratings import SAME_ANSWER
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns, Side
 from pairbank.scoring.api.names import OVER_LENGTH, SENTENCE, TIE_ANSWER, is_string_logprob
@@ -326,7 +327,7 @@ def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     return np.array(results, dtype=np.float64).reshape(len(frame), len(nothing), n_options)
 
 
-SAME_PLACE = 0.95
+SAME_PLACE = SAME_ANSWER
 """Share of presentations in which the first option is named (or another one) that counts as position bias."""
 MOST_NAMED = 3
 """Cases of position bias that a sentence names."""

@@ -62,6 +62,7 @@ def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_t
         assert made.exit_code == 0, made.output
         pages.append((out / "report.md").read_text(encoding="utf-8"))
     assert "all raters" in pages[0]
+    assert "Ratings of qfrblimp: rater 12 (annotator_15) of 13 chose the better side in all 1,743 pairs" in pages[0]
     assert pages[0] == pages[1]
 
 
