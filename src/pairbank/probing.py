@@ -16,7 +16,7 @@ paper says "every layer" and does not mention it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -54,6 +54,19 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.models.hidden_states import HiddenStates
 
+logger = logging.getLogger(__name__)
+NEURO = "neuro"
+ALL = "all"
+FINAL_MARKS = ".!?…؟۔。！？"
+"""What `cut_stop` takes from the end of a sentence."""
+Folds = Literal["grouped", "plain"]
+FOLDS_IN_WORDS = {
+    "grouped": "whole components of pairs with common sentences",
+    "plain": "sentences at random, as many better as worse ones in each; a sentence may stand on both sides",
+}
+Precision = Literal["float32", "float16"]
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
 OPERATIONS_A_FIT = 400
 """By rows and coordinates: 100 passes, each a product forth and one back."""
 OPERATIONS_A_SECOND = 1.5e9
@@ -100,20 +113,6 @@ def probe_cost(
     )
 
 
-logger = logging.getLogger(__name__)
-NEURO = "neuro"
-ALL = "all"
-FINAL_MARKS = ".!?…؟۔。！？"
-"""What `cut_stop` takes from the end of a sentence."""
-Folds = Literal["grouped", "plain"]
-FOLDS_IN_WORDS = {
-    "grouped": "whole components of pairs with common sentences",
-    "plain": "sentences at random, as many better as worse ones in each; a sentence may stand on both sides",
-}
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
-
-
 class Items(Protocol):
     """What is asked of items: a `datasets.Dataset`, which this package does not import."""
 
@@ -147,7 +146,7 @@ def probe(
     folds: Folds = "grouped",
     cut_stop: bool = False,
     standardise: bool = True,
-    precision: Literal["float32", "float16"] = "float32",
+    precision: Precision = "float32",
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Probed:
@@ -172,68 +171,84 @@ def probe(
         BankError: no pair to probe, a column that is not there, or a regression that does not converge.
         ScoringError: a model without hidden states, or a text longer than it accepts.
     """
-    from pairbank.scoring.models.hidden_states import last_token_states
-
-    if seed < 0 or n_folds < 2 or folds not in FOLDS_IN_WORDS:
-        raise BankError(
-            f"seed is {seed}, n_folds {n_folds}, folds {folds!r}; expected a seed of 0 or more, 2 folds or more, and "
-            "grouped or plain"
-        )
-    notify = progress or (lambda _what, _done, _total: None)
     columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
-    frame, texts, where = _pairs_frame(items, columns)
+    how = _Settings(columns, n_folds, folds, cut_stop, standardise, precision, seed)
+    how.check()
+    notify = progress or (lambda _what, _done, _total: None)
+    frame, texts, item_ids = _pairs_frame(items, columns)
     if cut_stop:
         texts = [text[:-1] if text.endswith(tuple(FINAL_MARKS)) else text for text in texts]
-    results = list(_groups(frame, columns))
+    groups_of_pairs = list(_groups(frame, columns))
+    place = SummaryRow(
+        model=model.info.name, corpus=str(items["corpus"][0]), group_by=how.group_by, group="", method=NEURO
+    )
+    cost = _cost(texts, groups_of_pairs, model, how)
+    logger.info("probes of %s by %s: %s", place.corpus, place.model, cost)
+    states = _states(texts, item_ids, model, precision, partial(notify, f"hidden states ({cost})"))
+    by_layer: list[dict[str, Any]] = []
+    by_group: list[dict[str, Any]] = []
+    for n_done, pairs in enumerate(groups_of_pairs, 1):
+        of_group = replace(place, group=pairs.group)
+        scores = _group_scores(pairs, states, of_group.rng(seed), how)
+        by_layer += layer_rows(scores, of_group, n_layers=states.n_layers, n_pairs=len(pairs.good))
+        by_group += summary_rows(scores, of_group, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
+        notify("probes", n_done, len(groups_of_pairs))
+    summary = _frame(by_group, DTYPES)
+    if len(groups_of_pairs) > 1:
+        summary = pd.concat([_frame(mean_rows(summary, place), DTYPES), summary], ignore_index=True)
+    return Probed(layers=_frame(by_layer, LAYER_DTYPES), summary=summary, signature=_signature(items, model, how))
+
+
+def _frame(rows: Iterable[dict[str, Any]], dtypes: Mapping[str, str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """How `probe` was asked to probe."""
+
+    columns: tuple[str, ...]
+    n_folds: int
+    folds: Folds
+    cut_stop: bool
+    standardise: bool
+    precision: Precision
+    seed: int
+
+    @property
+    def group_by(self) -> str:
+        return "+".join(self.columns) or ALL
+
+    def check(self) -> None:
+        if self.seed < 0 or self.n_folds < 2 or self.folds not in FOLDS_IN_WORDS:
+            raise BankError(
+                f"seed is {self.seed}, n_folds {self.n_folds}, folds {self.folds!r}; expected a seed of 0 or more, 2 "
+                "folds or more, and grouped or plain"
+            )
+
+
+def _states(
+    texts: Sequence[str],
+    item_ids: Sequence[str],
+    model: Scorer,
+    precision: Precision,
+    notify: Callable[[int, int], None],
+) -> HiddenStates:
+    """Return the states of all texts, telling how many are read."""
+    from pairbank.scoring.models.hidden_states import last_token_states
+
     n_read, n_texts = 0, len(set(texts))
-    cost = _cost(texts, results, model, n_folds=n_folds, precision=precision)
-    task = f"hidden states ({cost})"
-    logger.info("probes of %s by %s: %s", items["corpus"][0], model.info.name, cost)
-    notify(task, 0, n_texts)
+    notify(0, n_texts)
 
     def on_share(n: int) -> None:
         nonlocal n_read
         n_read += n
-        notify(task, n_read, n_texts)
+        notify(n_read, n_texts)
 
-    states = last_token_states(texts, model, where=where, precision=precision, progress=on_share)
-    place = SummaryRow(
-        model=model.info.name,
-        corpus=str(items["corpus"][0]),
-        group_by="+".join(columns) or ALL,
-        group="",
-        method=NEURO,
-    )
-    by_layer: list[dict[str, Any]] = []
-    by_group: list[dict[str, Any]] = []
-    for index, pairs in enumerate(results):
-        current = replace(place, group=pairs.group)
-        scores = _group_scores(pairs, states, current.rng(seed), n_folds, folds, standardise=standardise)
-        by_layer += layer_rows(scores, current, n_layers=states.n_layers, n_pairs=len(pairs.good))
-        by_group += summary_rows(scores, current, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
-        notify("probes", index + 1, len(results))
-    summary = pd.DataFrame(by_group, columns=list(DTYPES)).astype(DTYPES)
-    if len(results) > 1:
-        means = pd.DataFrame(mean_rows(summary, place), columns=list(DTYPES)).astype(DTYPES)
-        summary = pd.concat([means, summary], ignore_index=True)
-    return Probed(
-        layers=pd.DataFrame(by_layer, columns=list(LAYER_DTYPES)).astype(LAYER_DTYPES),
-        summary=summary,
-        signature=_signature(
-            items,
-            model,
-            place.group_by,
-            n_folds=n_folds,
-            folds=folds,
-            cut_stop=cut_stop,
-            standardise=standardise,
-            precision=precision,
-            seed=seed,
-        ),
-    )
+    return last_token_states(texts, model, where=item_ids, precision=precision, progress=on_share)
 
 
-def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, *, n_folds: int, precision: str) -> str:
+def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, how: _Settings) -> str:
     """Return what the whole will take, from the shape of one text's states."""
     from pairbank.scoring.models.hidden_states import state_shape
 
@@ -243,8 +258,8 @@ def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, *, n_fo
         [len(group.good) for group in groups],
         n_layers=n_layers,
         n_hidden=n_hidden,
-        n_folds=n_folds,
-        n_bytes=np.dtype(precision).itemsize,
+        n_folds=how.n_folds,
+        n_bytes=np.dtype(how.precision).itemsize,
     ).in_words
 
 
@@ -289,21 +304,19 @@ def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
         )
 
 
-def _group_scores(
-    pairs: _Pairs, states: HiddenStates, rng: np.random.Generator, n_folds: int, kind: Folds, *, standardise: bool
-) -> ProbeScores | str:
+def _group_scores(pairs: _Pairs, states: HiddenStates, rng: np.random.Generator, how: _Settings) -> ProbeScores | str:
     """Return the scores of every layer, or why there are none."""
     n_pairs = len(pairs.good)
-    components = np.arange(n_pairs) if kind == "plain" else pair_components(pairs.good, pairs.bad)
-    if problem := fold_problem(components, n_folds=n_folds):
+    components = np.arange(n_pairs) if how.folds == "plain" else pair_components(pairs.good, pairs.bad)
+    if problem := fold_problem(components, n_folds=how.n_folds):
         return problem
-    if kind == "plain":
-        folds = plain_folds(n_pairs, rng=rng, n_folds=n_folds)
+    if how.folds == "plain":
+        folds = plain_folds(n_pairs, rng=rng, n_folds=how.n_folds)
     else:
-        folds = np.tile(pair_folds(components, rng=rng, n_folds=n_folds), 2)
+        folds = np.tile(pair_folds(components, rng=rng, n_folds=how.n_folds), 2)
     labels = [np.repeat([True, False], n_pairs), exchanged(n_pairs, rng=rng)]
     texts = np.concatenate([pairs.good_text, pairs.bad_text])
-    fitted = partial(_layer_scores, states=states, texts=texts, labels=labels, folds=folds, standardise=standardise)
+    fitted = partial(_layer_scores, states=states, texts=texts, labels=labels, folds=folds, standardise=how.standardise)
     by_layer = on_all_cores(fitted, range(states.n_layers))
     real, control = (
         {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in METRICS}
@@ -325,18 +338,7 @@ def _layer_scores(
     return cross_validated(states.layer(layer, texts), labels, folds, standardise=standardise)
 
 
-def _signature(
-    items: Items,
-    model: Scorer,
-    group_by: str,
-    *,
-    n_folds: int,
-    folds: Folds,
-    cut_stop: bool,
-    standardise: bool,
-    precision: str,
-    seed: int,
-) -> dict[str, Any]:
+def _signature(items: Items, model: Scorer, how: _Settings) -> dict[str, Any]:
     from pairbank.builders.dataset import manifest_of
     from pairbank.scoring.signature import corpus_signature
 
@@ -347,13 +349,13 @@ def _signature(
         "method": {
             "name": NEURO,
             "paper": "He et al. 2025, XCOMPS, section 4.1",
-            "states": f"last token of each sentence{' without its final punctuation mark' if cut_stop else ''}, every "
-            f"layer, stored as {precision}",
-            "probe": f"{'standardised' if standardise else 'states as they are'}, logistic regression, L2, C = 1; "
+            "states": f"last token of each sentence{' without its final punctuation mark' if how.cut_stop else ''}, "
+            f"every layer, stored as {how.precision}",
+            "probe": f"{'standardised' if how.standardise else 'states as they are'}, logistic regression, L2, C = 1; "
             f"scikit-learn {version('scikit-learn')}",
-            "folds": f"{n_folds}, {FOLDS_IN_WORDS[folds]}",
+            "folds": f"{how.n_folds}, {FOLDS_IN_WORDS[how.folds]}",
             "control": "labels of each pair exchanged by a fair coin",
-            "group_by": group_by,
+            "group_by": how.group_by,
         },
-        "seed": seed,
+        "seed": how.seed,
     }

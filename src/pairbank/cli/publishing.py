@@ -7,6 +7,7 @@ import shlex
 import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -132,19 +133,26 @@ def export(
         say(f"{path}: {table.model} on {table.corpus}, {', '.join(table.methods)}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubOptions:
+    """What is published beside the bank's files, and how."""
+
+    private: Annotated[bool, "Create the dataset as private."] = False
+    dry_run: Annotated[bool, "Print the changes; publish nothing."] = False
+    space: Annotated[bool, "Also publish the bank's site as a static Space."] = False
+    benchmark: Annotated[bool, "Also publish eval.yaml: a forced choice per corpus, for Inspect."] = False
+    eval_results_pr: Annotated[
+        bool, "Open a pull request with the results on each model's repository; publishes eval.yaml."
+    ] = False
+    tag: Annotated[str, "Name of this version for citations (v1); a tag on the commit."] = ""
+    replace: Annotated[list[str] | None, "Path on the Hub to overwrite even if others changed it."] = None
+
+
 def publish(
     bank: BankFolder,
     repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="Dataset on the Hub; created if it does not exist.")],
     *,
-    private: Annotated[bool, "Create the dataset as private."] = False,
-    dry_run: Annotated[bool, "Print the changes; publish nothing."] = False,
-    space: Annotated[bool, "Also publish the bank's site as a static Space."] = False,
-    benchmark: Annotated[bool, "Also publish eval.yaml: a forced choice per corpus, for Inspect."] = False,
-    eval_results_pr: Annotated[
-        bool, "Open a pull request with the results on each model's repository; publishes eval.yaml."
-    ] = False,
-    tag: Annotated[str, "Name of this version for citations (v1); a tag on the commit."] = "",
-    replace: Annotated[list[str] | None, "Path on the Hub to overwrite even if others changed it."] = None,
+    how: HubOptions,
 ) -> None:
     """Publish a bank on the Hub in one commit. Uses HF_TOKEN or `hf auth login`.
 
@@ -156,26 +164,24 @@ def publish(
         published = pairbank.publish(
             bank,
             repo,
-            private=True if private else None,
-            dry_run=dry_run,
-            space=space,
-            benchmark=benchmark,
-            eval_results_pr=eval_results_pr,
-            replace=replace or (),
-            tag=tag,
+            private=True if how.private else None,
+            dry_run=how.dry_run,
+            space=how.space,
+            benchmark=how.benchmark,
+            eval_results_pr=how.eval_results_pr,
+            replace=how.replace or (),
+            tag=how.tag,
             tell=say,
         )
-    answer(repo=repo, dry_run=dry_run, url=published.url, revision=published.revision, changes=published.changes)
-    if dry_run:
+    answer(repo=repo, dry_run=how.dry_run, url=published.url, revision=published.revision, changes=published.changes)
+    if how.dry_run:
         say("dry run: nothing was published")
-        for model_id in published.eval_results if eval_results_pr else ():
+        for model_id in published.eval_results if how.eval_results_pr else ():
             say(f"would propose results to {model_id}")
         return
-    say(
-        f"{published.url} is at {published.revision[:12]}"
-        + ("" if published.changes else "; there was nothing to change")
-    )
-    if tag:
+    unchanged = "" if published.changes else "; there was nothing to change"
+    say(f"{published.url} is at {published.revision[:12]}{unchanged}")
+    if tag := how.tag:
         say(f'version {tag}: load_dataset("{repo}", CONFIG, revision="{tag}"); cite {published.url}/tree/{tag}')
     for text in (published.space_url, *published.pull_requests.values()):
         if text:

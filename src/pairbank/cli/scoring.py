@@ -37,13 +37,14 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.importing.scores import Imports
+    from pairbank.scoring.run.units import Part
     from pairbank.scoring.score import ScoreRequest
     from pairbank.scoring.scored import Scored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
-    """With what, and how, items are scored."""
+    """With what, and how, items are scored and written."""
 
     method: Methods = None
     prompts: Prompts = None
@@ -73,6 +74,7 @@ class ScoringOptions:
     temperature: Annotated[float, more(min=0.0001, max=99.0, help="Temperature of sampled answers.")] = 1.0
     seed: Annotated[int, more(min=0, help="Seed of few-shot (@…shot) examples and of sampled answers.")] = 0
     unigrams: UnigramFiles = None
+    bom: Annotated[bool, more(help="Start .csv and .tsv files with a byte-order mark, for Excel.")] = False
 
     def request(self, corpus: str, items: datasets.Dataset) -> ScoreRequest:
         """Return what is asked of `score` for the items of a corpus; say what is to be said of it."""
@@ -119,7 +121,6 @@ def score(
     which: ItemOptions,
     how: ScoringOptions,
     worst: WrongOptions,
-    bom: Annotated[bool, more(help="Start .csv and .tsv files with a byte-order mark, for Excel.")] = False,
     machines: ClusterOptions,
     options: LoadOptions,
 ) -> None:
@@ -128,7 +129,7 @@ def score(
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
-    from pairbank.scoring.score import Joining, score_part
+    from pairbank.scoring.score import Joining
     from pairbank.scoring.signature import refuse_other_suffixes
 
     for path in out:
@@ -137,7 +138,7 @@ def score(
     part, cluster = machines.chosen_part(), machines.cluster()
     before = {} if part is not None or how.revisions is not None else _signatures(out)
     checkpoints = [] if how.revisions is None else checkpoints_of(model, how.revisions, options, out=out)
-    if checkpoints and (machines.ray is not None or part is not None or how.multiverse or worst.wrong is not None):
+    if checkpoints and (cluster or part or how.multiverse or worst.wrong is not None):
         raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
@@ -149,19 +150,15 @@ def score(
             score_checkpoints(items, checkpoints, out[0], request)
             return
         workers = None if cluster is None else stack.enter_context(cluster(model, options))
-        if machines.join is not None:
-            workers = joined(model, options, Joining(of=machines.join))
+        workers = workers if machines.join is None else joined(model, options, Joining(of=machines.join))
         if part is not None:
-            scorer = workers or load(model, **options)
-            with bars(work_of(scorer)) as bar:
-                notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-                say_part(part, score_part(items, scorer, part, progress=notify, **request))
+            _score_part(items, workers or load(model, **options), part, request)
             return
         scored = _stored(items, model, options, request) if workers is None else None
         scored = scored or _scored(items, workers or load(model, **options), request)
     for path in out:
         _say_replaced(path, before.get(path), scored)
-        scored.save(path, bom=bom)
+        scored.save(path, bom=how.bom)
     _save_draws(scored, out[0])
     _say_scored(corpus, scored, out, how, worst)
     _say_ratings(which.own_ratings(corpus), out)
@@ -177,6 +174,14 @@ def _signatures(out: Sequence[Path]) -> dict[Path, Mapping[str, Any] | None]:
         refuse_other_than_a_file(path)
         signatures[path] = signature_at(path)
     return signatures
+
+
+def _score_part(items: datasets.Dataset, scorer: Scorer, part: Part, request: ScoreRequest) -> None:
+    from pairbank.scoring.score import score_part
+
+    with bars(work_of(scorer)) as bar:
+        notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
+        say_part(part, score_part(items, scorer, part, progress=notify, **request))
 
 
 def _stored(items: datasets.Dataset, model: str, options: LoadOptions, request: ScoreRequest) -> Scored | None:
