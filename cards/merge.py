@@ -46,7 +46,7 @@ from pairbank.scoring.signature import method_hashes
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 SHOWN = 12
 VERSION_FACTS = ("version", "subset", "repair")

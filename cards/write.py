@@ -88,9 +88,9 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.report.report import Report
+    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 
 Texts = Literal["all", "redistributable"]

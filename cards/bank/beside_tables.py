@@ -33,9 +33,9 @@ from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.methods.prompted import prompt_of_definition
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.prompts.toml import prompt_toml
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_from_entries
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.measures.raters import Level, krippendorff_alpha
+from pairbank.stats.scored_table.model_features import ModelFeatures, features_from_entries
 from pairbank.stats.scored_table.scored_table import DTYPES
 
 if TYPE_CHECKING:

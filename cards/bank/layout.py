@@ -34,7 +34,7 @@ from pairbank.declarations import StoredRecord, problems_of
 from pairbank.errors import BankError
 from pairbank.files import read_json, sha256_of_text
 from pairbank.scoring.signature import SHARED, Signature, shared
-from pairbank.stats.analyses.introspection.model_features import features_from_entries
+from pairbank.stats.scored_table.model_features import features_from_entries
 
 CARD = "README.md"
 CROISSANT = "croissant.json"

@@ -37,7 +37,7 @@ from pairbank.cards.site.report_pages import write_reports
 from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
 from pairbank.errors import OutputError, PairbankError
 from pairbank.files import folder_beside, read_parquet, write_bytes
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
+from pairbank.stats.scored_table.model_features import ModelFeatures, find_features
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from pairbank.stats.scored_table.method_scores import ScoredFrame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 Fact = Literal["features", "ratings", "mean_ratings", "probed"]
 

@@ -27,8 +27,8 @@ from pairbank.stats.wording import number
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
     from pairbank.stats.analyses.base import Context
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.scored_table.method_scores import ScoredFrame
+    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 ALPHA, N_PERMUTATIONS = 0.05, 4999
 LEAST_CHECKPOINTS, LEAST_PHENOMENA, LEAST_ITEMS, MOST_CURVES = 3, 5, 10, 8

@@ -24,7 +24,6 @@ from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, UNKNOWN_TOKEN, reference_of
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.scored_table.method_scores import (
     SAME_PLACE,
     ScoredFrame,
@@ -33,6 +32,7 @@ from pairbank.stats.scored_table.method_scores import (
     is_one_place,
     shows_both,
 )
+from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.wording import names, number, plural, span
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 SEED, N_RESAMPLES = 0, 1_000
 """Of random draws, where nobody asks for others."""

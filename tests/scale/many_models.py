@@ -19,7 +19,7 @@ from joblib.externals.loky import get_reusable_executor
 
 import pairbank
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.stats.analyses.introspection.model_features import features_in_paper
+from pairbank.stats.scored_table.model_features import features_in_paper
 from pairbank.study.declaration import load_study
 
 MODELS = tuple(features_in_paper("song-2025"))

@@ -16,7 +16,7 @@ from pairbank.cards.bank.beside_tables import probes_in
 from pairbank.cli import app
 from pairbank.errors import BankError, StudyError
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+from pairbank.stats.scored_table.model_features import ModelFeatures
 from study_runs import changes_of_earlier_rows, hashes
 from tiny_models import ARCHITECTURES, saved_model
 

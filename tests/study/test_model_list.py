@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from pairbank.cli import app
 from pairbank.errors import BankError, ModelLoadError, StudyError, UnknownNameError
 from pairbank.scoring.models.load import load_model
-from pairbank.stats.analyses.introspection.model_features import (
+from pairbank.stats.scored_table.model_features import (
     features_in_paper,
     find_features,
     models_in_paper,

@@ -34,7 +34,6 @@ from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.methods.unigrams import Unigrams
 from pairbank.scoring.minimalness import add_edit_distance
 from pairbank.scoring.models.fake import BOS, FakeScorer
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.stats.analyses.neuro import (
     LAYER_DTYPES,
     METRICS,
@@ -47,6 +46,7 @@ from pairbank.stats.analyses.neuro import (
 )
 from pairbank.stats.report.page import in_words, pages_of
 from pairbank.stats.report.report import Report, report
+from pairbank.stats.scored_table.model_features import ModelFeatures
 from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.study.declaration import Study, load_study
 

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+from pairbank.stats.scored_table.model_features import ModelFeatures
 from pairbank.stats.scored_table.scored_table import DeltaStack
 
 Design = Literal[

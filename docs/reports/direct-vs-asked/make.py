@@ -25,10 +25,10 @@ import pairbank
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.scored import Scored
 from pairbank.stats import summarise
-from pairbank.stats.analyses.introspection.model_features import find_features
 from pairbank.stats.estimates.shares import share_of_items, signs, varies
 from pairbank.stats.figures.style import COLOURS, DOUBLE, drawing, reference, styled
 from pairbank.stats.measures.paired_tests import compare, corrected
+from pairbank.stats.scored_table.model_features import find_features
 
 DIRECT, ASKED = ("direct", "preferred"), ("hf24_paired", "asked")
 HARDLY_EVER = 0.05

@@ -22,7 +22,7 @@ from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.cards.site.site import Texts
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 
 EVERY_EVAL_EVER = "every-eval-ever"
@@ -481,7 +481,7 @@ def _features(path: Path | None) -> dict[str, ModelFeatures] | None:
     """Return the features that a file declares."""
     if path is None:
         return None
-    from pairbank.stats.analyses.introspection.model_features import features_from_entries
+    from pairbank.stats.scored_table.model_features import features_from_entries
 
     with reading(path, PairbankError, saying="not readable as TOML", remedy="correct it"):
         declared = tomllib.loads(path.read_text(encoding="utf-8"))

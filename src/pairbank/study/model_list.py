@@ -36,7 +36,7 @@ from pairbank.scoring.models.options import (
     reference_of,
     with_reference,
 )
-from pairbank.stats.analyses.introspection.model_features import (
+from pairbank.stats.scored_table.model_features import (
     ModelFeatures,
     features_from_entries,
     features_in_paper,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.methods.documents import Documents
     from pairbank.scoring.methods.unigrams import Unigrams, UnigramTables
     from pairbank.scoring.models.vocabulary import Vocabulary
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 
 def needs_counts(methods: Iterable[str]) -> bool:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pairbank.scoring.run.units import Part
     from pairbank.scoring.score import PartScored
     from pairbank.scoring.scored import Scored
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.analyses.neuro import Probed
+    from pairbank.stats.scored_table.model_features import ModelFeatures
     from pairbank.study.preflight import Asked, Plan
 
 

@@ -23,14 +23,6 @@ from pairbank.stats.analyses.introspection.beyond_relatives import (
     signed_with_interval,
     why_not_told,
 )
-from pairbank.stats.analyses.introspection.model_features import (
-    MATCH_TYPES,
-    OTHER,
-    SEED_VARIANT,
-    SELF,
-    UNDECLARED,
-    match_type,
-)
 from pairbank.stats.analyses.introspection.model_pairs import (
     big_models,
     mean_over_prompts,
@@ -50,13 +42,21 @@ from pairbank.stats.analyses.introspection.tables import (
 from pairbank.stats.estimates.bootstrap import percentile_estimate
 from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.estimates.shares import signs
+from pairbank.stats.scored_table.model_features import (
+    MATCH_TYPES,
+    OTHER,
+    SEED_VARIANT,
+    SELF,
+    UNDECLARED,
+    match_type,
+)
 from pairbank.stats.wording import capitalised, number, p_value, percent
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations, ResampledCorrelations
     from pairbank.stats.measures.regression import Coefficient, Regression
+    from pairbank.stats.scored_table.model_features import ModelFeatures
     from pairbank.stats.scored_table.scored_table import DeltaStack
 
 ANY_OTHER = "any other model"

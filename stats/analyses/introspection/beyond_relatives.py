@@ -28,8 +28,8 @@ from pairbank.stats.wording import capitalised, number
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
+    from pairbank.stats.scored_table.model_features import ModelFeatures
     from pairbank.stats.scored_table.scored_table import DeltaStack
 
 

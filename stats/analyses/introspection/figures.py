@@ -14,25 +14,25 @@ import pandas as pd
 
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.introspection.analysis import Introspection, with_seed_variants
-from pairbank.stats.analyses.introspection.model_features import (
-    ACCURACY,
+from pairbank.stats.analyses.introspection.by_model import ACCURACY
+from pairbank.stats.analyses.introspection.tables import means_by_match_type, under_each_other
+from pairbank.stats.figures.charts import file_name, n_text
+from pairbank.stats.figures.models import matrices, over_models
+from pairbank.stats.figures.style import Figure
+from pairbank.stats.scored_table.model_features import (
     MATCH_TYPES,
     SELF,
     by_family,
     by_size,
     size_breaks,
 )
-from pairbank.stats.analyses.introspection.tables import means_by_match_type, under_each_other
-from pairbank.stats.figures.charts import file_name, n_text
-from pairbank.stats.figures.models import matrices, over_models
-from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.scored_table import is_reference, reference_names
 from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.scored_table.model_features import ModelFeatures
 
     Declared = Mapping[str, Mapping[str, ModelFeatures | None]]
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.introspection.model_features import match_type
 from pairbank.stats.estimates.bootstrap import CLUSTERS, ROWS
 from pairbank.stats.estimates.shares import signs, varies
+from pairbank.stats.scored_table.model_features import match_type
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.scored_table.model_features import ModelFeatures
     from pairbank.stats.scored_table.scored_table import DeltaStack
 
 COLUMNS = {

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, OTHER, match_type
 from pairbank.stats.analyses.introspection.model_pairs import complete_items, mean_over_prompts, standardised
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.scored_table.model_features import MATCH_TYPES, OTHER, match_type
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
+    from pairbank.stats.scored_table.model_features import ModelFeatures
     from pairbank.stats.scored_table.scored_table import DeltaStack
 
 METHOD = "none"
@@ -99,7 +99,7 @@ def closest_relatives(
     other: what such a model shares with one of them would count as that one's reliability. A pair without a yardstick
     is left out.
 
-    >>> from pairbank.stats.analyses.introspection.model_features import shipped_features
+    >>> from pairbank.stats.scored_table.model_features import shipped_features
     >>> names = ["HuggingFaceTB/SmolLM2-135M", "HuggingFaceTB/SmolLM2-360M", "openai-community/gpt2"]
     >>> closest_relatives(names, shipped_features(), read=[0, 1, 2])[0]
     Comparison(asked=0, relative=1, yardsticks=(2,))

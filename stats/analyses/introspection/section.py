@@ -23,6 +23,7 @@ from pairbank.stats.analyses.introspection.beyond_relatives import (
     signed_with_interval,
     why_not_told,
 )
+from pairbank.stats.analyses.introspection.by_model import by_model
 from pairbank.stats.analyses.introspection.figures import (
     SCATTERS,
     introspection_figures,
@@ -32,11 +33,11 @@ from pairbank.stats.analyses.introspection.figures import (
 )
 from pairbank.stats.analyses.introspection.input_only import DEFINITIONS as INPUT_ONLY
 from pairbank.stats.analyses.introspection.input_only import input_only, said_of
-from pairbank.stats.analyses.introspection.model_features import SELF, ModelFeatures, by_model, find_features
 from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, Disagreement, disagreement
 from pairbank.stats.analyses.introspection.tables import SIMILARITY_TABLE, introspection_tables
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import SELF, ModelFeatures, find_features
 from pairbank.stats.scored_table.scored_table import DeltaStack, read_table, stack_deltas
 from pairbank.stats.wording import MISSING, number, percent, span, with_interval
 

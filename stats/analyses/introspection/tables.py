@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, SELF, ModelFeatures
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.measures.regression import Regression, binomial, least_squares
+from pairbank.stats.scored_table.model_features import MATCH_TYPES, SELF, ModelFeatures
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -13,10 +13,10 @@ import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, Question, comparisons, questions, whole
 from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
+from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.wording import MISSING, number, span
 
 if TYPE_CHECKING:

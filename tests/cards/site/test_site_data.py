@@ -25,8 +25,8 @@ from pairbank.cards.site.report_pages import TAGS, Place, tree_of
 from pairbank.errors import BankError, OutputError, PairbankError
 from pairbank.files import parquet_batches, sha256_of_file, write_parquet
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
+from pairbank.stats.scored_table.model_features import ModelFeatures
 from site_bank import METHODS
 
 KINDS = {"f4": "<f4", "f8": "<f8", "u1": "<u1", "u2": "<u2", "i4": "<i4"}

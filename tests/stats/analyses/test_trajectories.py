@@ -18,10 +18,10 @@ from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.stats.analyses.trajectories import rank_agreement
 from pairbank.stats.analyses.trajectories import trajectories as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import ModelFeatures
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 KINDS = ["agreement", "binding", "islands", "npi", "quantifiers", "raising"]

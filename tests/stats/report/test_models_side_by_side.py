@@ -10,9 +10,9 @@ import pairbank
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import ModelFeatures
 from scored_frames import related_frames
 
 NAMES = [f"model {nth:02d}" for nth in range(21)]

@@ -14,10 +14,10 @@ import pairbank
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_in_paper
 from pairbank.stats.analyses.introspection.section import section
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import ModelFeatures, features_in_paper
 from scored_frames import related_frames, scored_frame
 
 PUBLISHED_MODELS = features_in_paper("song-2025")

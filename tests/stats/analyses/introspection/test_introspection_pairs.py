@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.introspection.model_features import (
+from pairbank.stats.analyses.introspection.model_pairs import big_models, disagreement, pair_correlations, pair_table
+from pairbank.stats.scored_table.model_features import (
     ModelFeatures,
     features_from_entries,
     features_in_paper,
@@ -19,7 +20,6 @@ from pairbank.stats.analyses.introspection.model_features import (
     match_type,
     shipped_features,
 )
-from pairbank.stats.analyses.introspection.model_pairs import big_models, disagreement, pair_correlations, pair_table
 from pairbank.stats.scored_table.scored_table import DeltaStack, stack_deltas
 from scored_frames import DIRECT, prompted, scored_frame
 

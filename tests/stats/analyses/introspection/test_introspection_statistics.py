@@ -19,7 +19,6 @@ from pairbank.stats.analyses.introspection.analysis import (
     self_contrasts,
 )
 from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
-from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, features_in_paper, match_type
 from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, pair_table, resampled_correlations
 from pairbank.stats.analyses.introspection.tables import (
     consistency_by_similarity,
@@ -28,6 +27,7 @@ from pairbank.stats.analyses.introspection.tables import (
     means_by_match_type,
 )
 from pairbank.stats.measures.regression import Coefficient, Regression, binomial, least_squares
+from pairbank.stats.scored_table.model_features import MATCH_TYPES, features_in_paper, match_type
 from pairbank.stats.scored_table.scored_table import DeltaStack, stack_deltas
 from scored_frames import related_frames
 

@@ -13,10 +13,10 @@ from sklearn import metrics
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.introspection.figures import trend
-from pairbank.stats.analyses.introspection.model_features import by_family, by_size, features_in_paper, size_breaks
 from pairbank.stats.analyses.introspection.section import section
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import by_family, by_size, features_in_paper, size_breaks
 from scored_frames import related_frames
 
 PUBLISHED = features_in_paper("song-2025")

@@ -25,7 +25,6 @@ from pairbank.stats.analyses.introspection.beyond_relatives import (
     own_advantage,
     own_words,
 )
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_in_paper
 from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
 from pairbank.stats.analyses.introspection.relatives import (
     Comparison,
@@ -36,6 +35,7 @@ from pairbank.stats.analyses.introspection.relatives import (
     partial_correlations,
 )
 from pairbank.stats.estimates.estimate import Estimate
+from pairbank.stats.scored_table.model_features import ModelFeatures, features_in_paper
 from pairbank.stats.scored_table.scored_table import DeltaStack
 
 Floats = NDArray[np.float64]

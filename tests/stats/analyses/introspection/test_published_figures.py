@@ -14,10 +14,11 @@ import pytest
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from pairbank.stats.analyses.introspection.by_model import by_model
 from pairbank.stats.analyses.introspection.figures import model_figures
-from pairbank.stats.analyses.introspection.model_features import by_model, by_size, features_in_paper
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import by_size, features_in_paper
 from pairbank.stats.scored_table.scored_table import stack_deltas
 from scored_frames import scored_frame
 

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairbank.stats.analyses.introspection.model_features import features_in_paper, match_type
 from pairbank.stats.analyses.introspection.model_pairs import big_models, of_models
 from pairbank.stats.analyses.introspection.tables import (
     by_match_type,
@@ -25,6 +24,7 @@ from pairbank.stats.analyses.introspection.tables import (
     correctness_by_size,
 )
 from pairbank.stats.measures.regression import Regression
+from pairbank.stats.scored_table.model_features import features_in_paper, match_type
 
 DATASETS = ["exp1(filtered)", "exp1(unfiltered)", "wikipedia", "news", "nonsense", "randomseq"]
 TABLE_6 = {

@@ -1,30 +1,20 @@
-"""What each model is, and what it answers: declared features, and in the deltas of a corpus a row per model and method.
-
-Song, Hu & Mahowald 2025, figures 2a and 8 (share of items whose better side, or drawn word, is preferred), 5 (kappa).
-"""
+"""What each model is: declared features (family, generation, size, type), shipped lists of them, and orders by them."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
 
 from pairbank.errors import BankError, unknown_name
-from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.measures.agreement import cohens_kappa
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.scored_table.scored_table import DeltaStack
 
 ModelType = Literal["base", "instruct"]
 
@@ -36,6 +26,8 @@ OTHER = "other"
 UNDECLARED = "undeclared"
 MATCH_TYPES = (SELF, SEED_VARIANT, BASE_INSTRUCT, SAME_FAMILY, OTHER, UNDECLARED)
 """From the most to the least similar as published; `undeclared` is ours."""
+_LEAP = 2.5
+"""A model this many times as big as the one before it begins a new bin of sizes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +131,11 @@ def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, Mod
     >>> features_from_entries([entry])["mine"].family
     'Mine'
     """
-    requested, known = (
-        {"name", "family", "generation", "size_billions", "type"},
-        set(ModelFeatures.__slots__) | {"name"},
-    )
+    required, known = {"name", "family", "generation", "size_billions", "type"}, {*ModelFeatures.__slots__, "name"}
     results: dict[str, ModelFeatures] = {}
     for entry in entries:
-        if wrong := sorted((entry.keys() - known) | (requested - entry.keys())):
-            expected = f"{', '.join(sorted(requested))}; {', '.join(sorted(known - requested))} where they are known"
+        if wrong := sorted((entry.keys() - known) | (required - entry.keys())):
+            expected = f"{', '.join(sorted(required))}; {', '.join(sorted(known - required))} where they are known"
             raise BankError(f"model {entry.get('name')!r}: unknown or missing {', '.join(wrong)}; expected {expected}")
         name = str(entry["name"])
         if name in results:
@@ -218,21 +207,7 @@ def _short_names() -> Mapping[str, ModelFeatures]:
 
 @cache
 def _data(name: str) -> dict[str, Any]:
-    return tomllib.loads(
-        (resources.files("pairbank.stats.analyses.introspection") / "data" / name).read_text(encoding="utf-8")
-    )
-
-
-ACCURACY, DRAWN = "accuracy", "share of drawn words preferred"
-"""What `share` is: where one side is right, and where neither is."""
-_LEAP = 2.5
-"""A model this many times as big as the one before it begins a new bin of sizes."""
-
-
-def by_model(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> pd.DataFrame:
-    """Return the shares and kappas of a corpus, models in the order of their declared sizes."""
-    rows = [row for model in by_size(stack.models, features) for row in _rows(stack, model, features.get(model))]
-    return pd.DataFrame(rows)
+    return tomllib.loads((resources.files("pairbank.stats.scored_table") / "data" / name).read_text(encoding="utf-8"))
 
 
 def by_size(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> list[str]:
@@ -275,33 +250,3 @@ def size_breaks(models: Sequence[str], features: Mapping[str, ModelFeatures | No
         for nth in range(1, len(sizes))
         if sizes[nth] > _LEAP * sizes[nth - 1] or np.isnan(sizes[nth]) != np.isnan(sizes[nth - 1])
     ]
-
-
-def _rows(stack: DeltaStack, model: str, features: ModelFeatures | None) -> Iterator[dict[str, Any]]:
-    nth = stack.models.index(model)
-    direct = stack.direct_nats[nth]
-    for method, delta in ((stack.reference, direct), *zip(stack.prompts, stack.meta_nats[:, nth], strict=True)):
-        known = ~np.isnan(delta)
-        if not known.any():
-            continue
-        share = accuracy(delta[known])
-        yield {
-            "corpus": stack.corpus,
-            "model": model,
-            "size_billions": np.nan if features is None else features.size_billions,
-            "method": method,
-            "what": ACCURACY if stack.has_truth else DRAWN,
-            "share": share.value,
-            "low": share.low,
-            "high": share.high,
-            "n": share.n,
-            **_kappa(direct, delta, is_direct=method == stack.reference),
-        }
-
-
-def _kappa(direct: FloatArray, delta: FloatArray, *, is_direct: bool) -> dict[str, float]:
-    both = ~np.isnan(direct) & ~np.isnan(delta)
-    if is_direct or not both.any():
-        return dict.fromkeys(("kappa", "kappa_low", "kappa_high", "n_kappa"), np.nan)
-    result = cohens_kappa(direct[both], delta[both])
-    return {"kappa": result.value, "kappa_low": result.low, "kappa_high": result.high, "n_kappa": float(result.n)}
