@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.agreement_summary import agreement_ranges, mean_agreement, section
+from pairbank.stats.analyses.agreement_summary import agreement_ranges, mean_agreement
+from pairbank.stats.analyses.agreement_summary import agreement_summary as section
 from scored_frames import scored_frame
 
 METHODS = ("meta_question_simple", "meta_instruct", "meta_question_complex")

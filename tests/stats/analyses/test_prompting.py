@@ -131,7 +131,7 @@ def test_every_prompt_of_the_paper_has_its_experiment_in_its_label() -> None:
 
 
 def test_agreement_of_words_is_that_of_log_probabilities(result: Section) -> None:
-    means = agreement_summary.section([asked_table("p18", "gpt2", seed=0)])
+    means = agreement_summary.agreement_summary([asked_table("p18", "gpt2", seed=0)])
     assert means.tables["mean_r"]["reason"].isna().all()
     (r,) = means.tables["mean_r"].query("method == '1_0' and model == 'gpt2'")["value"]
     assert r == pytest.approx(row(result, "Exp. 1", PROMPTS[0], "p18")["r"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,11 @@ import pytest
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.form import Words
+from pairbank.stats.analyses.suites import section as suites_module
 from pairbank.stats.analyses.suites.results import model_rows
-from pairbank.stats.analyses.suites.section import answer_of, section
+from pairbank.stats.analyses.suites.section import suites as section
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LAYOUT = MethodLayout(method="regions", kind="direct", presentations=(), options=(), correct=())
@@ -91,11 +95,14 @@ def test_from_ten_suites_on_the_mean_has_an_interval_for_suites_like_these() -> 
         half = quantile * np.sqrt(0.24 / n + quantile**2 / (4 * n**2))
         assert (row[low], row[high]) == pytest.approx(((centre - half) / scale, (centre + half) / scale), abs=1e-4)
     assert np.isnan(few["low_paradigms"])
-    differences = pd.DataFrame({"kind": []})
-    assert f"in 0.60 [{row['low_paradigms']:.2f}, {row['high_paradigms']:.2f}] of its items" in answer_of(
-        suites, differences
-    )
-    assert "Fewer than 10 suites" in answer_of(suites.head(9), differences)
+    assert f"in 0.60 [{row['low_paradigms']:.2f}, {row['high_paradigms']:.2f}] of its items" in answer_of(suites)
+    assert f"Fewer than {LEAST_PARADIGMS} suites" in answer_of(suites.head(LEAST_PARADIGMS - 1))
+
+
+def answer_of(suites: pd.DataFrame) -> str:
+    values = {"means": wider(pd.DataFrame(model_rows(suites))), "suites": suites, "twofold": pd.DataFrame()}
+    template = Path(suites_module.__file__).with_name("suites.md.j2")
+    return Words(template, values | {"LEAST_PARADIGMS": LEAST_PARADIGMS})["answer"]
 
 
 def test_items_that_lack_a_condition_are_left_out_and_counted() -> None:
