@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import SUBMISSIONS
 from pairbank.cards.hub.repository import with_retries
-from pairbank.cards.submissions import WITHDRAWN, Verdict, check_submission, download, judged, record_path
+from pairbank.cards.submissions import WITHDRAWN, Verdict, download, judged, record_path, verdict_on
 from pairbank.errors import BankError, spelt_out
+from pairbank.scoring.scored import open_scored
 
 if TYPE_CHECKING:
     from huggingface_hub import Discussion, HfApi
@@ -63,10 +64,14 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
             )
         ),
     )
-    return [
-        _reviewed(_PullRequest(api=api, repo_id=repo_id, proposal=proposal), rescore, comment=comment, merge=merge)
-        for proposal in sorted(proposals, key=lambda proposal: proposal.num)
-    ]
+    merged: list[Mapping[str, Any]] = []
+    reviewed = []
+    for proposal in sorted(proposals, key=lambda proposal: proposal.num):
+        pull_request = _PullRequest(api=api, repo_id=repo_id, proposal=proposal, before=tuple(merged))
+        reviewed.append(_reviewed(pull_request, rescore, comment=comment, merge=merge))
+        if reviewed[-1].merged:
+            merged += pull_request.signatures
+    return reviewed
 
 
 def _reviewed(pull_request: _PullRequest, rescore: int, *, comment: bool, merge: bool) -> Reviewed:
@@ -98,6 +103,10 @@ class _PullRequest:
     api: HfApi
     repo_id: str
     proposal: Discussion
+    before: tuple[Mapping[str, Any], ...]
+    """Signatures of what was merged a moment ago: the store does not show it yet, but its names are taken."""
+    signatures: list[Mapping[str, Any]] = field(default_factory=list)
+    """Of its tables."""
     head: str = ""
     """Its newest commit; "" until it was read."""
     changes: dict[str, str] = field(default_factory=dict)
@@ -135,7 +144,11 @@ class _PullRequest:
 
     def _table_verdict(self, path: str, rescore: int) -> Verdict:
         download(self.repo_id, record_path(path), self.head)
-        return check_submission(download(self.repo_id, path, self.head), self.repo_id, rescore=rescore)
+        file = download(self.repo_id, path, self.head)
+        before = (*self.before, *self.signatures)
+        verdict = verdict_on(file, self.repo_id, rescore=rescore, before=before)
+        self.signatures.append(open_scored(file).signature)
+        return verdict
 
     def merged(self, verdict: Verdict) -> Verdict:
         """Merge it as it was checked; return the verdict that it had."""

@@ -12,13 +12,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import INDEX, SUBMISSIONS, read_manifest, scores_path
+import numpy as np
+
+from pairbank.cards.bank.layout import DISPUTED, INDEX, SUBMISSIONS, read_manifest, scores_path
 from pairbank.cards.bank.tables import differing_keys, same_cells, without_people
-from pairbank.cards.bank.writing import IDENTITY, differing_key
+from pairbank.cards.hub.repository import with_retries
 from pairbank.cards.submissions import (
+    other_owner,
     reason_of,
     record_path,
     record_problems,
+    rounding,
     table_problems,
     text_beside,
     tombstone,
@@ -27,16 +31,17 @@ from pairbank.cards.write import add_scores, remove_scores
 from pairbank.errors import PairbankError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.names import NEAR_TIE
 from pairbank.scoring.scored import Scored, open_scored
 from pairbank.scoring.signature import shared
 
 if TYPE_CHECKING:
     import datasets
 
-REPLICATED = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
-"""Values of a signature that a replication has like the table shown."""
-_KEPT = ("shown", "replication")
+_KEPT = ("shown", "replication", "disputed")
 """States that stay until something changes; what is refused is looked at again each time."""
+_PATHS_AT_ONCE = 500
+"""That the Hub is asked about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,165 +51,238 @@ class State:
     path: str
     submitter: str
     state: str
-    """shown, replication, withdrawn or refused."""
+    """shown, replication, disputed, withdrawn or refused."""
     reason: str = ""
     largest_difference: Mapping[str, float] | None = None
-    """Of a replication: method -> largest |difference| of a score from the table shown, in the method's unit."""
+    """Of a later one of its model: method -> largest |difference| of a score from the table shown, in its unit."""
     seen: str = ""
     """Hash of the table, its record and what the bank shows of its model: while it is the same, so is the state."""
+    arrived: int = 0
+    """Place in the order of arrival; those that came together have the same. Banks of before state none."""
 
 
-def build_store(root: str | Path) -> list[State]:
+def build_store(root: str | Path, *, repo_id: str = "") -> list[State]:
     """Make a store's tables, results, card and manifest from its submissions; return what became of each.
 
-    The first submission of a model on a corpus is shown (by date, then path; what the bank already shows stays). Later
-    ones of the same model are replications, with their largest difference from it. One that `check_submission` does
-    not accept is left out with the reason. A withdrawn one is removed from what is shown.
+    The first submission of a model on a corpus is shown, in the order of arrival; what the bank already shows stays.
+    Later ones of the same model are replications, with their largest difference from it. If that is more than
+    rounding, both are disputed until one is withdrawn; the first stays in the bank, and its card says so. One that
+    `check_submission` does not accept is left out with the reason. A withdrawn one is removed from what is shown.
     `submissions/index.json` says all of it; what was accepted before, and is the same as then, is not read again.
 
     Args:
         root: the store's folder: a bank with `submissions/` in it.
+        repo_id: `org/name` of the store on the Hub, whose commits say in which order submissions arrived. Without it,
+            those that the index does not list have arrived together; if they claim one name, neither is shown.
 
     Raises:
         BankError: no bank, or one whose files were changed.
+        PublishError: the Hub could not be reached.
     """
     folder = Path(root)
-    found = (folder / SUBMISSIONS).rglob("*.parquet")
-    files = sorted(found, key=lambda file: (text_beside(file, "date") or "~", str(file)))
-    gone = {file for file in files if Path(tombstone(str(file))).is_file()}
-    withdrawn = [_withdrawn(file, folder) for file in files if file in gone]
-    if shown_still := sorted({key for file in gone if (key := _shown_as(file, folder))}):
+    known = _index(folder)
+    paths = sorted(file.relative_to(folder).as_posix() for file in (folder / SUBMISSIONS).rglob("*.parquet"))
+    arrived = _arrivals(paths, known, repo_id)
+    paths.sort(key=lambda path: (arrived[path], path))
+    gone = [path for path in paths if (folder / tombstone(path)).is_file()]
+    if shown_still := sorted({key for path in gone if (key := _shown_as(folder / path, folder))}):
         remove_scores(folder, shown_still, results="kept")
-    refused: dict[str, str] = {}
+    set_aside: dict[str, State] = {path: _withdrawn(path, folder) for path in gone}
     while True:
-        build = _Build(folder=folder, manifest=read_manifest(folder), refused=refused)
-        states = [*withdrawn, *(build.state_of(file) for file in files if file not in gone)]
+        build = _Build(folder=folder, known=known, arrived=arrived)
+        states = [set_aside.get(path) or build.state_of(path) for path in paths]
+        if build.contested.keys() - set_aside.keys():
+            set_aside |= build.contested
+            continue
+        states, disputed = _with_disputes(states)
         try:
-            if build.new:
-                add_scores(folder, build.new.values())
+            if build.new or disputed != build.disputed_before:
+                add_scores(folder, build.new.values(), disputed=disputed)
         except Exception:
             without = build.without_results()
             if not without:
                 raise
-            refused |= without
+            set_aside |= without
         else:
             break
     manifest = read_manifest(folder)
     (folder / SUBMISSIONS).mkdir(exist_ok=True)
-    states = [
-        replace(state, seen=_seen(folder / state.path, manifest)) if state.state in _KEPT and not state.seen else state
-        for state in states
-    ]
-    write_json(folder / INDEX, [asdict(state) for state in sorted(states, key=lambda value: value.path)])
+    states = [replace(state, arrived=arrived[state.path], seen=_seen(folder, state, manifest)) for state in states]
+    write_json(folder / INDEX, [asdict(state) for state in sorted(states, key=lambda state: state.path)])
     return states
+
+
+def _index(folder: Path) -> dict[str, State]:
+    """Return what the last build said, by path; nothing where its index is of another form."""
+    try:
+        return {state["path"]: State(**state) for state in read_json(folder / INDEX)}
+    except (PairbankError, TypeError, KeyError):
+        return {}
+
+
+def _arrivals(paths: Sequence[str], known: Mapping[str, State], repo_id: str) -> dict[str, int]:
+    """Return each submission's place in the order of arrival: those of the index first, then as commits added them."""
+    arrived = {path: known[path].arrived for path in paths if path in known}
+    new = [path for path in paths if path not in known]
+    groups = _in_order_of_commits(repo_id, new) if repo_id and new else [new]
+    last = max((state.arrived for state in known.values()), default=0)
+    return arrived | {path: number for number, group in enumerate(groups, last + 1) for path in group}
+
+
+def _in_order_of_commits(repo_id: str, paths: Sequence[str]) -> list[list[str]]:
+    """Return files of a store on the Hub by the commit of main that added them, oldest first; then those it lacks."""
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+
+    def commits() -> list[str]:
+        return [commit.commit_id for commit in api.list_repo_commits(repo_id, repo_type="dataset")][::-1]
+
+    history = with_retries(f"read the commits of {repo_id}", commits)
+
+    def held(some: Sequence[str], commit: str) -> set[str]:
+        parts = [some[at : at + _PATHS_AT_ONCE] for at in range(0, len(some), _PATHS_AT_ONCE)]
+        infos = [api.get_paths_info(repo_id, list(part), repo_type="dataset", revision=commit) for part in parts]
+        return {info.path for part in infos for info in part}
+
+    def grouped(some: list[str], low: int, high: int) -> list[list[str]]:
+        if not some or low == high:
+            return [some] if some else []
+        middle = (low + high) // 2
+        here = with_retries(f"read {repo_id}", lambda: held(some, history[middle]))
+        before, after = [path for path in some if path in here], [path for path in some if path not in here]
+        return [*grouped(before, low, middle), *grouped(after, middle + 1, high)]
+
+    return grouped(list(paths), 0, len(history))
+
+
+def _with_disputes(states: Sequence[State]) -> tuple[list[State], dict[str, list[str]]]:
+    """Return states in which both sides of a dispute are disputed, and a model's folder -> its disputed submissions."""
+    disputed: dict[str, list[str]] = {}
+    for state in states:
+        if state.state == "disputed" and state.largest_difference is not None:
+            disputed.setdefault(_folder(state.path), []).append(state.path)
+    for folder, paths in disputed.items():
+        paths[:0] = [state.path for state in states if state.state == "shown" and _folder(state.path) == folder]
+    both = {path for paths in disputed.values() for path in paths}
+    reason = "it differs from another submission of its model by more than rounding; withdraw one of them"
+    named = [replace(s, state="disputed", reason=reason) if s.path in both else s for s in states]
+    return named, disputed
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 class _Build:
     """A store while it is built: what the bank shows, and what is new in it."""
 
-    def __init__(self, *, folder: Path, manifest: dict[str, Any], refused: Mapping[str, str]) -> None:
-        self.folder, self.manifest, self.refused = folder, manifest, refused
-        self.known = _accepted_before(folder)
+    def __init__(self, *, folder: Path, known: Mapping[str, State], arrived: Mapping[str, int]) -> None:
+        self.folder, self.known, self.arrived = folder, known, arrived
+        self.manifest = read_manifest(folder)
+        self.disputed_before = dict(self.manifest.get(DISPUTED, {}))
         self.new: dict[tuple[str, str], Scored] = {}
+        self.contested: dict[str, State] = {}
+        """Of two that arrived together and claim one name, both."""
         self._paths: dict[tuple[str, str], str] = {}
         self._forms: dict[str, datasets.Features] = {}
         self._parts: dict[str, Any] = {}
 
-    def state_of(self, file: Path) -> State:
+    def state_of(self, path: str) -> State:
         """Return what becomes of a submission, whatever its files raise."""
-        path, who = file.relative_to(self.folder).as_posix(), text_beside(file, "submitter")
-        if (before := self.known.get(path)) and before.seen == _seen(file, self.manifest):
-            return before
+        file = self.folder / path
+        before = self.known.get(path)
+        if (
+            before
+            and before.state in _KEPT
+            and before.seen
+            and before.seen == _seen(self.folder, before, self.manifest)
+        ):
+            is_shown = before.state == "disputed" and before.largest_difference is None
+            return replace(before, state="shown", reason="") if is_shown else before
+        state = State(path=path, submitter=text_beside(file, "submitter"), state="refused")
         try:
-            reason = self.refused.get(path) or "; ".join(self._problems(file))
-            if not reason:
-                return self._placed(path, who, open_scored(file))
+            table = open_scored(file)
+            self._contest(path, table)
+            if reason := "; ".join(self._problems(file, table)):
+                return replace(state, reason=reason)
+            return self._placed(state, table)
         except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
-            reason = reason_of(error)
-        return State(path=path, submitter=who, state="refused", reason=reason)
+            return replace(state, reason=reason_of(error))
 
-    def _problems(self, file: Path) -> Iterator[str]:
-        table = open_scored(file)
-        facts = self.manifest["corpora"].get(table.corpus)
-        problems = [*table_problems(table, self.folder, self.manifest), *record_problems(file, table, facts)]
+    def _contest(self, path: str, table: Scored) -> None:
+        """Set aside a table and a new one that arrived with it and has its name, where they are of two models."""
+        for (corpus, slug), rival in self.new.items():
+            other = self._paths[corpus, slug]
+            if self.arrived[other] != self.arrived[path]:
+                continue
+            manifest = {"scores": {corpus: {slug: rival.signature}}}
+            if reason := other_owner(table.signature, manifest):
+                for one, both in ((path, other), (other, path)):
+                    who = text_beside(self.folder / one, "submitter")
+                    stated = f"it arrived together with {both}, which claims the name too ({reason})"
+                    self.contested[one] = State(path=one, submitter=who, state="disputed", reason=stated)
+
+    def _problems(self, file: Path, table: Scored) -> Iterator[str]:
+        problems = [*table_problems(table, self.folder, self.manifest), *record_problems(file, table, self.manifest)]
         yield from problems
-        if not problems and (reason := _unfit(table, self.folder, self.manifest, self._forms)):
-            yield reason
+        if not problems:
+            yield from self._form_problems(table)
 
-    def _placed(self, path: str, who: str, table: Scored) -> State:
+    def _form_problems(self, table: Scored) -> Iterator[str]:
+        """Yield which columns are not of the form that the other tables of a corpus have: one config has one form."""
+        corpus = table.corpus
+        if corpus not in self._forms:
+            first = min(self.manifest["scores"].get(corpus, {}), default="")
+            shown = open_scored(self.folder / scores_path(corpus, first)) if first else table
+            self._forms[corpus] = shown.features
+        if differ := differing_keys(table.features, self._forms[corpus]):
+            yield f"column(s) {', '.join(differ)}: not of the form of the bank's other tables of this corpus"
+
+    def _placed(self, state: State, table: Scored) -> State:
         """Return the state of a table without problems; the first of a model on a corpus is shown."""
         key = (table.corpus, table.model_slug)
         models = self.manifest["scores"].setdefault(table.corpus, {})
         if key not in self.new and table.model_slug not in models:
-            self.new[key], self._paths[key] = table, path
+            self.new[key], self._paths[key] = table, state.path
             models[table.model_slug] = shared(table.signature, self._parts)
-        return _state_of(path, who, table, self.new.get(key) or open_scored(self.folder / scores_path(*key)))
+        shown = self.new.get(key) or open_scored(self.folder / scores_path(*key))
+        if table is shown or _same(table, shown):
+            return replace(state, state="shown")
+        differences, is_more = differences_of(table, shown)
+        return replace(state, state="disputed" if is_more else "replication", largest_difference=differences)
 
-    def without_results(self) -> dict[str, str]:
-        """Return path -> reason of the new tables of which no results can be made."""
+    def without_results(self) -> dict[str, State]:
+        """Return the new tables of which no results can be made, by path, with the reason."""
         from pairbank.stats.report.report import table_summary
 
-        reasons = {}
+        states = {}
         for key, table in self.new.items():
+            path = self._paths[key]
+            who = text_beside(self.folder / path, "submitter")
             try:
                 table_summary(without_people(table))
             except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
-                reasons[self._paths[key]] = reason_of(error)
-        return reasons
+                states[path] = State(path=path, submitter=who, state="refused", reason=reason_of(error))
+        return states
 
 
-def _accepted_before(folder: Path) -> dict[str, State]:
-    """Return what the last build accepted, by path; nothing where its index is of another form."""
-    try:
-        entries = read_json(folder / INDEX)
-        states = [State(**entry) for entry in entries]
-    except (PairbankError, TypeError):
-        return {}
-    return {state.path: state for state in states if state.state in _KEPT and state.seen}
-
-
-def _place(file: Path) -> tuple[str, str]:
-    """Return the two folders of a submission, of its corpus and of its model."""
-    *_, corpus, model, _name = ("", "", *file.parts)
-    return corpus, model
-
-
-def _seen(file: Path, manifest: Mapping[str, Any]) -> str:
+def _seen(folder: Path, state: State, manifest: Mapping[str, Any]) -> str:
     """Return a hash of all that decides what becomes of an accepted submission, with the table that the bank shows."""
-    place, model = (name.partition("@")[0] for name in _place(file))
-    record, files = Path(record_path(str(file))), manifest["files"]
-    shown = [files.get(path, "") for path in (f"scores/{place}/{model}.parquet", f"data/{place}/items.parquet")]
-    own_hashes = [sha256_of_file(path) if path.is_file() else "" for path in (file, record)]
-    return sha256_of_text(version("pairbank"), *own_hashes, *shown) if all(shown) else ""
+    if state.state not in _KEPT:
+        return ""
+    corpus, model = (name.partition("@")[0] for name in state.path.split("/")[-3:-1])
+    files = manifest["files"]
+    shown = [files.get(path, "") for path in (f"scores/{corpus}/{model}.parquet", f"data/{corpus}/items.parquet")]
+    own = [folder / path for path in (state.path, record_path(state.path))]
+    hashes = [sha256_of_file(path) if path.is_file() else "" for path in own]
+    return sha256_of_text(version("pairbank"), *hashes, *shown) if all(shown) else ""
 
 
-def _unfit(table: Scored, folder: Path, manifest: Mapping[str, Any], forms: dict[str, datasets.Features]) -> str:
-    """Return why a table cannot stand beside those that the bank shows; "" = it can.
-
-    All splits of a config have one form, and one name is one model, on whichever corpora.
-    """
-    corpus, slug, ours = table.corpus, table.model_slug, table.signature["model"]
-    if corpus not in forms:
-        first = min(manifest["scores"].get(corpus, {}), default="")
-        forms[corpus] = open_scored(folder / scores_path(corpus, first)).features if first else table.features
-    if differ := differing_keys(table.features, forms[corpus]):
-        return f"column(s) {', '.join(differ)}: not of the form of the bank's other tables of this corpus"
-    others = {other: models[slug]["model"] for other, models in manifest["scores"].items() if slug in models}
-    reasons = (_other_model(ours, others[name], f"{slug} on {name}") for name in others if name != corpus)
-    return next(filter(None, reasons), "")
-
-
-def _other_model(ours: Mapping[str, Any], theirs: Mapping[str, Any], name: str, keys: Sequence[str] = IDENTITY) -> str:
-    """Return why a model cannot have the name of another; "" = they are one."""
-    key = differing_key(ours, theirs, keys)
-    stated = f"{key} is {ours.get(key)!r}; the store shows {theirs.get(key)!r} under the name {name}"
-    return f"{stated}; score under another name" if key else ""
-
-
-def _withdrawn(file: Path, folder: Path) -> State:
+def _withdrawn(path: str, folder: Path) -> State:
     """Return the state of a withdrawn submission, with its reason."""
-    path, who = file.relative_to(folder).as_posix(), text_beside(file, "submitter")
-    return State(path=path, submitter=who, state="withdrawn", reason=text_beside(file, "reason", beside=tombstone))
+    who, reason = text_beside(folder / path, "submitter"), text_beside(folder / path, "reason", beside=tombstone)
+    return State(path=path, submitter=who, state="withdrawn", reason=reason)
 
 
 def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:
@@ -218,18 +296,6 @@ def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:
     return (table.corpus, table.model_slug) if is_same else None
 
 
-def _state_of(path: str, submitter: str, table: Scored, shown: Scored) -> State:
-    """Return whether a table is the one shown, or how far it is from it."""
-    ours, theirs = table.signature["model"], shown.signature["model"]
-    if reason := _other_model(ours, theirs, shown.model_slug, REPLICATED):
-        return State(path=path, submitter=submitter, state="refused", reason=reason)
-    if table is shown or _same(table, shown):
-        return State(path=path, submitter=submitter, state="shown")
-    return State(
-        path=path, submitter=submitter, state="replication", largest_difference=_largest_differences(table, shown)
-    )
-
-
 def _same(a: Scored, b: Scored) -> bool:
     """Return whether two tables hold the same cells; one column of each is read at a time, and NaN equals NaN."""
     return a.column_names == b.column_names and all(
@@ -237,12 +303,22 @@ def _same(a: Scored, b: Scored) -> bool:
     )
 
 
-def _largest_differences(a: Scored, b: Scored) -> dict[str, float]:
-    """Return per method the largest |difference| between the scores of two tables of the same items."""
-    results = {}
+def differences_of(a: Scored, b: Scored) -> tuple[dict[str, float], bool]:
+    """Return per method the largest |difference| between the scores of two tables, and whether one is beyond rounding.
+
+    What one table lacks and the other has is beyond it. A written answer may flip where it was a near tie.
+    """
+    allowed, largest, is_more = rounding(str(a.signature["model"]["dtype"])), dict[str, float](), False
     for method in a.methods:
-        name = ScoreColumns(method).delta
-        frames = [table.arrow(["item_id", name]).to_pandas().set_index("item_id")[name] for table in (a, b)]
-        differences = (frames[0] - frames[1].reindex(frames[0].index)).abs().dropna()
-        results[method] = float(differences.max()) if len(differences) else 0.0
-    return results
+        c = ScoreColumns(method)
+        common = {*a.column_names} & {*b.column_names}
+        scores, flags = [name for name in (c.good, c.bad, c.delta) if name in common], [c.flags] * (c.flags in common)
+        ours, theirs = (table.arrow(["item_id", *scores, *flags]).to_pandas().set_index("item_id") for table in (a, b))
+        theirs = theirs.reindex(ours.index)
+        distance = (ours[scores] - theirs[scores]).abs()
+        largest[method] = float(np.nan_to_num(distance.max().max()))
+        differs = ((distance > allowed) | (ours[scores].isna() != theirs[scores].isna())).any(axis=1)
+        for name in flags:
+            differs &= np.array([NEAR_TIE not in (stated if stated is not None else ()) for stated in ours[name]])
+        is_more |= bool(differs.any())
+    return largest, is_more

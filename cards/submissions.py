@@ -17,7 +17,7 @@ import random
 import re
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,15 +27,16 @@ import numpy as np
 
 from pairbank.cards.bank.check_tables import submission_problems
 from pairbank.cards.bank.layout import MANIFEST, SUBMISSIONS, config_name, items_path, read_manifest, scores_path
+from pairbank.cards.bank.names import name_problems, twin_of
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, may_publish, score_columns, text_columns
 from pairbank.cards.bank.tables import definition_problems, differing_keys, read_items, without_people
-from pairbank.cards.bank.writing import items_of_scored
+from pairbank.cards.bank.writing import IDENTITY, differing_key, items_of_scored
 from pairbank.cards.export.every_eval_ever import DATASTORE, export_results, schema_problems
 from pairbank.cards.hub.benchmark import is_on_hub
 from pairbank.cards.hub.repository import Repository, with_retries
 from pairbank.cards.write import DATE, package_versions, split_of
 from pairbank.errors import BankError, ModelLoadError, PairbankError, unknown_name
-from pairbank.files import read_json, sha256_of_file
+from pairbank.files import read_json, sha256_of_file, sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import OverLength
 from pairbank.scoring.api.names import MethodName
@@ -84,7 +85,9 @@ def submit(
 
     table = read_scored(scored)
     root, manifest = hub_store(repo_id, table.corpus)
-    problems = (*table_problems(table, root, manifest), *record_problems(Path(scored), table))
+    problems = (*table_problems(table, root, manifest), *record_problems(Path(scored), table, manifest))
+    if problem := date_problem(date, manifest):
+        problems = (*problems, problem)
     refuse(scored, Verdict(problems=problems))
     repository = Repository(api=HfApi(), repo_id=repo_id)
     who = submitter or with_retries("ask who you are", lambda: str(repository.api.whoami()["name"]))
@@ -95,18 +98,20 @@ def submit(
     with tempfile.TemporaryDirectory() as folder:
         file = table.save(Path(folder) / "table.parquet")
         digest = sha256_of_file(file)
-        path = submission_path(table.signature, who, digest)
-        record = {
-            "submitter": who,
-            "date": date,
-            "command": command,
-            "environment": package_versions(),
-            "sha256": digest,
-            "signature": table.signature,
-        }
+        record = _json(
+            {
+                "submitter": who,
+                "date": date,
+                "command": command,
+                "environment": package_versions(),
+                "sha256": digest,
+                "signature": table.signature,
+            }
+        )
+        path = submission_path(table.signature, who, digest, record)
         if dry_run:
             return Submitted(path=path, url="")
-        content = {path: file.read_bytes(), record_path(path): _json(record)}
+        content = {path: file.read_bytes(), record_path(path): record}
     return Submitted(path=path, url=_proposed(repo_id, content, f"Add {table.model} on {table.corpus}"))
 
 
@@ -233,6 +238,8 @@ SUBMITTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _TIMES_ROUNDING = 10
 """A score that is computed again may differ by this many times what rounding does to a text."""
 _MOST_NOTES = 12
+_MOST_NAMED = 8
+"""Items that one problem names."""
 _MOST_CHARACTERS = 1_000
 """Of a reason why a submission is not accepted."""
 MOST_MODEL_BYTES = 10 * 10**9
@@ -254,15 +261,19 @@ class Verdict:
         return not self.problems
 
 
-def submission_path(signature: Mapping[str, Any], submitter: str, sha256: str) -> str:
-    """Return where a submission's table is in its store."""
+def submission_path(signature: Mapping[str, Any], submitter: str, sha256: str, record: bytes = b"") -> str:
+    """Return where a submission's table is in its store: one handed in again, with another record, has another place.
+
+    Without a record it is the place of versions before, which knew the table alone.
+    """
+    digest = sha256_of_text(sha256, record.decode()) if record else sha256
     if not SUBMITTER.fullmatch(submitter):
         raise BankError(f"submitter {submitter[:80]!r} cannot name a file; use letters, digits, '_' and '-'")
     model, corpus = signature["model"], signature["corpus"]
-    slug = scores_path(corpus["name"], model["slug"]).rpartition("/")[2].removesuffix(".parquet")
+    slug = re.sub(r"[^\w.]+", "_", model["slug"])
     revision = re.sub(r"[^\w.-]+", "_", model["revision"], flags=re.ASCII)[:12] or "none"
     place = f"{config_name(corpus['name'])}@{corpus['items_sha256'][:12]}/{slug}@{revision}"
-    return f"{SUBMISSIONS}/{place}/{submitter}-{sha256[:12]}.parquet"
+    return f"{SUBMISSIONS}/{place}/{submitter}-{digest[:12]}.parquet"
 
 
 def check_submission(
@@ -282,14 +293,29 @@ def check_submission(
         PublishError: the Hub could not be reached.
         ModelLoadError: `model` cannot be loaded.
     """
+    return verdict_on(file, against, rescore=rescore, model=model, seed=seed)
+
+
+def verdict_on(
+    file: str | Path,
+    against: str | Path,
+    *,
+    rescore: int,
+    model: str | Path | None = None,
+    seed: int | None = None,
+    before: Sequence[Mapping[str, Any]] = (),
+) -> Verdict:
+    """Return what `check_submission` does; `before` are signatures that the store will show besides those it shows."""
     table = read_scored(file)
     place = Path(against)
     if place.is_dir():
         root, manifest = place, read_manifest(place)
     else:
         root, manifest = hub_store(str(against), table.corpus)
-    facts = manifest["corpora"].get(table.corpus)
-    problems = [*table_problems(table, root, manifest), *record_problems(Path(file), table, facts)]
+    for signature in before:
+        shown = manifest["scores"].setdefault(signature["corpus"]["name"], {})
+        shown.setdefault(signature["model"]["slug"], signature)
+    problems = [*table_problems(table, root, manifest), *record_problems(Path(file), table, manifest)]
     notes = list(_findings(table))
     if rescore and not problems:
         drawn = secrets.randbits(32) if seed is None else seed
@@ -305,6 +331,9 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
     if facts is None:
         yield f"the store has no corpus {table.corpus!r}; it has {', '.join(manifest['corpora'])}"
         return
+    yield from name_problems(table.signature["model"])
+    if problem := other_owner(table.signature, manifest):
+        yield problem
     items = read_items(root, table.corpus)
     yield from submission_problems(table, items, facts)
     yield from definition_problems(table.signature)
@@ -329,6 +358,25 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
         yield f"column(s) {', '.join(more)}: neither of the items nor of the store's other tables of this corpus"
     if not is_left_out(facts) and (fewer := sorted(made - held)):
         yield f"lacks the column(s) {', '.join(fewer)}, which {slug} has; score with the same options"
+
+
+REPLICATED = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
+"""Values of a signature that a replication has like the table shown."""
+
+
+def other_owner(signature: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
+    """Return why the name of a signature's model belongs to another model of a store; "" = it does not."""
+    ours, corpus = signature["model"], signature["corpus"]["name"]
+    for place, models in manifest["scores"].items():
+        if ours["slug"] in models:
+            theirs = models[ours["slug"]]["model"]
+            if key := differing_key(ours, theirs, REPLICATED if place == corpus else IDENTITY):
+                name = f"{ours['slug']} on {place}"
+                stated = f"{key} is {ours.get(key)!r}; the store shows {theirs.get(key)!r} under the name {name}"
+                return f"{stated}; score under another name"
+        if twin := twin_of(ours, {slug: shown["model"]["name"] for slug, shown in models.items()}):
+            return f"the name {ours['name']!r} looks like {twin!r}, which the store has; score under another name"
+    return ""
 
 
 def _findings(table: Scored) -> Iterator[str]:
@@ -428,29 +476,37 @@ def _seed(signature: Mapping[str, Any]) -> int:
     return signature["seed"] if isinstance(signature["seed"], int) else 0
 
 
+def rounding(dtype: str) -> float:
+    """Return by how much scores that are computed again may differ, in the method's unit."""
+    return _TIMES_ROUNDING * allowed_nats(dtype)
+
+
 def _moved(method: str, table: Scored, again: Scored, rows: list[int], dtype: str) -> Iterator[str]:
     """Yield where a method's scores of some items are not those of the table, beyond rounding."""
     c = ScoreColumns(method)
     names = [n for n in (c.good, c.bad, c.delta) if n in table.column_names and n in again.column_names]
-    allowed = _TIMES_ROUNDING * allowed_nats(dtype)
+    allowed = rounding(dtype)
     ids = again.arrow(["item_id"])["item_id"].to_pylist()
     for name in names:
         stated = table.arrow([name])[name].take(rows).to_pandas().to_numpy(float)
         computed = again.arrow([name])[name].to_pandas().to_numpy(float)
         far = ~np.isclose(stated, computed, rtol=0, atol=allowed, equal_nan=True)
         if n := int(far.sum()):
-            first = int(np.flatnonzero(far)[0])
+            first, *others = map(int, np.flatnonzero(far)[:_MOST_NAMED])
+            also = f"; also {', '.join(str(ids[other]) for other in others)}" if others else ""
             yield (
-                f"column {name} is not what the model gives in {n} of {len(rows)} re-scored item(s): of "
-                f"{ids[first]} the table says {magnitude(stated[first])}, the model gives {magnitude(computed[first])}"
+                f"column {name} is not what the model gives in {n} of {len(rows)} re-scored item(s), by more than "
+                f"{magnitude(allowed)} ({dtype}): of {ids[first]} the table says {magnitude(stated[first])}, "
+                f"the model gives {magnitude(computed[first])}{also}{' …' if n > _MOST_NAMED else ''}"
             )
             return
 
 
-def record_problems(file: Path, table: Scored, facts: Mapping[str, Any] | None = None) -> Iterator[str]:
+def record_problems(file: Path, table: Scored, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield where a submission's record or path is not that of its table; a table outside a store needs no record."""
     path = Path(record_path(str(file)))
     inside = SUBMISSIONS in file.parts
+    facts = manifest["corpora"].get(table.corpus)
     if inside and facts and is_left_out(facts) and (held := text_columns(table.features, table.signature["methods"])):
         yield f"column(s) {', '.join(held)}: the store leaves these texts out; hand in with pairbank submit"
     if not path.is_file():
@@ -465,13 +521,35 @@ def record_problems(file: Path, table: Scored, facts: Mapping[str, Any] | None =
         yield f"{path.name}: its sha256 is not that of the table"
     if record.get("signature") != table.signature:
         yield f"{path.name}: its signature is not that of the table"
+    if problem := date_problem(record.get("date", ""), manifest):
+        yield f"{path.name}: {problem}"
     if not SUBMITTER.fullmatch(record["submitter"]):
         yield f"{path.name}: submitter {record['submitter'][:80]!r} cannot name a file"
     elif inside:
-        requested = submission_path(table.signature, record["submitter"], digest)
-        result = "/".join(file.parts[-4:])
-        if result != requested:
-            yield f"the path is {result}, expected {requested}"
+        yield from _place_problems(file, table.signature, record["submitter"], digest, path.read_bytes())
+
+
+def _place_problems(
+    file: Path, signature: Mapping[str, Any], submitter: str, digest: str, record: bytes
+) -> Iterator[str]:
+    places = [submission_path(signature, submitter, digest, stated) for stated in (record, b"")]
+    place = "/".join(file.parts[-4:])
+    if place not in places:
+        yield f"the path is {place}, expected {places[0]}"
+
+
+def date_problem(stated: Any, manifest: Mapping[str, Any]) -> str:  # noqa: ANN401 - JSON is any
+    """Return why a submission cannot have a date; "" = it can, or states none."""
+    if stated == "":
+        return ""
+    first = manifest.get("published", "")
+    try:
+        at = datetime.fromisoformat(stated) if DATE.fullmatch(stated) else None
+    except (TypeError, ValueError):
+        at = None
+    if at is None:
+        return f"date is {stated!r:.80}; expected YYYY-MM-DD, as 2026-11-24, or nothing"
+    return f"date is {stated}, before the store was published ({first})" if first and stated < first else ""
 
 
 def hub_store(repo_id: str, corpus: str) -> tuple[Path, dict[str, Any]]:

@@ -31,6 +31,7 @@ from pairbank.cards.bank.check_tables import differing
 from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,
+    DISPUTED,
     LEFT_OUT,
     LONG,
     MANIFEST,
@@ -279,10 +280,13 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     return root
 
 
-def add_scores(folder: str | Path, scored: Iterable[Scored]) -> Path:
+def add_scores(
+    folder: str | Path, scored: Iterable[Scored], *, disputed: Mapping[str, Sequence[str]] | None = None
+) -> Path:
     """Add scored tables to a bank, and read no other: of these the hashes are checked, and their results stay.
 
-    `check_bank` computes those again. Reports in the bank stay as they are.
+    `check_bank` computes those again. Reports in the bank stay as they are. `disputed` is what the manifest says of a
+    shared bank's submissions from here on.
     """
     root = Path(folder)
     with rewritten(root) as staged:
@@ -291,6 +295,9 @@ def add_scores(folder: str | Path, scored: Iterable[Scored]) -> Path:
         for table in scored:
             take_scored(draft, table)
         check_old_scores(draft)
+        draft.manifest.pop(DISPUTED, None)
+        if disputed:
+            draft.manifest[DISPUTED] = disputed
         _write(draft, {}, texts="all", results="kept")
     return root
 

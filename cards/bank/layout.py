@@ -52,6 +52,8 @@ FOLDERS = ("data", "scores", LONG, RATINGS, PROBES, PROMPTS, "results", REPORTS)
 SUBMISSIONS = "submissions"
 INDEX = f"{SUBMISSIONS}/index.json"
 """What became of each submission to a shared bank; it is no part of the bank, and is published with it."""
+DISPUTED = "disputed"
+"""Key of a shared bank's manifest: folder of a model's submissions -> those that differ by more than rounding."""
 NAME_BYTES = 96
 LEFT_OUT = "left out"
 """Value of `texts` in a corpus's facts where the bank holds its ids and scores only."""
@@ -331,6 +333,7 @@ class _Manifest(StoredRecord):
     features: dict[str, dict[str, Any]] = Field(default_factory=dict)
     files: dict[str, Annotated[str, BeforeValidator(_sha256)]] = Field(default_factory=dict)
     history: tuple[_Version, ...] = ()
+    disputed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
 def is_slug(name: str) -> bool:

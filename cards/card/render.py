@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pairbank import markdown
 from pairbank.cards.bank.beside_tables import prompts_in, question
 from pairbank.cards.bank.layout import (
+    DISPUTED,
     LONG,
     RATINGS,
     REPORTS,
@@ -335,6 +336,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "agreement_table": "" if shown is None else markdown.table(agreement_table(shown)),
         "null_accuracy_table": "" if of_nulls is None else markdown.table(accuracy_table(of_nulls)),
         "null_agreement_table": "" if of_nulls is None else markdown.table(agreement_table(of_nulls)),
+        "disputed": bank.manifest.get(DISPUTED, {}),
         "figures": bank.figures,
         "is_measured": any("imported" not in s for s in signatures),
         "models": models_in_words(signatures),

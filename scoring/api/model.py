@@ -25,6 +25,8 @@ from pairbank.scoring.api.requests import EncodedRequest, Request, Share
 
 T = TypeVar("T")
 SLUG_BYTES = 96
+RESERVED = ("all", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)))
+"""What no split may be called (`datasets`), and no file on Windows, whatever its ending."""
 BosPolicy = Literal["auto", "bos", "eos-as-bos", "cls", "none"]
 OverLength = Literal["error", "nan"]
 """What is done with a text longer than the model's context: an error that names the item, or NaN and a flag."""
@@ -112,11 +114,14 @@ class ModelInfo:
 def slug(name: str) -> str:
     r"""Return a split name (`\w+(\.\w+)*`) for a model, short enough to name a file; a cut one ends in a hash.
 
-    >>> slug("meta-llama/Llama-3.1-8B"), slug("SmolLM2-135M-Instruct")
-    ('Llama_3.1_8B', 'SmolLM2_135M_Instruct')
+    >>> slug("meta-llama/Llama-3.1-8B"), slug("SmolLM2-135M-Instruct"), slug("all")
+    ('Llama_3.1_8B', 'SmolLM2_135M_Instruct', 'all_')
     """
     last = name.rstrip("/").rsplit("/", 1)[-1]
-    result = ".".join(part for part in re.sub(r"[^\w.]", "_", last).split(".") if part) or "model"
+    parts = [part for part in re.sub(r"[^\w.]", "_", last).split(".") if part] or ["model"]
+    if parts[0].casefold() in RESERVED:
+        parts[0] += "_"
+    result = ".".join(parts)
     if len(result.encode()) <= SLUG_BYTES:
         return result
     start = result.encode()[: SLUG_BYTES - 9].decode(errors="ignore").rstrip(".")

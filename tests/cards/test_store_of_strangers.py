@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from huggingface_hub import HfApi
 import pairbank
 from bank_fixtures import Score
 from hub_emulator import FakeHub
+from pairbank.cards.bank.layout import INDEX
 from pairbank.cards.bank.tables import definition_problems
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.models.fake import FakeScorer
@@ -175,3 +177,164 @@ def test_a_pull_request_that_conflicts_is_refused_and_the_next_is_merged(
     assert (first.merged, second.merged, third.merged) == (True, False, True)
     assert "conflicts" in second.verdict.problems[0]
     assert "conflicts" in hub.repo(REPO).pull_requests[2].comments[0][1]
+
+
+def shifted(file: Path, by: float) -> Path:
+    """Return a table whose direct scores of the first item are others; it agrees with itself."""
+    out = file
+    for column in ("direct_good", "direct_delta"):
+        out = edited(out, file.with_name(f"{file.stem}{by:+g}-{column}.parquet"), column=column, value=lambda x: x + by)
+    return out
+
+
+def renamed(file: Path, **model: str) -> Path:
+    """Return a table whose signature names another model; its column `model` says the same."""
+    out = file.with_name(f"{file.stem}-{len(list(file.parent.iterdir()))}.parquet")
+    edited(file, out, sign=lambda s: s["model"].update(model))
+    if "name" in model:
+        edited(out, out, column="model", value=lambda _: model["name"], rows=slice(None))
+    return out
+
+
+def test_what_differs_by_more_than_rounding_is_disputed_on_both_sides_and_the_first_stays_until_one_is_withdrawn(
+    store: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    pairbank.publish(store, REPO)
+    honest = scored_by("m").save(tmp_path / "m.parquet")
+    propose(REPO, submission(honest, "zoe"))
+    propose(REPO, submission(shifted(honest, -2.0), "adam", date="2020-01-01"))
+    propose(REPO, submission(shifted(honest, -1e-6), "bert"))
+    assert all(reviewed.merged for reviewed in pairbank.review(REPO, merge=True))
+    folder = clone(REPO, tmp_path / "clone")
+    states = {state.submitter: state for state in pairbank.build_store(folder, repo_id=REPO)}
+    assert {who: state.state for who, state in states.items()} == {
+        "zoe": "disputed",
+        "adam": "disputed",
+        "bert": "replication",
+    }
+    assert [states[who].arrived for who in ("zoe", "adam", "bert")] == [1, 2, 3]
+    assert states["adam"].largest_difference == pytest.approx({"direct": 2.0, "meta_question_simple": 0.0})
+    shown = pairbank.fetch(folder, model="m", corpus="starter").to_pandas()
+    assert list(shown["direct_good"]) == list(pairbank.read_scored(honest).to_pandas()["direct_good"])
+    assert all(states[who].path in (folder / "README.md").read_text() for who in ("zoe", "adam"))
+    pairbank.check_bank(folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert {s.submitter: s.state for s in pairbank.build_store(folder)} == {w: s.state for w, s in states.items()}
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    (folder / states["adam"].path).with_suffix(".withdrawn.json").write_text('{"reason": "forged"}')
+    states = {state.submitter: state for state in pairbank.build_store(folder)}
+    assert [states[who].state for who in ("zoe", "adam", "bert")] == ["shown", "withdrawn", "replication"]
+    assert "Disputed" not in (folder / "README.md").read_text()
+    pairbank.check_bank(folder)
+
+
+def test_an_invented_date_or_path_takes_no_name_from_a_model_that_arrived_first(
+    store: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    pairbank.publish(store, REPO)
+    honest = scored_by("group-5").save(tmp_path / "5.parquet")
+    evil = renamed(honest, model_id="evil/group-5")
+    propose(REPO, submission(honest, "zoe", date="2026-11-20"))
+    propose(REPO, submission(evil, "adam", date="0001-01-01"))
+    first, second = pairbank.review(REPO, merge=True)
+    assert (first.merged, second.merged) == (True, False)
+    assert "model_id is 'evil/group-5'; the store shows 'pairbank/group-5'" in second.verdict.problems[0]
+    api = HfApi()
+    api.merge_pull_request(REPO, 2, repo_type="dataset")  # against the advice
+    folder = clone(REPO, tmp_path / "clone")
+    states = {state.submitter: state.state for state in pairbank.build_store(folder, repo_id=REPO)}
+    assert states == {"zoe": "shown", "adam": "refused"}
+
+
+def test_without_an_order_two_models_that_claim_one_name_are_both_disputed_and_neither_is_shown(
+    store: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    honest = scored_by("group-5").save(tmp_path / "5.parquet")
+    put(store, submission(honest, "zoe"))
+    put(store, submission(renamed(honest, model_id="evil/group-5"), "adam"))
+    put(store, submission(scored_by("other").save(tmp_path / "other.parquet"), "bert"))
+    states = {state.submitter: state for state in pairbank.build_store(store)}
+    assert {who: state.state for who, state in states.items()} == {
+        "zoe": "disputed",
+        "adam": "disputed",
+        "bert": "shown",
+    }
+    assert states["adam"].path in states["zoe"].reason
+    assert pairbank.check_bank(store)["scores"]["starter"].keys() == {"fake_1", "other"}
+
+
+@pytest.mark.parametrize(
+    ("date", "problem"),
+    [
+        ("2026-13-01", "expected YYYY-MM-DD"),
+        ("2026-02-30", "expected YYYY-MM-DD"),
+        ("0000-00-00", "expected YYYY-MM-DD"),
+        ("<script>", "expected YYYY-MM-DD"),
+        (20261124, "expected YYYY-MM-DD"),
+        (["2026-11-24"], "expected YYYY-MM-DD"),
+        ("2026-10-31", "before the store was published"),
+        ("0001-01-01", "before the store was published"),
+    ],
+)
+def test_a_date_is_a_date_and_not_before_the_stores(
+    date: object, problem: str, scored_by: Score, tmp_path: Path
+) -> None:
+    store = pairbank.write_bank(tmp_path / "store", scored=[scored_by("fake-1")], published="2026-11-01")
+    file = put(store, submission(scored_by("m").save(tmp_path / "m.parquet"), "lab", date=date))
+    [found] = pairbank.check_submission(file, store).problems
+    assert problem in found
+    [state] = pairbank.build_store(store)
+    assert (state.state, problem in state.reason) == ("refused", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "problem"),
+    [
+        ("", "model", "expected 1 to 100 printable"),
+        ("a\0b", "a_b", "expected 1 to 100 printable"),
+        ("x" * 100_000, "x", "expected 1 to 100 printable"),
+        ("left\u202e", "left_", "expected 1 to 100 printable"),
+        ("other", "gpt2", "expected 'other'"),
+        ("all", "all", "expected 'all_'"),
+        ("nul", "nul", "expected 'nul_'"),
+        ("FAKE-1", "FAKE_1", "looks like 'fake-1'"),
+        ("f\u0430ke-1", "f\u0430ke_1", "looks like 'fake-1'"),
+        ("f\u00e4ke-1", "f\u00e4ke_1", "looks like 'fake-1'"),
+        ("fake-l", "fake_l", "looks like 'fake-1'"),
+        ("\uff46ake-1", "\uff46ake_1", "looks like 'fake-1'"),
+        ("fake-1", "fake_1", "model_id is 'pairbank/m'"),
+    ],
+)
+def test_a_name_is_printable_its_own_and_no_twin_of_another(
+    name: str, split: str, problem: str, store: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    file = renamed(scored_by("m").save(tmp_path / "m.parquet"), name=name, slug=split)
+    problems = pairbank.check_submission(file, store).problems
+    assert any(problem in found for found in problems), problems
+    put(store, submission(file, "lab"))
+    [state] = pairbank.build_store(store)
+    assert (state.state, problem in state.reason) == ("refused", True)
+
+
+def test_the_same_table_handed_in_twice_does_not_conflict(
+    hub: FakeHub, store: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    pairbank.publish(store, REPO)
+    file = scored_by("twice").save(tmp_path / "twice.parquet")
+    for date in ("2026-11-24", "2026-11-25", "2026-11-25"):
+        pairbank.submit(file, REPO, submitter="lab", date=date)
+    assert [reviewed.merged for reviewed in pairbank.review(REPO, merge=True)] == [True] * 3
+    folder = clone(REPO, tmp_path / "clone")
+    assert [state.state for state in pairbank.build_store(folder, repo_id=REPO)] == ["shown"] * 2
+    assert hub.repo(REPO).n_pull_requests == 3
+
+
+def test_a_submission_of_a_version_before_keeps_its_place(store: Path, scored_by: Score, tmp_path: Path) -> None:
+    """Its path has the hash of the table alone, and its index no order of arrival."""
+    put(store, submission(scored_by("old").save(tmp_path / "old.parquet"), "lab"))
+    pairbank.build_store(store)
+    index = json.loads((store / INDEX).read_bytes())
+    (store / INDEX).write_text(json.dumps([{k: v for k, v in s.items() if k != "arrived"} for s in index]))
+    put(store, submission(renamed(scored_by("old").save(tmp_path / "2.parquet"), model_id="evil/old"), "adam"))
+    states = {state.submitter: state.state for state in pairbank.build_store(store)}
+    assert states == {"lab": "shown", "adam": "refused"}

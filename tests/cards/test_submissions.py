@@ -30,7 +30,7 @@ from pairbank.files import sha256_of_file
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import corpus_signature
-from store_submissions import edited
+from store_submissions import edited, put, submission
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -57,7 +57,7 @@ def test_one_model_is_handed_in_by_a_pull_request_and_shown_and_fetched_alone(
 ) -> None:
     pairbank.publish(bank, REPO)
     file = scored_by("fake-2").save(tmp_path / "fake-2.parquet")
-    dry = pairbank.submit(file, REPO, submitter="lab", dry_run=True)
+    dry = pairbank.submit(file, REPO, submitter="lab", date="2026-11-24", command="pairbank score", dry_run=True)
     assert (dry.url, hub.repo(REPO).n_pull_requests) == ("", 0)
     made = pairbank.submit(file, REPO, submitter="lab", date="2026-11-24", command="pairbank score")
     assert made.path == dry.path
@@ -327,7 +327,7 @@ def reviewed_and_merged(hub: FakeHub, reasons: list[str]) -> None:
 def built_from_submissions(hub: FakeHub, tmp_path: Path) -> None:
     """Build and publish the store: 20 models, 10 replications, and what was merged by hand is refused."""
     store = Path(HfApi().snapshot_download(REPO, repo_type="dataset", local_dir=tmp_path / "store"))
-    states = pairbank.build_store(store)
+    states = pairbank.build_store(store, repo_id=REPO)
     assert [one.state for one in states].count("shown") == 20
     replications = [one for one in states if one.state == "replication"]
     assert sorted(one.submitter for one in replications) == [f"group-{n}" for n in range(20, 30)]
@@ -479,14 +479,11 @@ def test_a_table_of_another_form_or_another_model_of_a_name_is_refused_and_the_o
         "c": Scored(dataset=narrow, signature=honest.signature),
         "d": Scored(dataset=named.dataset, signature={**named.signature, "model": model}),
     }
+    states = {}
     for who, table in tables.items():
         file = table.save(tmp_path / "table.parquet")
-        place = store / submission_path(table.signature, who, sha256_of_file(file))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        record = {"submitter": who, "sha256": sha256_of_file(file), "signature": table.signature}
-        place.with_suffix(".json").write_text(json.dumps({**record, "date": f"2026-11-2{'abcd'.index(who)}"}))
-        shutil.move(file, place)
-    states = {one.submitter: one for one in pairbank.build_store(store)}
+        put(store, submission(file, who))
+        states |= {one.submitter: one for one in pairbank.build_store(store)}
     assert [states[who].state for who in "abcd"] == ["shown", "refused", "refused", "refused"]
     assert "column(s) secret: neither of the items nor" in states["b"].reason
     assert "direct_delta" in states["c"].reason

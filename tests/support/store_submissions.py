@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from huggingface_hub import CommitOperationAdd, HfApi
 
 import pairbank
-from pairbank.cards.submissions import submission_path
 from pairbank.files import sha256_of_file
 from pairbank.scoring.signature import METADATA_KEY
 
@@ -44,7 +43,9 @@ def edited(
 def submission(file: Path, who: str, **record: Any) -> dict[str, bytes]:  # noqa: ANN401 - JSON is any
     """Return the two files of a submission by path; `record` changes what is stated beside the table."""
     signature, digest = pairbank.read_scored(file).signature, sha256_of_file(file)
-    path = submission_path(signature, who, digest)
+    corpus, model = signature["corpus"], signature["model"]
+    folder = f"{corpus['name']}@{corpus['items_sha256'][:12]}/{model['slug']}@{model['revision'][:12]}"
+    path = f"submissions/{folder}/{who}-{digest[:12]}.parquet"
     stated = json.dumps({"submitter": who, "date": "", "sha256": digest, "signature": signature, **record})
     return {path: file.read_bytes(), path.replace(".parquet", ".json"): stated.encode()}
 

@@ -324,21 +324,23 @@ def review(
 
 def build_store(
     bank: Annotated[Path, "Folder of a bank with submissions/ in it."],
+    *,
+    repo: Annotated[str, typer.Option(metavar="ORG/NAME", help="Bank on the Hub, for the order of arrival.")] = "",
 ) -> None:
-    """Add the accepted submissions to a shared bank; list replications and refusals with reasons.
+    """Add the accepted submissions to a shared bank; list replications, disputes and refusals with reasons.
 
-    Example: pairbank build-store my-bank
+    Example: pairbank build-store my-bank --repo my-org/my-bank
     """
     import pairbank
     from pairbank.stats.wording import magnitude
 
     with quiet_bars(), status("building"):
-        states = pairbank.build_store(bank)
+        states = pairbank.build_store(bank, repo_id=repo)
     answer(submissions=[{"path": x.path, "state": x.state, "reason": x.reason} for x in states])
     for entry in states:
         if entry.largest_difference is not None:
             spread = ", ".join(f"{method} {magnitude(value)}" for method, value in entry.largest_difference.items())
-            say(f"{entry.path}: replication; largest difference: {spread}")
+            say(f"{entry.path}: {entry.state}; largest difference: {spread}")
         else:
             say(f"{entry.path}: {entry.state}" + (f": {entry.reason}" if entry.reason else ""))
     if not states:
