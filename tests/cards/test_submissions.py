@@ -23,6 +23,7 @@ from hub_emulator import FakeHub
 from hub_store import Repo
 from pairbank.cards.bank.layout import INDEX
 from pairbank.cards.export.every_eval_ever import schema_problems
+from pairbank.cards.store import State
 from pairbank.cards.submissions import check_submission, submission_path
 from pairbank.cli import app
 from pairbank.errors import BankError, UnknownNameError
@@ -479,7 +480,7 @@ def test_a_table_of_another_form_or_another_model_of_a_name_is_refused_and_the_o
         "c": Scored(dataset=narrow, signature=honest.signature),
         "d": Scored(dataset=named.dataset, signature={**named.signature, "model": model}),
     }
-    states = {}
+    states: dict[str, State] = {}
     for who, table in tables.items():
         file = table.save(tmp_path / "table.parquet")
         put(store, submission(file, who))
