@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-FORMAT = 2
+FORMAT = 3
 """Of the files below `data/`; a page reads those of its own format only."""
 MANIFEST_PATH = f"data/site{SUFFIX}"
 _STEP = re.compile(r"(?:^|[@/_-])step[_-]?(\d+)$")

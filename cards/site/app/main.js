@@ -19,7 +19,7 @@ import { signature } from "./signature.js";
 import { Bank } from "./tables.js";
 import { fromQuery, having, HUMAN, link, resolvedBoard, resolvedRows, ROW_TABS, tabLabel, TABS, toQuery } from "./view.js";
 
-const FORMAT = 2;
+const FORMAT = 3;
 const PANELS = { grid, leaderboard: board, compare, versus, items, agreement, people, reports, download, add };
 const PAUSE_MS = 120; // after a letter, before the search starts
 const BUSY_MS = 150;
@@ -44,8 +44,8 @@ export function afterPick(now, what, value) {
   if (what === "page") return having(now, { page: /^\d+$/.test(value) ? Number(value) : 1 });
   if (what === "item") return having(now, { item: value, cell: "" });
   if (what === "cell") return having(now, { cell: value, item: "" });
-  if (what === "close") return having(now, { sig: "", figure: "" });
-  if (["tab", "sort", "sig", "part", "figure"].includes(what)) return having(now, { [what]: value });
+  if (what === "close") return having(now, { sig: "" });
+  if (["tab", "sort", "sig"].includes(what)) return having(now, { [what]: value });
   return now;
 }
 
@@ -64,16 +64,10 @@ async function made(asked) {
   const [content, setControls, dialogContent] = await Promise.all([
     PANELS[shown.tab].panel(bank, shown, found),
     showControls(bank, shown, found),
-    dialogOf(shown),
+    shown.sig ? signature(bank, shown.sig) : null,
   ]);
   const address = await link(bank, shown); // with the page that the panel shows
   return { view: shown, notices: found.notices, content, setControls, address, dialogContent };
-}
-
-// What stands above the page: where a number comes from, or a figure.
-async function dialogOf(asked) {
-  if (asked.sig) return signature(bank, asked.sig);
-  return asked.tab === "reports" && asked.figure ? reports.figure(bank, asked) : null;
 }
 
 // Show a view; `history` says what becomes of the address: "push", "replace" or "keep".
@@ -103,12 +97,11 @@ async function show(asked, history) {
 
 // Whether a view differs from the one that is shown by its dialog only: the page below stays as it is.
 function onlyDialog(asked) {
-  if (view === undefined || (asked.sig === view.sig && asked.figure === view.figure)) return false;
-  return toQuery({ ...asked, sig: "", figure: "" }) === toQuery({ ...view, sig: "", figure: "" });
+  return view !== undefined && asked.sig !== view.sig && toQuery({ ...asked, sig: "" }) === toQuery({ ...view, sig: "" });
 }
 
 async function withDialog(asked) {
-  return { view: asked, content: null, address: await link(bank, asked), dialogContent: await dialogOf(asked) };
+  return { view: asked, content: null, address: await link(bank, asked), dialogContent: asked.sig ? await signature(bank, asked.sig) : null };
 }
 
 // Put a view's address where "push" or "replace" says; "keep" leaves it, and so does a view that could not be shown.
@@ -175,7 +168,7 @@ async function picked(what, value) {
   const next = afterPick(view, what, value);
   isTyped = false;
   await show(next, "push");
-  if (["tab", "page", "open", "rows", "part"].includes(what)) {
+  if (["tab", "page", "open", "rows"].includes(what)) {
     const top = nav.getBoundingClientRect().top + window.scrollY;
     if (window.scrollY > top) window.scrollTo({ top });
   }

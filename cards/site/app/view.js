@@ -30,7 +30,7 @@ const LONGEST = 500;
 export const DEFAULTS = {
   tab: "leaderboard", corpus: "", model: "", method: "", versus: "", against: "", subset: "", phenomenon: "", language: "",
   q: "", show: "all", sort: "", page: 1, item: "", cell: "", within: "", by: "all", group: "", task: "",
-  measure: "pearson", bmodel: "", bmethod: "", across: "corpus", draws: "", family: "", type: "", size: "", report: "", part: "", figure: "", sig: "",
+  measure: "pearson", bmodel: "", bmethod: "", across: "corpus", draws: "", family: "", type: "", size: "", report: "", sig: "",
 };
 
 // The view of a link; keys that are not ours are left alone. A bare address opens the leaderboard.
@@ -79,14 +79,12 @@ export function having(view, changes) {
   const keys = Object.keys(changes);
   const has = (...names) => names.some((name) => keys.includes(name));
   let forgotten = {};
-  if (keys.some((key) => !["item", "cell", "page", "sig", "figure"].includes(key))) forgotten = { page: 1, cell: "" };
+  if (keys.some((key) => !["item", "cell", "page", "sig"].includes(key))) forgotten = { page: 1, cell: "" };
   if (has("tab", "corpus", "across")) forgotten = { ...forgotten, sort: "" };
   if (has("tab") && [view.tab, changes.tab].includes("grid")) forgotten = { ...forgotten, q: "" }; // there it is of models
   if (has("tab")) forgotten = { ...forgotten, sig: "" };
   // Two models are compared by one method until somebody says otherwise, whatever was beside it on another page.
   if (has("tab") && [view.tab, changes.tab].includes("versus") && view.tab !== changes.tab) forgotten = { ...forgotten, versus: "" };
-  if (has("tab", "report", "part")) forgotten = { ...forgotten, figure: "" };
-  if (has("tab", "report")) forgotten = { ...forgotten, part: "" };
   if (has("corpus")) forgotten = { ...forgotten, item: "", subset: "", phenomenon: "", language: "", against: "" };
   if (has("by")) forgotten = { ...forgotten, group: "" };
   return { ...view, ...forgotten, ...changes };
@@ -104,8 +102,6 @@ export function resolvedBoard(site, view) {
   names.oneOf("bmethod", ["", ...methods], "");
   names.oneOf("bmodel", ["", ...site.models.map((one) => one.name)], "");
   names.oneOf("report", ["", ...site.reports.map((one) => one.name)], site.reports[0]?.name ?? "");
-  const report = site.reports.find((one) => one.name === names.chosen.report) ?? site.reports[0];
-  names.oneOf("part", ["", ...Object.keys(report?.pages ?? {})], "");
   names.page();
   return names;
 }
@@ -184,8 +180,8 @@ export async function link(bank, view) {
   if (!ROW_TABS.includes(view.tab)) {
     const kept = { ...DEFAULTS };
     if (view.tab === "grid") kept.q = view.q;
-    for (const name of ["tab", "sort", "page", "report", "part", "figure", ...BOARD_FIELDS]) kept[name] = view[name];
-    if (view.tab !== "reports") kept.report = kept.part = kept.figure = "";
+    for (const name of ["tab", "sort", "page", "report", ...BOARD_FIELDS]) kept[name] = view[name];
+    if (view.tab !== "reports") kept.report = "";
     return toQuery(kept);
   }
   const plain = (await resolvedRows(bank, { ...DEFAULTS, tab: view.tab, corpus: view.corpus })).view;
@@ -195,6 +191,6 @@ export async function link(bank, view) {
   }
   if (view.tab !== "versus") dropped.against = "";
   if (view.corpus === firstCorpus(bank.site)) dropped.corpus = "";
-  for (const name of ["report", "part", "figure", ...BOARD_FIELDS]) dropped[name] = DEFAULTS[name];
+  for (const name of ["report", ...BOARD_FIELDS]) dropped[name] = DEFAULTS[name];
   return toQuery({ ...view, ...dropped });
 }

@@ -21,7 +21,6 @@ from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Item
 from pairbank.cards.site import source
 from pairbank.cards.site.columns import encoded, write_chunk, write_list
-from pairbank.cards.site.report_pages import TAGS, Place, tree_of
 from pairbank.errors import BankError, OutputError, PairbankError
 from pairbank.files import parquet_batches, sha256_of_file, write_parquet
 from pairbank.scoring.models.fake import FakeScorer
@@ -434,67 +433,33 @@ def test_each_work_is_cited_once(hard_bank: Path, tmp_path: Path) -> None:
 # --- reports ---
 
 
-def _tags(tree: list[Any]) -> set[str]:
-    return {tag for part in tree if isinstance(part, list) for tag in ({part[0]} | _tags(part[2]))}
-
-
-def test_a_report_becomes_harmless_elements_whatever_it_holds() -> None:
-    text = (
-        "# Title\n\n<script>alert(1)</script>\n\n| a | b |\n| --- | ---: |\n| `x` <b>y</b> | 1<br>2 |\n\n"
-        "[ok](table.csv) [up](../../secret) [js](javascript:alert(1)) [data](data:text/html,x) [net](//evil.test/x)\n\n"
-        "![figure](figures/a.png) ![away](https://evil.test/x.png)\n\n- one\n- two\n\n```\n<i>\n```\n"
-    )
-    tree = tree_of(text, Place(folder="reports/one", root="reports/one"))
-    assert _tags(tree) <= TAGS
-    shown = json.dumps(tree)
-    assert "<script>alert(1)</script>" in shown
-    assert '"src": "reports/one/figures/a.png"' in shown
-    assert '"href": "reports/one/table.csv"' in shown
-    for bad in (
-        '"href": "javascript',
-        '"src": "https',
-        'evil.test/x", ',
-        '"href": "..',
-        '"href": "data',
-        '"href": "//',
-    ):
-        assert bad not in shown
-    assert ["br", {}, []] in tree[2][2][1][2][0][2][1][2]
-
-
-def test_the_figures_of_a_report_stand_beside_it(tmp_path: Path) -> None:
+def test_a_report_is_its_own_page_in_which_nothing_runs_with_its_figures_and_tables(tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
     scored = [pairbank.score(items, FakeScorer(name=name), methods=METHODS) for name in ("a", "b", "c")]
     bank = pairbank.write_bank(tmp_path / "bank", scored=scored, reports={"one": pairbank.report(scored)})
+    page = bank / "reports/one/report.html"
+    page.write_text(page.read_text() + '<a href="https://example.org/x">x</a><script>alert(1)</script>')
     site = pairbank.write_site(bank, tmp_path / "site")
     [report] = unpacked(site / "data/site.json.gz")["reports"]
-    assert report["name"] == "one"
-    assert "Accuracy" in json.dumps(unpacked(site / "data" / report["path"]))
+    assert (report["name"], report["page"]) == ("one", "reports/one/report.html")
+    shown = (site / report["page"]).read_text()
+    first = shown.index("Content-Security-Policy")
+    assert first < shown.index("<title>")
+    assert "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'" in shown[first : first + 200]
+    assert '<a target="_blank" rel="noopener noreferrer" href="https://example.org/x">' in shown
     copied = {p.name for p in (site / "reports/one").rglob("*") if p.is_file()}
-    assert {"accuracy.csv"} <= copied
-    assert {p.name for p in (bank / "reports").rglob("*.png")} <= copied
-    pages = {f"{path.removesuffix('.md')}": path for path in ("appendix/accuracy.md", "appendix/how.md")}
-    assert report["pages"].keys() >= pages.keys()
-    assert all((site / "data" / path).is_file() for path in report["pages"].values())
+    assert {"accuracy.csv", *(p.name for p in (bank / "reports").rglob("*.png"))} <= copied
     assert "reports/one/summary.csv" in report["tables"]
 
 
-def test_links_of_a_report_lead_to_its_own_pages_and_files_and_figures_say_what_they_show() -> None:
-    place = Place(
-        folder="reports/one/appendix",
-        root="reports/one",
-        pages={"reports/one/report.md": "", "reports/one/appendix/a b.md": "appendix/a b"},
-        files=frozenset(["reports/one/summary.csv"]),
-    )
-    text = (
-        "[back](../report.md) [next](a%20b.md) [none](gone.md) [out](../../two/report.md) [here](.) "
-        "`summary.csv` `no.csv`"
-        "\n\n![x](../figures/x.png)\n\n*Accuracy of **three** models.*\n\n![y](../../two/y.png)\n"
-    )
-    paragraph, figure, _, stray = tree_of(text, place)
-    links = {child[2][0]: child[1] for child in paragraph[2] if child[0] == "a" and isinstance(child[2][0], str)}
-    assert links == {"back": {"page": ""}, "next": {"page": "appendix/a b"}, "none": {}, "out": {}, "here": {}}
-    assert ["a", {"href": "reports/one/summary.csv"}, [["code", {}, ["summary.csv"]]]] in paragraph[2]
-    assert ["code", {}, ["no.csv"]] in paragraph[2]
-    assert figure[2][0][1] == {"src": "reports/one/figures/x.png", "alt": "Figure: Accuracy of three models."}
-    assert "src" not in stray[2][0][1]
+def test_a_report_without_a_page_of_html_has_its_tables(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
+    scored = [pairbank.score(items, FakeScorer(name="a"), methods=METHODS)]
+    bank = pairbank.write_bank(tmp_path / "bank", scored=scored, reports={"one": pairbank.report(scored)})
+    (bank / "reports/one/report.html").unlink()
+    manifest = json.loads((bank / "manifest.json").read_bytes())
+    del manifest["files"]["reports/one/report.html"]
+    (bank / "manifest.json").write_text(json.dumps(manifest))
+    [report] = unpacked(pairbank.write_site(bank, tmp_path / "site") / "data/site.json.gz")["reports"]
+    assert report["page"] == ""
+    assert "reports/one/summary.csv" in report["tables"]

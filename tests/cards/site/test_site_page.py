@@ -5,6 +5,7 @@ Screenshots of every tab, at the width of a desk and of a phone, land in the tes
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -745,33 +746,38 @@ def test_a_damaged_table_or_file_is_named_and_the_other_pages_still_work(
     assert "ids.json.gz is damaged; write the site again" in page.text()
 
 
-def every_link_of_a_report_leads_somewhere(page: Shown) -> None:
-    first = page.page.locator(".pb-report .pb-link")
-    names = first.all_inner_texts()
-    assert "Definitions, references, ids of methods, signatures" in names
-    for name in names:
-        page.settled(lambda name=name: page.page.get_by_role("button", name=name, exact=True).click())
-        assert "part=appendix" in page.page.url
-        assert page.page.locator(".pb-report").inner_text().count("\n") > 2
-        page.settled(page.page.get_by_role("button", name="Back to the report").click)
-    with page.page.expect_download() as download:
-        page.page.locator(".pb-report code", has_text="summary.csv").last.click()
-    assert "accuracy" in Path(download.value.path()).read_text(encoding="utf-8")
+def the_report_is_shown_whole(page: Shown) -> None:
+    frame = page.page.frame_locator(".pb-report iframe")
+    frame.locator("h1").first.wait_for()
+    assert "<b>Mine</b>" in frame.locator("h1").first.inner_text()
+    assert frame.locator("table").count() > 0
+    assert frame.locator("[href^=javascript]").count() == 0
+    figure = frame.locator("img").first
+    assert str(figure.get_attribute("alt")).startswith("Accuracy")
+    assert figure.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
     saved = page.page.locator(".pb-files a").evaluate_all(
         "all => Promise.all(all.map(async (a) => [a.download, (await fetch(a.href)).status]))"
     )
     assert ["summary.csv", 200] in saved
     assert {status for _, status in saved} == {200}
-    figure = page.page.locator(".pb-drawn").first
-    assert str(figure.locator("img").get_attribute("alt")).startswith("Figure: Accuracy")
-    figure.click()
-    page.page.wait_for_selector("dialog[open] .pb-large img")
-    assert "figure=reports" in page.page.url
-    page.page.go_back()
-    page.page.wait_for_selector("dialog:not([open])", state="attached")
-    page.open("?tab=reports&part=appendix%2Fhow")
-    assert page.page.locator(".pb-report h2").inner_text() == "Definitions, references, ids of methods, signatures"
-    assert page.page.locator(".pb-notice").count() == 0
+
+
+def nothing_of_a_report_runs(page: Shown, report: Path) -> None:
+    """Neither in the frame nor opened by itself; in another context, for the browser says what it blocks."""
+    with report.open("a") as file:
+        file.write("<script>document.body.dataset.ran = 1</script><img src=x onerror='document.body.dataset.ran = 1'>")
+    alone = page.page.get_by_text("Open the report by itself").evaluate("link => link.href")
+    browser = page.page.context.browser
+    assert browser is not None
+    with contextlib.closing(browser.new_context()) as context:
+        other = context.new_page()
+        other.goto(page.page.url)
+        frame = other.frame_locator(".pb-report iframe")
+        frame.locator("img[src=x]").wait_for(state="attached")
+        assert frame.locator("body").get_attribute("data-ran") is None
+        other.goto(alone)
+        assert "<b>Mine</b>" in other.locator("h1").first.inner_text()
+        assert other.locator("body").get_attribute("data-ran") is None
 
 
 def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(opened: Open, tmp_path: Path) -> None:
@@ -779,13 +785,10 @@ def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(
     scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a", "b", "c")]
     report = pairbank.report(scored, title="<b>Mine</b> [x](javascript:alert(1))")
     bank = pairbank.write_bank(tmp_path / "bank", scored=scored, reports={"one": report})
-    (bank / "reports/one/figures").mkdir(exist_ok=True)
     page = opened(bank, "?tab=reports&report=one")
-    assert "<b>Mine</b>" in page.page.locator(".pb-report h2").first.inner_text()
-    assert page.page.locator(".pb-report table").count() > 0
-    assert page.page.locator(".pb-report [href^=javascript]").count() == 0
-    every_link_of_a_report_leads_somewhere(page)
-    page.go("Add a model")
+    the_report_is_shown_whole(page)
+    nothing_of_a_report_runs(page, tmp_path / "site/reports/one/report.html")
+    page.open("?tab=add")
     assert "pairbank merge org/bank mine --out merged" in page.text()
     assert "hf upload org/bank merged . --repo-type dataset --create-pr" in page.text()
     assert "pairbank score bank/data/starter/items.parquet --model ORG/MODEL --out starter.parquet" in page.text()
