@@ -166,7 +166,7 @@ def _with_disputes(states: Sequence[State]) -> tuple[list[State], dict[str, list
         paths[:0] = [state.path for state in states if state.state == "shown" and _folder(state.path) == folder]
     both = {path for paths in disputed.values() for path in paths}
     reason = "it differs from another submission of its model by more than rounding; withdraw one of them"
-    named = [replace(s, state="disputed", reason=reason) if s.path in both else s for s in states]
+    named = [replace(state, state="disputed", reason=reason) if state.path in both else state for state in states]
     return named, disputed
 
 

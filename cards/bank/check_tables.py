@@ -236,8 +236,9 @@ def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Datase
     if missing := [name for name in requested if name not in items.column_names]:
         yield f"{path}: lacks the column(s) {', '.join(missing)} of the shared schema"
         return
-    wrong = [n for n in requested if n in kinds and getattr(items.features[n], "dtype", "") != kinds[n]]
-    yield from (f"{path}: column {n} is {items.features[n]}, expected {kinds[n]}" for n in wrong)
+    stated = {name: getattr(items.features[name], "dtype", "") for name in requested}
+    wrong = [name for name, kind in stated.items() if kind != kinds.get(name, kind)]
+    yield from (f"{path}: column {name} is {items.features[name]}, expected {kinds[name]}" for name in wrong)
     if wrong:
         return
     if len(items) != facts["n_items"]:

@@ -95,7 +95,8 @@ def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
     text, number = pa.string(), pa.float64()
     schema = pa.schema([(name, text if at < 3 else number) for at, name in enumerate(LONG_COLUMNS)])
     columns = {m: [ScoreColumns(m).good, ScoreColumns(m).bad, ScoreColumns(m).delta] for m in signature["methods"]}
-    requested = ["item_id", *(n for n in (MODEL, *(n for names in columns.values() for n in names)) if n in present)]
+    scores = [name for names in columns.values() for name in names]
+    requested = ["item_id", *(name for name in (MODEL, *scores) if name in present)]
     whole = read_parquet(path, requested) if path.stat().st_size <= SMALL_BYTES else None
     parts = []
     for method, names in sorted(columns.items()):

@@ -200,9 +200,9 @@ class _Rows:
         """Yield the columns of so many rows, and of the next."""
         whole, starts = self._whole, range(0, max(self.n_rows, 1), PAGE_ROWS)
         if not names:
-            yield from ({} for _ in starts)
+            yield from ({} for start in starts)
             return
-        slices = None if whole is None else (whole.slice(n, PAGE_ROWS) for n in starts)
+        slices = None if whole is None else (whole.slice(start, PAGE_ROWS) for start in starts)
         for part in slices or parquet_batches(self.path, names, PAGE_ROWS):
             yield {name: encoded(part[name]) for name in names}
 
