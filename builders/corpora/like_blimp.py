@@ -13,7 +13,7 @@ from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated, Rating, Side, judged
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited, read_json_lines
-from pairbank.builders.sources.sheets import sheet_rows
+from pairbank.builders.sources.sheets import read_sheet
 from pairbank.builders.sources.source import LocatedFile, member_texts
 from pairbank.errors import CorpusError
 
@@ -333,7 +333,7 @@ def survey_paradigm(label: str) -> str:
 
 def _version(file: LocatedFile, version: str) -> list[Sentence]:
     sentences: list[Sentence] = []
-    for number, cells in sheet_rows(file.path, version):
+    for number, cells in read_sheet(file.path.read_bytes(), str(file.path), version).rows:
         if number == 1:
             continue
         if len(cells) != 3 or cells[2] not in ("good", "bad"):
@@ -353,7 +353,7 @@ def _ratings(
     first = 0
     for name in JUDGMENTS:
         path = files[name].path
-        rows = [cells for _, cells in sheet_rows(path)]
+        rows = [cells for _, cells in read_sheet(path.read_bytes(), str(path)).rows]
         labels, n = rows[1], len(rows[1]) // 2
         for place, label in enumerate(labels):
             _, phenomenon, side = versions[place // n][first + place % n]

@@ -1,189 +1,228 @@
-"""Sheets of an .xlsx workbook to rows of text, with the standard library alone.
+"""Sheets of an .xlsx workbook to rows of text, as a spreadsheet shows them.
 
 In: the bytes of a workbook, perhaps the name of one of its sheets. Out: (row number, cells) of every row that has any;
-a number is written as short as it can be, an empty cell is "". Of a formula what Excel shows is read.
-A number that Excel shows as a date is refused with its cell: 6.5 typed into a German Excel is the 6th of May, a day
-number where a rating was meant. ECMA-376, parts 18.3, 18.4 and 18.8.
+a number is written as short as it can be, an empty cell is "". Of a formula what Excel shows is read. Merged cells hold
+their value in all their rows. Rows that are hidden, or struck through, are left out unless they are wanted. A number
+that Excel shows as a date is refused with its cell: 6.5 typed into a German Excel is the 6th of May.
+
+python-calamine reads the cells. What it cannot tell (errors, hidden rows, strokes) is read from the parts themselves.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import re
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from pairbank.builders.sources.source import MAX_UNPACKED_BYTES
 from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import reading
 
-_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_ESCAPE = re.compile(r"_x((?![Dd][89A-Fa-f])[0-9A-Fa-f]{4})_")
-"""How a workbook writes what XML cannot have, and `_x005F_` for an underscore that would look like it."""
-_REFERENCE = re.compile(r"([A-Z]{1,3})(\d+)")
-_LAST_COLUMN = 16_384
-_BUILT_IN_DATES = frozenset(str(n) for n in (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
-_LITERAL = re.compile(r'"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|_.|General', re.IGNORECASE)
-"""What of a number format is shown as it stands: quoted text, colours, locales; `[h]` is elapsed time."""
-_DATE_CODE = re.compile(r"[ymdhs]", re.IGNORECASE)
 _REMEDY = "save it again in a spreadsheet, as .xlsx, or export it as 'CSV UTF-8'"
+_NO_WORKBOOK = "not a readable .xlsx workbook"
+MOST_CELLS = 50_000_000
+"""Of the rectangle around all cells of a sheet, which is held in memory."""
 
 
-def sheet_names(path: Path) -> tuple[str, ...]:
-    """Return the names of a workbook's sheets, in their order."""
-    with reading(path, CorpusError):
-        data = path.read_bytes()
-    return tuple(_sheets(_members(data, str(path)), str(path)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """One sheet of a workbook."""
+
+    name: str
+    is_only: bool
+    rows: tuple[tuple[int, list[str]], ...]
+    """(row number, cells) of every row with a cell, in order."""
+    n_hidden: int
+    """Rows that are left out because they are hidden."""
+    n_struck: int
+    """Rows that are left out because all their cells are struck through."""
 
 
-def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield (row number, cells) of one sheet; errors as for `rows_of_workbook`."""
-    with reading(path, CorpusError):
-        data = path.read_bytes()
-    yield from rows_of_workbook(data, str(path), sheet)
+def read_sheet(data: bytes, where: str, sheet: str | None = None, *, hidden: bool = False) -> Sheet:
+    """Return one sheet of a workbook; `hidden`: with rows that are hidden or struck through."""
+    from python_calamine import CalamineError, CalamineWorkbook
 
-
-def rows_of_workbook(data: bytes, where: str, sheet: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield (row number, cells) of one sheet of a workbook."""
-    members = _members(data, where)
-    sheets = _sheets(members, where)
-    if sheet is None and len(sheets) > 1:
+    with reading(where, CorpusError, saying=_NO_WORKBOOK, remedy=_REMEDY):
+        parts = _Parts(data=data, where=where)
+        paths = parts.sheets()
+    if sheet is None and len(paths) > 1:
         raise CorpusError(
-            f"{where}: {len(sheets)} sheets ({', '.join(sheets)}); say which in a map: sheet = {next(iter(sheets))!r}"
+            f"{where}: {len(paths)} sheets ({', '.join(paths)}); say which in a map: sheet = {next(iter(paths))!r}"
         )
-    if sheet is not None and sheet not in sheets:
-        raise unknown_name(f"sheet of {where}", sheet, sheets)
-    strings = _shared_strings(members, where)
-    dates = _date_styles(members, where)
-    root = _xml(members, sheets[sheet if sheet is not None else next(iter(sheets))], where)
-    for number, row in enumerate(root.iter(f"{_MAIN}row"), 1):
-        cells: dict[int, str] = {}
-        for place, cell in enumerate(row.iter(f"{_MAIN}c")):
-            if text := _text(cell, strings, dates, where):
-                cells[_column(cell.get("r"), place, where)] = text
-        if cells:
-            yield _row_number(row.get("r"), number, where), [cells.get(place, "") for place in range(max(cells) + 1)]
-
-
-def _row_number(stated: str | None, number: int, where: str) -> int:
-    if stated is None:
-        return number
-    if not (stated.isdecimal() and len(stated) < 8):
-        raise CorpusError(f"{where}: a row has the number {stated[:40]!r}; {_REMEDY}")
-    return int(stated)
-
-
-def _members(data: bytes, where: str) -> dict[str, bytes]:
-    """Return the parts of a workbook by name."""
-    with reading(where, CorpusError, saying="not a readable .xlsx workbook", remedy=_REMEDY):
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        requested = [info for info in archive.infolist() if info.filename.endswith((".xml", ".rels"))]
-        if sum(info.file_size for info in requested) > MAX_UNPACKED_BYTES:
-            raise CorpusError(f"{where}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; {_REMEDY}")
-        if any(info.flag_bits & 1 for info in archive.infolist()):
-            raise CorpusError(f"{where}: is protected by a password; save it without one")
-        return {info.filename: archive.read(info) for info in requested}
-
-
-def _xml(members: dict[str, bytes], name: str, where: str) -> ET.Element:
-    data = members.get(name)
-    if data is None:
-        raise CorpusError(f"{where}: not a workbook, it lacks {name}; {_REMEDY}")
-    if b"<!DOCTYPE" in data[:1024] or b"<!ENTITY" in data:
-        raise CorpusError(f"{where}: {name} declares entities, which no workbook does; the file is not to be trusted")
+    if sheet is not None and sheet not in paths:
+        raise unknown_name(f"sheet of {where}", sheet, paths)
+    name = next(iter(paths)) if sheet is None else sheet
+    left_out = parts.marked_rows(paths[name])
     try:
-        return ET.fromstring(data)  # noqa: S314 - of a limited size, and without entities
-    except (ET.ParseError, LookupError, ValueError) as error:  # an encoding that there is not, one of many bytes
-        raise CorpusError(f"{where}: {name} is broken ({error}); {_REMEDY}") from error
+        table = CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_name(name)
+        cells = table.to_python(skip_empty_area=False)
+    except (CalamineError, ValueError, OverflowError) as error:
+        raise CorpusError(f"{where}: {_NO_WORKBOOK} ({error}); {_REMEDY}") from error
+    _fill_merged(cells, table.merged_cell_ranges or [])
+    numbered = ((number, row) for number, row in enumerate(cells, 1) if hidden or number not in left_out)
+    rows = ((number, _texts(row, number, where)) for number, row in numbered)
+    kinds = [] if hidden else [*left_out.values()]
+    return Sheet(
+        name=name,
+        is_only=len(paths) == 1,
+        rows=tuple((number, texts) for number, texts in rows if texts),
+        n_hidden=kinds.count("hidden"),
+        n_struck=kinds.count("struck"),
+    )
 
 
-def _sheets(members: dict[str, bytes], where: str) -> dict[str, str]:
-    """Return sheet name -> the part that holds it."""
-    relations = _xml(members, "xl/_rels/workbook.xml.rels", where)
-    targets = {relation.get("Id"): relation.get("Target") or "" for relation in relations}
-    results = {}
-    for sheet in _xml(members, "xl/workbook.xml", where).iter(f"{_MAIN}sheet"):
-        target = targets.get(sheet.get(_RELATION), "")
-        results[sheet.get("name") or ""] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-    if not results:
-        raise CorpusError(f"{where}: a workbook without sheets; {_REMEDY}")
-    return results
+def _fill_merged(cells: list[list[Any]], ranges: Iterable[tuple[tuple[int, int], tuple[int, int]]]) -> None:
+    """Give the first column of merged cells their value in each of their rows, in place."""
+    for (first, column), (last, _) in ranges:
+        for row in cells[first + 1 : last + 1]:
+            if column < len(row):
+                row[column] = cells[first][column]
 
 
-def _shared_strings(members: dict[str, bytes], where: str) -> list[str]:
-    name = "xl/sharedStrings.xml"
-    if name not in members:
-        return []
-    return [_plain(entry) for entry in _xml(members, name, where).iter(f"{_MAIN}si")]
+def _texts(row: list[Any], number: int, where: str) -> list[str]:
+    """Return the cells of a row as text, without the empty ones at its end."""
+    texts = [_text(value, f"{where}, cell {_reference(place, number)}") for place, value in enumerate(row)]
+    while texts and not texts[-1]:
+        texts.pop()
+    return texts
 
 
-def _plain(element: ET.Element) -> str:
-    """Return the text of its runs; what is only a reading aid (furigana) is left out."""
-    aids = {text for aid in element.iter(f"{_MAIN}rPh") for text in aid.iter(f"{_MAIN}t")}
-    text = "".join(text.text or "" for text in element.iter(f"{_MAIN}t") if text not in aids)
-    return _ESCAPE.sub(lambda result: chr(int(result[1], 16)), text)
+def _text(value: object, where: str) -> str:
+    """Return a cell as text.
 
-
-def _date_styles(members: dict[str, bytes], where: str) -> frozenset[str]:
-    """Return the styles of cells whose numbers a spreadsheet shows as dates or times, by their numbers."""
-    name = "xl/styles.xml"
-    if name not in members:
-        return frozenset()
-    root = _xml(members, name, where)
-    codes = {entry.get("numFmtId"): entry.get("formatCode") or "" for entry in root.iter(f"{_MAIN}numFmt")}
-    dates = {key for key, code in codes.items() if _DATE_CODE.search(_LITERAL.sub("", code))}
-    formats = root.find(f"{_MAIN}cellXfs")
-    kinds = [member.get("numFmtId") for member in (() if formats is None else formats)]
-    return frozenset(str(n) for n, kind in enumerate(kinds) if kind in dates or kind in _BUILT_IN_DATES - codes.keys())
-
-
-def _text(cell: ET.Element, strings: list[str], dates: frozenset[str], where: str) -> str:
-    kind, value = cell.get("t", "n"), cell.find(f"{_MAIN}v")
-    if kind == "inlineStr":
-        return _plain(cell)
-    text = "" if value is None else value.text or ""
-    if kind == "s":
-        if not (text.isdecimal() and int(text) < len(strings)):
-            raise CorpusError(f"{where}, cell {cell.get('r')}: no shared string {text!r}; {_REMEDY}")
-        return strings[int(text)]
-    if kind == "e":
-        raise CorpusError(f"{where}, cell {cell.get('r')}: holds the error {text}; correct or empty it")
-    if kind == "b":
-        return "true" if text == "1" else "false"
-    if kind == "d" or (kind == "n" and text and cell.get("s") in dates):
-        raise CorpusError(
-            f"{where}, cell {cell.get('r')}: a date or time ({text}), perhaps a number that the spreadsheet turned "
-            "into one; format the column as text or number, type the value again, and save the workbook"
-        )
-    if kind != "n" or not text:
-        return _ESCAPE.sub(lambda result: chr(int(result[1], 16)), text)
-    try:
-        return _short(text)
-    except ValueError as error:
-        raise CorpusError(f"{where}, cell {cell.get('r')}: {text[:40]!r} is no number; {_REMEDY}") from error
-
-
-def _short(text: str) -> str:
-    """Return a number as short as it can be: a workbook writes 0.1 as 0.10000000000000001.
-
-    >>> _short("7"), _short("7.0"), _short("0.10000000000000001")
-    ('7', '7', '0.1')
+    >>> [_text(value, "") for value in (7.0, 0.1, True, "a ", 2.0**60)]
+    ['7', '0.1', 'true', 'a ', '1.152921504606847e+18']
     """
-    value = float(text)
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dt.date | dt.time | dt.timedelta):
+        raise CorpusError(
+            f"{where}: a date or time ({value}), perhaps a number that the spreadsheet turned into one; format the "
+            "column as text or number, type the value again, and save the workbook"
+        )
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return str(value)
 
 
-def _column(reference: str | None, place: int, where: str) -> int:
-    """Return the place of a cell in its row, by its reference: `B7` is 1."""
-    if reference is None:
-        return place
-    result = _REFERENCE.fullmatch(reference)
+def _reference(place: int, row: int) -> str:
+    """Return the name of a cell.
+
+    >>> _reference(0, 1), _reference(27, 3)
+    ('A1', 'AB3')
+    """
+    letters = ""
+    while place >= 0:
+        place, letter = place // 26 - 1, chr(ord("A") + place % 26)
+        letters = letter + letters
+    return f"{letters}{row}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    """The parts of a workbook, whatever namespace they are in (ECMA-376 has a strict and a transitional one)."""
+
+    data: bytes
+    where: str
+
+    def sheets(self) -> Mapping[str, str]:
+        """Return sheet name -> the part that holds it, in the order of the workbook."""
+        relations = self._xml("xl/_rels/workbook.xml.rels")
+        targets = {relation.get("Id"): relation.get("Target") or "" for relation in relations}
+        results = {}
+        for element in _named(self._xml("xl/workbook.xml"), "sheet"):
+            identifier = next((value for key, value in element.attrib.items() if key.endswith("}id")), None)
+            target = targets.get(identifier, "")
+            results[element.get("name") or ""] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+        if not results:
+            raise CorpusError(f"{self.where}: a workbook without sheets; {_REMEDY}")
+        return results
+
+    def marked_rows(self, path: str) -> Mapping[int, str]:
+        """Return row number -> "hidden" or "struck"; refuse cells with errors, and sheets that do not fit in memory."""
+        struck_styles, marked = self._struck_styles(), {}
+        number = n_columns = 0
+        for row in _named(self._xml(path), "row"):
+            number = self._number(row.get("r"), number + 1)
+            cells = [cell for cell in _named(row, "c") if len(cell)]
+            for cell in cells:
+                if cell.get("t") == "e":
+                    text = "".join(cell.itertext())
+                    raise CorpusError(
+                        f"{self.where}, cell {cell.get('r')}: holds the error {text}; correct or empty it"
+                    )
+            stated = (cell.get("r") for cell in cells)
+            n_columns = max([n_columns, len(cells), *(_n_column(name, self.where) for name in stated if name)])
+            if row.get("hidden") in ("1", "true") and cells:
+                marked[number] = "hidden"
+            elif cells and all(cell.get("s") in struck_styles for cell in cells):
+                marked[number] = "struck"
+        if number * n_columns > MOST_CELLS:
+            raise CorpusError(
+                f"{self.where}: its cells reach to row {number:,} and column {n_columns:,}; delete what stands far "
+                "below or beside the table"
+            )
+        return marked
+
+    def _number(self, stated: str | None, following: int) -> int:
+        if stated is None:
+            return following
+        if not (stated.isdecimal() and len(stated) < 8):
+            raise CorpusError(f"{self.where}: a row has the number {stated[:40]!r}; {_REMEDY}")
+        return int(stated)
+
+    def _struck_styles(self) -> frozenset[str]:
+        """Return the styles of cells whose text is struck through, by their numbers."""
+        if "xl/styles.xml" not in self._archive.namelist():
+            return frozenset()
+        root = self._xml("xl/styles.xml")
+        fonts = [any(line.get("val") not in ("0", "false") for line in _named(font, "strike"))
+                 for fonts in _named(root, "fonts") for font in fonts]  # fmt: skip
+        formats = [entry.get("fontId") or "0" for formats in _named(root, "cellXfs") for entry in formats]
+        struck = {str(number) for number, is_struck in enumerate(fonts) if is_struck}
+        return frozenset(str(number) for number, font in enumerate(formats) if font in struck)
+
+    @property
+    def _archive(self) -> zipfile.ZipFile:
+        archive = zipfile.ZipFile(io.BytesIO(self.data))
+        if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
+            raise CorpusError(f"{self.where}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; {_REMEDY}")
+        if any(info.flag_bits & 1 for info in archive.infolist()):
+            raise CorpusError(f"{self.where}: is protected by a password; save it without one")
+        return archive
+
+    def _xml(self, name: str) -> ET.Element:
+        with reading(self.where, CorpusError, saying=_NO_WORKBOOK, remedy=_REMEDY):
+            archive = self._archive
+            if name not in archive.namelist():
+                raise CorpusError(f"{self.where}: not a workbook, it lacks {name}; {_REMEDY}")
+            data = archive.read(name)
+        if b"<!DOCTYPE" in data[:1024] or b"<!ENTITY" in data:
+            raise CorpusError(
+                f"{self.where}: {name} declares entities, which no workbook does; the file is not to be trusted"
+            )
+        try:
+            return ET.fromstring(data)  # noqa: S314 - of a limited size, and without entities
+        except (ET.ParseError, LookupError, ValueError) as error:  # an encoding that there is not, one of many bytes
+            raise CorpusError(f"{self.where}: {name} is broken ({error}); {_REMEDY}") from error
+
+
+def _named(element: ET.Element, name: str) -> Iterator[ET.Element]:
+    """Yield the elements of a local name below an element."""
+    return (entry for entry in element.iter() if entry.tag.rpartition("}")[2] == name)
+
+
+def _n_column(reference: str, where: str) -> int:
+    """Return the number of the column that a cell's name says: that of `B7` is 2."""
+    stated = re.fullmatch(r"([A-Za-z]{1,3})\d{1,7}", reference)
+    if stated is None:
+        raise CorpusError(f"{where}: no cell {reference[:40]!r}; {_REMEDY}")
     number = 0
-    for letter in result[1] if result else "":
+    for letter in stated[1].upper():
         number = number * 26 + ord(letter) - ord("A") + 1
-    if not 0 < number <= _LAST_COLUMN:
-        raise CorpusError(f"{where}: no cell {reference!r}; {_REMEDY}")
-    return number - 1
+    return number

@@ -37,7 +37,7 @@ from pairbank.builders.sources.readers import (
     text_lines,
     without_repeats,
 )
-from pairbank.builders.sources.sheets import rows_of_workbook, sheet_names, sheet_rows
+from pairbank.builders.sources.sheets import Sheet, read_sheet
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 
@@ -69,6 +69,8 @@ class TableFormat:
     """Names of the columns of a file that has no header line."""
     sheet: str | None = None
     """Of a workbook with several."""
+    hidden: bool = False
+    """Of a workbook: whether rows that are hidden or struck through are read."""
     mends: tuple[Mend, ...] = ()
 
 
@@ -80,7 +82,8 @@ MENDED = "mended:flags"
 def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line or row number, row) of a table."""
     if suffix == ".xlsx":
-        yield from _with_header(padded(rows_of_workbook(data, where, how.sheet), how.header), how, where)
+        rows = read_sheet(data, where, how.sheet, hidden=how.hidden).rows
+        yield from _with_header(padded(iter(rows), how.header), how, where)
         return
     if suffix == ".pickle":
         yield from _pickled(data, where)
@@ -417,17 +420,26 @@ def _json_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[t
 
 
 def _sheet_table(path: Path, how: TableFormat) -> Table:
-    header = list(how.header) or next(sheet_rows(path, how.sheet), (0, []))[1]
+    sheet = _sheet(path, how)
+    header = list(how.header) or next(iter(sheet.rows), (0, []))[1]
     if not header:
         raise CorpusError(f"{path}: an empty sheet; expected a header and at least one row")
-    names = sheet_names(path)
-    notes = (f"sheet {how.sheet or names[0]!r}",) if len(names) > 1 else ()
+    notes = [] if sheet.is_only else [f"sheet {sheet.name!r}"]
+    for n, kind in ((sheet.n_hidden, "hidden"), (sheet.n_struck, "struck-through")):
+        if n:
+            notes.append(f"{n:,} {kind} row(s) left out (a map keeps them: hidden = true under [reading])")
     columns = tuple(name for name in header if name.strip())
-    return Table(path=path, columns=columns, delimiter="", header=tuple(header), format=how, notes=notes)
+    return Table(path=path, columns=columns, delimiter="", header=tuple(header), format=how, notes=tuple(notes))
+
+
+def _sheet(path: Path, how: TableFormat) -> Sheet:
+    with reading(path, CorpusError):
+        data = path.read_bytes()
+    return read_sheet(data, str(path), how.sheet, hidden=how.hidden)
 
 
 def _workbook_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
-    result = sheet_rows(table.path, table.format.sheet)
+    result = iter(_sheet(table.path, table.format).rows)
     if not table.format.header:
         next(result)
     yield from _named_rows(padded(result, table.header), table, bad_row, blank_row)

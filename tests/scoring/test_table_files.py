@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
-from pairbank.builders.sources.sheets import sheet_rows
+from pairbank.builders.sources.sheets import read_sheet
 from pairbank.errors import BankError, OutputError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored, ScoredFile, open_scored
@@ -59,7 +59,7 @@ def test_json_lines_have_lists_and_nulls(scored: Scored, tmp_path: Path) -> None
 
 def test_a_workbook_has_text_as_text_and_numbers_as_numbers(scored: Scored, tmp_path: Path) -> None:
     path = scored.save(tmp_path / "s.xlsx")
-    rows = [cells for _, cells in sheet_rows(path)]
+    rows = [cells for _, cells in read_sheet(path.read_bytes(), str(path)).rows]
     assert rows[0] == scored.dataset.column_names
     column = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
     assert column["target_good"] == scored["target_good"][:]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 
 import pairbank
 from pairbank.builders.dataset import manifest_of
@@ -232,35 +234,12 @@ def test_a_map_with_a_fault_says_what_was_expected(tmp_path: Path, column_map: s
         pairbank.load_corpus(write(tmp_path, "mine.csv", "a,b\nx y,x z\n", column_map))
 
 
-def workbook(path: Path, sheets: dict[str, list[list[str | float]]]) -> Path:
-    """Write a workbook as spreadsheets do: shared strings, numbers, a cell left out where it is empty."""
-    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    strings: list[str] = []
-
-    def cell(place: int, number: int, value: str | float) -> str:
-        reference = f'r="{chr(ord("A") + place)}{number}"'
-        if isinstance(value, str):
-            strings.append(f"<si><t>{value}</t></si>")
-            return f'<c {reference} t="s"><v>{len(strings) - 1}</v></c>'
-        return f"<c {reference}><v>{value}</v></c>"
-
-    with zipfile.ZipFile(path, "w") as archive:
-        names = "".join(f'<sheet name="{name}" sheetId="{i}" r:id="rId{i}"/>' for i, name in enumerate(sheets, 1))
-        archive.writestr("xl/workbook.xml", f'<workbook {main} xmlns:r="{office}"><sheets>{names}</sheets></workbook>')
-        links = "".join(
-            f'<Relationship Id="rId{i}" Target="worksheets/sheet{i}.xml"/>' for i in range(1, len(sheets) + 1)
-        )
-        archive.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{links}</Relationships>")
-        for i, rows in enumerate(sheets.values(), 1):
-            lines = (
-                f'<row r="{n}">' + "".join(cell(p, n, v) for p, v in enumerate(row) if v != "") + "</row>"
-                for n, row in enumerate(rows, 1)
-            )
-            archive.writestr(
-                f"xl/worksheets/sheet{i}.xml", f"<worksheet {main}><sheetData>{''.join(lines)}</sheetData></worksheet>"
-            )
-        archive.writestr("xl/sharedStrings.xml", f"<sst {main}>{''.join(strings)}</sst>")
+def workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[str | float]]]) -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for n, row in enumerate(rows):
+                sheet.write_row(n, 0, [cell if cell != "" else None for cell in row])
     return path
 
 
@@ -295,4 +274,70 @@ def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/_rels/workbook.xml.rels", '<!DOCTYPE x [<!ENTITY a "b">]><Relationships/>')
     with pytest.raises(CorpusError, match="declares entities"):
+        pairbank.load_corpus(path)
+
+
+def test_merged_cells_hold_their_value_in_all_their_rows(tmp_path: Path) -> None:
+    path = tmp_path / "merged.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["phenomenon", "good", "bad", "topic"])
+        for n in range(1, 6):
+            sheet.write_row(n, 1, [f"Swans glide {n}.", f"Swans glides {n}."])
+        sheet.merge_range(1, 0, 3, 0, "agreement")
+        sheet.write(4, 0, "tense")
+        sheet.merge_range(4, 3, 5, 3, "birds")
+    items = pairbank.load_corpus(path)
+    assert items["phenomenon"][:] == ["agreement", "agreement", "agreement", "tense", None]
+    assert items["topic"][:] == [None, None, None, "birds", "birds"]
+
+
+def test_rows_that_are_hidden_or_struck_through_are_left_out_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "kept.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet, struck = book.add_worksheet(), book.add_format({"font_strikeout": True})
+        sheet.write_row(0, 0, ["good", "bad"])
+        for n, style in enumerate((None, struck, None, None), 1):
+            sheet.write_row(n, 0, [f"Swans glide {n}.", f"Swans glides {n}."], style)
+        sheet.set_row(3, None, None, {"hidden": True})
+        sheet.write(4, 1, "Swans glides 4.", struck)  # one cell of two: the row stays
+    items = pairbank.load_corpus(path)
+    assert [good for good, _ in sides(items)] == ["Swans glide 1.", "Swans glide 4."]
+    reading = (manifest_of(items) or {})["facts"]["reading"]
+    assert [note.split(" (")[0] for note in reading if "left out" in note] == [
+        "1 hidden row(s) left out",
+        "1 struck-through row(s) left out",
+    ]
+    (tmp_path / "map.toml").write_text(
+        '[reading]\nhidden = true\n[columns]\ntarget_good = "good"\ntarget_bad = "bad"\n'
+    )
+    assert len(pairbank.load_corpus(path)) == 4
+
+
+def test_a_strict_workbook_is_read_and_an_error_in_a_cell_is_refused(tmp_path: Path) -> None:
+    rows = [["good", "bad"], ["Swans glide.", "Swans glides."]]
+    path = workbook(tmp_path / "strict.xlsx", {"a": rows})
+    transitional = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text.replace(transitional, "http://purl.oclc.org/ooxml/spreadsheetml/main"))
+    assert sides(pairbank.load_corpus(path)) == [("Swans glide.", "Swans glides.")]
+    with xlsxwriter.Workbook(tmp_path / "error.xlsx") as book:
+        sheet = book.add_worksheet()
+        for n, row in enumerate(rows):
+            sheet.write_row(n, 0, row)
+        sheet.write_formula(1, 1, "=1/0", None, "#DIV/0!")
+    with pytest.raises(CorpusError, match="cell B2: holds the error"):
+        pairbank.load_corpus(tmp_path / "error.xlsx")
+
+
+def test_a_cell_far_below_the_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "far.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["good", "bad"])
+        sheet.write(1_048_575, 16_383, "x")
+    with pytest.raises(CorpusError, match="reach to row 1,048,576 and column 16,384"):
         pairbank.load_corpus(path)

@@ -33,7 +33,7 @@ def workbook(path: Path, rating: float | dt.date, number_format: str) -> Path:
 @pytest.mark.parametrize("number_format", ["d/m/yyyy", "dd. mmm", "h:mm", "[h]:mm", "mmm-yy", "[$-407]d. mmmm;@"])
 def test_a_rating_that_a_spreadsheet_made_a_date_is_refused_with_its_cell(tmp_path: Path, number_format: str) -> None:
     path = workbook(tmp_path / "rated.xlsx", dt.date(2024, 5, 6), number_format)
-    with pytest.raises(CorpusError, match=r"cell C3: a date or time \(45418\)"):
+    with pytest.raises(CorpusError, match=r"cell C3: a date or time \("):
         read(path)
 
 
@@ -59,7 +59,7 @@ def edited(path: Path, old: str, new: str) -> Path:
     [
         ('<row r="2"', '<row r="two"', "a row has the number 'two'"),
         ('<row r="2"', f'<row r="{"9" * 5000}"', "a row has the number '9999"),
-        ("<v>6.25</v>", "<v>six</v>", "cell C3: 'six' is no number"),
+        ("<v>6.25</v>", "<v>six</v>", "row 3: column 'human_good' holds 'six', expected a number"),
     ],
 )
 def test_an_odd_workbook_is_refused_with_the_place(tmp_path: Path, old: str, new: str, said: str) -> None:
