@@ -14,3 +14,5 @@ METHODS_VERSION = 1
 """Of `methods/` and `prompts/`: requests to columns. A prompt's own words are in its hash."""
 HIDDEN_STATES_VERSION = 1
 """Of `models/hidden_states.py`."""
+WORDS_VERSION = 1
+"""Of `words`, for models whose rotary embeddings or attention change at a length (`packing_window`)."""

@@ -1,39 +1,62 @@
 """Files of `pairbank words`: texts in, tables out, and a table of reading times beside the words.
 
-A text file has one text per line. A table (.csv, .tsv, .parquet) has one text per row, or one word per row with the
-text that it belongs to: self-paced reading and eye tracking come so.
+A text file has one text per line. A table has one text per row, or one word per row with the text that it belongs to:
+self-paced reading and eye tracking come so, often with the rows of all participants below each other. Each text is
+then read once; that needs a column that numbers its words, for a text may repeat a sentence itself.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from pairbank.builders.sources.readers import encoding_of, text_lines
+from pairbank.builders.sources.tables import SUFFIXES, open_table
 from pairbank.errors import ScoringError
-from pairbank.files import reading, replaced_atomically
+from pairbank.files import replaced_atomically
 from pairbank.scoring.words import Text, text_in_words, text_of_words
 
+logger = logging.getLogger(__name__)
+
+WRITTEN = (".csv", ".tsv", ".parquet", ".jsonl")
 TEXT_COLUMNS = ("text", "sentence")
-TABLES = (".csv", ".tsv", ".parquet")
 NUMBER_COLUMNS = re.compile(
     r"(word|token|region|sentence)?_?(number|num|nr|no|index|position|pos|order)", re.IGNORECASE
 )
 """Names of columns that say where in its text a word is."""
+WORD_NUMBERS = re.compile(r"(word|token)_?(number|num|nr|no|index|position|pos|order)", re.IGNORECASE)
+"""Those that say it of words beyond doubt: numbers that never repeat in a text are those of one copy."""
+PARTICIPANT_COLUMNS = re.compile(r"subj|particip|ppt|reader|worker|rater|user|session|person|md5|hash", re.IGNORECASE)
+OF_PARTICIPANTS, OF_OTHERS = 0.5, 0.9
+"""Of the words of a copy, those that another copy has too, at least: participants may have read two conditions; rows
+that another column tells apart may be sentences of one story, which can be much alike."""
+OF_PARTS = 0.8
+"""Of the rows that a column parts, those that have to be copies."""
+SHORTEST_COPY = 3
+"""Words of a text that stands several times below itself, where no column tells the copies apart."""
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Return a table as text, .csv, .tsv or .parquet."""
-    if path.suffix not in TABLES:
-        raise ScoringError(f"{path}: expected a table ({', '.join(TABLES)})")
-    with reading(path, ScoringError, saying="cannot be read", remedy="save it as UTF-8"):
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        separator = "\t" if path.suffix == ".tsv" else None
-        return pd.read_csv(path, sep=separator, engine="python", encoding="utf-8-sig", keep_default_na=False, dtype=str)
+def read_table(path: Path, *, encoding: str | None = None) -> pd.DataFrame:
+    """Return a table, text cells as they are; its index has the rows' numbers in the file."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ScoringError(f"{path}: expected a table ({', '.join(SUFFIXES)})")
+    table = open_table(path, encoding=encoding)
+    for note in table.notes:
+        logger.warning("%s: %s", path.name, note)
+    columns: dict[str, list[object]] = {name: [] for name in table.columns}
+    numbers = []
+    for number, row in table.rows():
+        numbers.append(number)
+        for name, cells in columns.items():
+            cells.append(row.get(name))
+    return pd.DataFrame(columns, index=pd.Index(numbers))
 
 
 def read_texts(
@@ -42,27 +65,28 @@ def read_texts(
     text: str | None = None,
     word: str | None = None,
     text_id: str | None = None,
+    number: str | None = None,
     region: str | None = None,
     language: str = "en",
+    encoding: str | None = None,
 ) -> list[Text]:
     """Return the texts of a file.
 
     A table of words may have one row per observation (participants repeat the words) if a column numbers the words.
     """
     if path.suffix == ".txt":
-        with reading(path, ScoringError, remedy="save it as UTF-8"):
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-        results = [text_in_words(str(n), line, language=language) for n, line in enumerate(lines, 1) if line.strip()]
+        codec, _ = encoding_of(path, encoding)
+        lines = (line.rstrip("\r\n") for line in text_lines(path, codec, newline=""))
+        texts = [text_in_words(str(n), line, language=language) for n, line in enumerate(lines, 1) if line.strip()]
+    elif word is None:
+        table = read_table(path, encoding=encoding)
+        texts = _by_text(table, path, text=text, text_id=text_id, language=language)
     else:
-        table = read_table(path)
-        results = (
-            _by_text(table, path, text=text, text_id=text_id, language=language)
-            if word is None
-            else _by_word(table, path, word=word, text_id=text_id, region=region, language=language)
-        )
-    if not results:
+        table = read_table(path, encoding=encoding)
+        texts = _by_word(table, path, word=word, text_id=text_id, number=number, region=region, language=language)
+    if not texts:
         raise ScoringError(f"{path}: no text; expected a text per line or row")
-    return results
+    return texts
 
 
 def _column(table: pd.DataFrame, name: str, path: Path) -> pd.Series[str]:
@@ -70,9 +94,8 @@ def _column(table: pd.DataFrame, name: str, path: Path) -> pd.Series[str]:
     parts = [name] if name in table else [part.strip() for part in name.split(",")]
     if missing := next((part for part in parts if part not in table), None):
         raise ScoringError(f"{path}: no column {missing!r}; it has {', '.join(map(str, table.columns))}")
-    if len(parts) == 1:
-        return table[parts[0]].astype(str)
-    return pd.concat([table[part].astype(str).str.strip() for part in parts], axis=1).agg("/".join, axis=1)
+    columns = [table[part].astype(object).where(table[part].notna(), "").astype("str") for part in parts]
+    return columns[0] if len(parts) == 1 else pd.concat([c.str.strip() for c in columns], axis=1).agg("/".join, axis=1)
 
 
 def _by_text(table: pd.DataFrame, path: Path, *, text: str | None, text_id: str | None, language: str) -> list[Text]:
@@ -85,62 +108,155 @@ def _by_text(table: pd.DataFrame, path: Path, *, text: str | None, text_id: str 
     texts = _column(table, name, path)
     ids = [str(n) for n in range(1, len(table) + 1)] if text_id is None else _column(table, text_id, path).tolist()
     if text_id is not None and len(set(ids)) < len(ids):
-        twice = next(entry for entry in ids if ids.count(entry) > 1)
+        twice = next(name for name, n in Counter(ids).items() if n > 1)
         raise ScoringError(f"{path}: {text_id} {twice!r} stands in several rows; expected one text per row")
-    return [text_in_words(i, member, language=language) for i, member in zip(ids, texts, strict=True) if member.strip()]
+    return [text_in_words(name, text, language=language) for name, text in zip(ids, texts, strict=True) if text.strip()]
 
 
 def _by_word(
-    table: pd.DataFrame, path: Path, *, word: str, text_id: str | None, region: str | None, language: str
+    table: pd.DataFrame,
+    path: Path,
+    *,
+    word: str,
+    text_id: str | None,
+    number: str | None,
+    region: str | None,
+    language: str,
 ) -> list[Text]:
     if text_id is None:
         raise ScoringError(f"{path}: a row is a word; name the column that says which text it belongs to (--id)")
-    ids, texts = _column(table, text_id, path), _column(table, word, path).str.strip()
+    ids, words = _column(table, text_id, path), _column(table, word, path).str.strip()
     regions = pd.Series("", index=table.index) if region is None else _column(table, region, path)
-    if len(once := _once(table, ids, texts, text_id, path)) < len(table):
-        table, ids, texts, regions = table.loc[once], ids.loc[once], texts.loc[once], regions.loc[once]
-    for name, numbers in _numbers(table):
-        by_text = numbers.groupby(ids, sort=False)
-        if falling := next((text for text, places in by_text if (places.diff() < 0).any()), None):
-            raise ScoringError(
-                f"{path}: {name} falls within text {falling!r}; rows are read as they are: sort them in reading order, "
-                f"or rename the column if it numbers something else"
-            )
+    rows = pd.DataFrame({"text": ids, "word": words, "region": regions})
+    numbers = {name: column for name, column in _numbers(table, path, number) if column.notna().all()}
+    repeated = [name for name in numbers if rows.assign(number=numbers[name]).duplicated(["text", "number"]).any()]
+    if repeated:
+        name = next((name for name in repeated if not len(_contradictions(rows, numbers[name]))), repeated[0])
+        rows = _once(rows, name, numbers[name], text_id, path)
+    else:
+        is_numbered = number is not None or any(map(WORD_NUMBERS.fullmatch, numbers))
+        if not is_numbered and (copies := _copies(table, rows, {*text_id.split(","), word, region or ""})):
+            raise ScoringError(f"{path}: {copies}")
+        for name, column in numbers.items():
+            by_text = column.groupby(rows["text"], sort=False)
+            if falling := next((text for text, places in by_text if (places.diff() < 0).any()), None):
+                raise ScoringError(
+                    f"{path}: {name} falls within text {falling!r}; rows are read as they are: sort them in reading "
+                    "order, or rename the column if it numbers something else"
+                )
     return [
-        text_of_words(str(name), texts[rows].tolist(), regions[rows].tolist(), language=language)
-        for name, rows in table.groupby(ids, sort=False).groups.items()
+        text_of_words(str(name), of_text["word"].tolist(), of_text["region"].tolist(), language=language)
+        for name, of_text in rows.groupby("text", sort=False)
     ]
 
 
-def _numbers(table: pd.DataFrame) -> Iterator[tuple[str, pd.Series[float]]]:
-    """Yield each column that numbers the words, with its name."""
+def _numbers(table: pd.DataFrame, path: Path, stated: str | None) -> Iterator[tuple[str, pd.Series[float]]]:
+    """Yield the column that numbers the words, or where none is stated each one that is called so, with its name."""
+    if stated is not None and stated not in table:
+        raise ScoringError(f"{path}: no column {stated!r}; it has {', '.join(map(str, table.columns))}")
     for name in map(str, table.columns):
-        if NUMBER_COLUMNS.fullmatch(name):
-            yield name, pd.to_numeric(table[name], errors="coerce")
+        if name == stated or (stated is None and NUMBER_COLUMNS.fullmatch(name)):
+            column = pd.to_numeric(table[name], errors="coerce")
+            if stated is not None and column.isna().any():
+                row = column.index[column.isna()][0]
+                raise ScoringError(
+                    f"{path}, row {row}: {table[name][row]!r} in {name}, which is to number the words; expected a "
+                    "number in each row"
+                )
+            yield name, column
 
 
-def _once(table: pd.DataFrame, ids: pd.Series[str], words: pd.Series[str], text_id: str, path: Path) -> pd.Index[int]:
-    """Return one row per word, in reading order, of a table with one row per observation; else all rows.
+def _contradictions(rows: pd.DataFrame, numbers: pd.Series[float]) -> pd.DataFrame:
+    """Return the words that have the number of another word of their text."""
+    different = rows.assign(number=numbers).drop_duplicates(["text", "number", "word"])
+    return different[different.duplicated(["text", "number"], keep=False)]
 
-    A table has observations if a number of a word is in several rows of its text.
+
+def _once(rows: pd.DataFrame, name: str, numbers: pd.Series[float], text_id: str, path: Path) -> pd.DataFrame:
+    """Return one row per word, in reading order, of a table with one row per observation."""
+    if len(twice := _contradictions(rows, numbers)):
+        text, number = twice[["text", "number"]].iloc[0]
+        words = twice[(twice["text"] == text) & (twice["number"] == number)]["word"].head(2)
+        raise ScoringError(
+            f"{path}: word {number:g} of text {text!r} (by {name}) is {' and '.join(map(repr, words))}; name all "
+            f"columns that tell texts apart, as in --id {text_id},condition"
+        )
+    first = rows.assign(number=numbers).drop_duplicates(["text", "number"])
+    order = {text: rank for rank, text in enumerate(first["text"].drop_duplicates())}
+    return first.assign(rank=first["text"].map(order)).sort_values(["rank", "number"], kind="stable")
+
+
+def _copies(table: pd.DataFrame, rows: pd.DataFrame, taken: set[str]) -> str | None:
+    """Return which text stands several times below itself, and what to do; None where none does.
+
+    Participants' copies are those that a column tells apart, all with the words of the longest one. A story that
+    repeats some of its sentences has no copies, whether or not a column numbers its sentences.
     """
-    for _, numbers in _numbers(table):
-        places = pd.DataFrame({"text": ids, "number": numbers, "word": words})
-        if numbers.isna().any() or not places.duplicated(["text", "number"]).any():
-            continue
-        first = places.drop_duplicates(["text", "number"])
-        different = places.drop_duplicates()
-        if len(twice := different[different.duplicated(["text", "number"], keep=False)]):
-            text, number = twice[["text", "number"]].iloc[0]
-            known = twice[(twice["text"] == text) & (twice["number"] == number)]["word"].head(2)
-            raise ScoringError(
-                f"{path}: word {number:g} of text {text!r} is {' and '.join(map(repr, known))}; name all columns that "
-                f"tell texts apart, as in --id {text_id},condition"
+    others = [name for name in map(str, table.columns) if name not in {part.strip() for part in taken}]
+    for name in others:
+        least = OF_PARTICIPANTS if PARTICIPANT_COLUMNS.search(name) else OF_OTHERS
+        several = {text: parts for text, parts in _parts(rows, table[name]).items() if len(parts) > 1}
+        copied = [text for text, parts in several.items() if _are_copies(parts, least)]
+        if copied and len(copied) * 2 >= len(several):
+            parts = several[copied[0]]
+            return (
+                f"text {copied[0]!r} is there {len(parts)} times, once for each {name} ({' '.join(parts[0][:4])} …), "
+                f"and would be read as one long text; {_remedy(table, rows, [n for n in others if n != name])}"
             )
-        order = first["text"].drop_duplicates().reset_index(drop=True)
-        ranks = first["text"].map({text: rank for rank, text in order.items()})
-        return first.assign(rank=ranks).sort_values(["rank", "number"], kind="stable").index
-    return table.index
+    by_text = {text: parts[0] for text, parts in _parts(rows, pd.Series("", index=rows.index)).items()}
+    n_copies = {text: n for text, words in by_text.items() if (n := _n_copies(words)) > 1}
+    if n_copies and len(n_copies) * 2 >= len(by_text):
+        text, n = next(iter(n_copies.items()))
+        return (
+            f"text {text!r} is the same {len(by_text[text]) // n} words {n} times, and would be read as one long text; "
+            f"{_remedy(table, rows, others)}; if the text itself repeats them, number its words through"
+        )
+    return None
+
+
+def _parts(rows: pd.DataFrame, column: pd.Series[Any]) -> dict[str, list[list[str]]]:
+    """Return the words of each text by the values of a column; nothing if most rows have a value of their own."""
+    texts: dict[str, dict[object, list[str]]] = {}
+    for text, value, word in zip(rows["text"], column, rows["word"], strict=True):
+        texts.setdefault(text, {}).setdefault(value, []).append(word)
+    if len(rows) < 2 * sum(map(len, texts.values())):
+        return {}
+    return {text: [*by_value.values()] for text, by_value in texts.items()}
+
+
+def _are_copies(parts: Sequence[Sequence[str]], least: float) -> bool:
+    """Return whether the parts begin with the same word and are the same words, but for a few that are missing."""
+    longest = max(parts, key=len)
+    n_alike = sum(
+        part[0] == longest[0] and (Counter(part) & Counter(longest)).total() > least * len(part) for part in parts
+    )
+    return len(longest) > 1 and n_alike > max(1, OF_PARTS * len(parts))
+
+
+def _n_copies(words: Sequence[str]) -> int:
+    """Return how many times the same words are there: below each other, or each of them several times.
+
+    >>> _n_copies("The dog barked The dog barked".split()), _n_copies("The The dog dog barked barked".split())
+    (2, 2)
+    >>> _n_copies("Go away Go away The dog barked".split())
+    1
+    """
+    for n in range(len(words) // SHORTEST_COPY, 1, -1):
+        size, rest = divmod(len(words), n)
+        if not rest and ([*words[:size]] * n == [*words] or [w for w in words[::n] for _ in range(n)] == [*words]):
+            return n
+    return 1
+
+
+def _remedy(table: pd.DataFrame, rows: pd.DataFrame, others: Sequence[str]) -> str:
+    """Return what to do about copies; a column that may number their words is named."""
+    for name in others:
+        numbers = pd.to_numeric(table[name], errors="coerce")
+        if numbers.notna().all() and not len(_contradictions(rows, numbers)):
+            n_rows = rows.assign(number=numbers).groupby(["text", "number"]).size()
+            if n_rows.median() > 1 and len(n_rows) > rows["text"].nunique():
+                return f"name the column that numbers the words: --number {name}"
+    return "name the column that numbers the words (--number COLUMN), or keep the rows of one participant"
 
 
 def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], path: Path) -> pd.DataFrame:
@@ -154,7 +270,7 @@ def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], pat
     if len(missing):
         first = missing.iloc[0]
         raise ScoringError(
-            f"{path}, row {missing.index[0] + 2}: no word {str(first[key])!r} in a text {first['text_id']!r} "
+            f"{path}, row {missing.index[0]}: no word {str(first[key])!r} in a text {first['text_id']!r} "
             f"({len(missing):,} rows have none); expected ids and words as in the texts"
         )
     several = table[table.duplicated(["model", "text_id", key])].merge(requested, on=["text_id", key])
@@ -176,8 +292,8 @@ def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], pat
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write a table as .csv (for R), .tsv, .parquet or .jsonl, whole or not at all."""
-    if path.suffix not in (*TABLES, ".jsonl"):
-        raise ScoringError(f"{path}: expected a file name with {', '.join(TABLES)} or .jsonl")
+    if path.suffix not in WRITTEN:
+        raise ScoringError(f"{path}: expected a file name with {', '.join(WRITTEN)}")
     write = {
         ".parquet": partial(table.to_parquet, index=False),
         ".jsonl": partial(table.to_json, orient="records", lines=True, force_ascii=False),

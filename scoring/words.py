@@ -20,9 +20,12 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import logging
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +39,7 @@ from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import FIRST_TOKEN_UNSCORED
 from pairbank.scoring.api.requests import Request, owners_of, token_offsets
-from pairbank.scoring.engine.batching import default_batch_tokens, in_batches, padded
+from pairbank.scoring.engine.batching import default_batch_tokens, in_batches, packing_window, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, BLOCK_LOGITS_ACCELERATOR, finite
 from pairbank.scoring.engine.threads import n_parallel_passes
@@ -44,9 +47,12 @@ from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.masked import MaskedScorer
 from pairbank.scoring.models.word_boundaries import WordMarks, word_marks
 from pairbank.scoring.run.store import VERSIONS, read_shard, write_shard
+from pairbank.scoring.versions import WORDS_VERSION
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
+
+logger = logging.getLogger(__name__)
 
 LAGGED = ("surprisal_bits", "n_characters")
 """What `lags` repeats of the words before: reading slows down after long and surprising words (spillover)."""
@@ -81,32 +87,35 @@ class Text:
     """First character of each word, and one past its last."""
     regions: tuple[str, ...]
     """Of each word the region of interest that it is in; "" = none."""
+    is_respaced: bool = False
+    """As it was written it had more white space, or another, than the one space between its words."""
 
 
 def text_in_words(id: str, text: str, *, language: str = "en") -> Text:  # noqa: A002 - as in the table
     """Return a text cut at white space, regions in braces marked: `The {old dog} barked`.
 
-    In a language without spaces, white space only says where words end and is left out; without any, each character is
-    a word.
+    One space stands between its words, whatever white space did. In a language without spaces, white space only says
+    where words end and is left out; without any, each character is a word.
 
     >>> text_in_words("1", "The {old dog} barked.").regions
     ('', 'old dog', 'old dog', '')
-    >>> found = text_in_words("1", "\u6211 \u559c\u6b22 \u732b", language="zh")
-    >>> found.text, found.spans
+    >>> text = text_in_words("1", "\u6211 \u559c\u6b22 \u732b", language="zh")
+    >>> text.text, text.spans
     ('\u6211\u559c\u6b22\u732b', ((0, 1), (1, 3), (3, 4)))
     """
     plain = _BRACES.sub(r"\1", text)
     if "{" in plain or "}" in plain:
         raise ScoringError(f"text {id}: braces that do not match in {text!r}; expected {{region}}, none within another")
     inside = [""] * len(plain)
-    for n_before, result in enumerate(_BRACES.finditer(text)):
-        first = result.start() - 2 * n_before
-        inside[first : first + len(result[1])] = [result[1]] * len(result[1])
-    words = [(member.start(), member.end()) for member in re.finditer(r"\S+", plain)]
-    if separator(language) == "" and len(words) == 1:
-        words = [(place, place + 1) for place in range(*words[0])]
-    regions = [next((entry for entry in inside[first:last] if entry), "") for first, last in words]
-    return text_of_words(id, [plain[first:last] for first, last in words], regions, language=language)
+    for n_before, region in enumerate(_BRACES.finditer(text)):
+        first = region.start() - 2 * n_before
+        inside[first : first + len(region[1])] = [region[1]] * len(region[1])
+    spans = [word.span() for word in re.finditer(r"\S+", plain)]
+    if separator(language) == "" and len(spans) == 1:
+        spans = [(place, place + 1) for place in range(*spans[0])]
+    regions = [next((region for region in inside[first:last] if region), "") for first, last in spans]
+    result = text_of_words(id, [plain[first:last] for first, last in spans], regions, language=language)
+    return replace(result, is_respaced=separator(language) == " " and result.text != plain)
 
 
 def text_of_words(id: str, words: Sequence[str], regions: Sequence[str] = (), *, language: str = "en") -> Text:  # noqa: A002
@@ -157,25 +166,33 @@ def words(
     Raises:
         ScoringError: a model of another kind, a tokenizer without words' marks, or NaN from the model.
     """
-    provided = [
-        text_in_words(str(n), entry, language=language) if isinstance(entry, str) else entry
-        for n, entry in enumerate(texts, 1)
+    all_texts = [
+        text_in_words(str(n), text, language=language) if isinstance(text, str) else text
+        for n, text in enumerate(texts, 1)
     ]
+    if respaced := [text.id for text in all_texts if text.is_respaced]:
+        logger.warning(
+            "%d of %d texts have white space that is not one space between two words (the first: text %s); they are "
+            "read with one space there, so their sums are not those of direct for the text as it was written",
+            len(respaced), len(all_texts), respaced[0],
+        )  # fmt: skip
     corrected = correct and separator(language) == " "
     if isinstance(model, CausalScorer):
-        read = functools.partial(_causal, scorer=model, top=top, corrected=corrected, window_tokens=window_tokens)
+        read = partial(_causal, scorer=model, top=top, corrected=corrected, window_tokens=window_tokens)
     elif isinstance(model, MaskedScorer):
-        read = functools.partial(_masked, model=model)
+        read = partial(_masked, model=model)
     else:
         raise ScoringError(
             f"{model.info.name}: words are read from causal and masked models of transformers, whose tokens are those "
             f"of the text in order; this is scored by the back end {model.info.backend!r}"
         )
-    requested = json.dumps([model.info.key, "words", VERSIONS, corrected, top, window_tokens])
-    scored = pa.concat_tables([_stored(shard, requested, read) for shard in _shards(provided)]).to_pandas()
+    asked = [model.info.key, "words", VERSIONS, corrected, top, window_tokens]
+    if math.isfinite(packing_window(model.model.config)):
+        asked.append(WORDS_VERSION)  # the words of all other models were right before there was this version
+    scored = pa.concat_tables([_stored(shard, json.dumps(asked), read) for shard in _shards(all_texts)]).to_pandas()
     scored.insert(SCORED.names.index("rank"), "surprisal_bits", -scored["logprob_nats"] / np.log(2))
     table: pd.DataFrame = pd.concat(
-        [pd.DataFrame([row for text in provided for row in _own_columns(text)]), scored], axis=1
+        [pd.DataFrame([row for text in all_texts for row in _own_columns(text)]), scored], axis=1
     )
     table.insert(0, "model", model.info.name)
     by_text = table.groupby("text_id", sort=False)
@@ -184,7 +201,7 @@ def words(
             table[f"{column}_lag{lag}"] = by_text[column].shift(lag)
     if not top:
         table = table.drop(columns="top")
-    return table if any(text.regions != ("",) * len(text.spans) for text in provided) else table.drop(columns="region")
+    return table if any(text.regions != ("",) * len(text.spans) for text in all_texts) else table.drop(columns="region")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -204,8 +221,8 @@ class _Reading:
 def _shards(texts: Sequence[Text]) -> Iterator[list[Text]]:
     """Yield texts that are read and stored together: so many characters, or one text that is longer."""
     starts = itertools.accumulate((len(text.text) for text in texts), initial=0)
-    for _, some in itertools.groupby(zip(starts, texts, strict=False), key=lambda entry: entry[0] // SHARD_CHARACTERS):
-        yield [text for _, text in some]
+    for _, shard in itertools.groupby(zip(starts, texts, strict=False), key=lambda text: text[0] // SHARD_CHARACTERS):
+        yield [text for _, text in shard]
 
 
 def _stored(texts: list[Text], asked: str, read: Callable[[list[Text]], list[_Reading]]) -> pa.Table:
@@ -237,21 +254,20 @@ def _rows(text: Text, read: _Reading) -> Iterator[dict[str, Any]]:
     owners = np.array(owners_of(text.text, text.spans, read.offsets))
     pieces = [text.text[start:end] for start, end in itertools.pairwise(read.offsets)]
     for number in range(len(text.spans)):
-        own_values = np.flatnonzero(owners == number)
-        logprob = float(read.logprobs_nats[own_values].sum()) if len(own_values) else float("nan")
-        if len(own_values):
-            logprob += float(np.nan_to_num(read.begins[own_values[-1] + 1]) - np.nan_to_num(read.begins[own_values[0]]))
-        flags = [] if len(own_values) else [SPLIT_TOKEN]
-        if len(own_values) and np.isnan(logprob):
-            flags = [FIRST_TOKEN_UNSCORED]
+        tokens = np.flatnonzero(owners == number)
+        logprob, flag = float("nan"), SPLIT_TOKEN
+        if len(tokens):
+            logprob = float(read.logprobs_nats[tokens].sum())
+            logprob += float(np.nan_to_num(read.begins[tokens[-1] + 1]) - np.nan_to_num(read.begins[tokens[0]]))
+            flag = FIRST_TOKEN_UNSCORED if np.isnan(logprob) else ""
         yield {
-            "n_tokens": len(own_values),
-            "tokens": json.dumps([pieces[i] for i in own_values], ensure_ascii=False),
+            "n_tokens": len(tokens),
+            "tokens": json.dumps([pieces[i] for i in tokens], ensure_ascii=False),
             "logprob_nats": logprob,
-            "rank": read.ranks[own_values[0]] if len(own_values) else np.nan,
-            "entropy_bits": read.entropies_bits[own_values[0]] if len(own_values) else np.nan,
-            "top": read.tops[own_values[0]] if len(own_values) and read.tops else "",
-            "flags": " ".join(flags),
+            "rank": read.ranks[tokens[0]] if len(tokens) else np.nan,
+            "entropy_bits": read.entropies_bits[tokens[0]] if len(tokens) else np.nan,
+            "top": read.tops[tokens[0]] if len(tokens) and read.tops else "",
+            "flags": flag,
         }
 
 
@@ -261,13 +277,13 @@ def _masked(texts: Sequence[Text], *, model: MaskedScorer) -> list[_Reading]:
     return [
         _Reading(
             offsets=list(request.offsets or ()),
-            logprobs_nats=own_values,
-            begins=np.zeros(len(own_values) + 1),
-            ranks=np.full(len(own_values), np.nan),
-            entropies_bits=np.full(len(own_values), np.nan),
+            logprobs_nats=of_text,
+            begins=np.zeros(len(of_text) + 1),
+            ranks=np.full(len(of_text), np.nan),
+            entropies_bits=np.full(len(of_text), np.nan),
             tops=[],
         )
-        for own_values, request in zip(values, encoded, strict=True)
+        for of_text, request in zip(values, encoded, strict=True)
     ]
 
 
@@ -277,28 +293,48 @@ class _Window:
 
     text: int
     ids: tuple[int, ...]
-    first: int
-    """Row from which on values are read: it tells token `start`, the next row the next one."""
+    """What the model reads."""
     start: int
     """Token of the text that is the first to be scored here."""
-    stop: int
-    """One past the last token of the text that is scored here."""
+    tokens: tuple[int, ...]
+    """The tokens that are scored here; the last rows tell them, and one row more what follows the text, if `ends`."""
+    ends: bool
 
     @property
     def n_ids(self) -> int:
         return len(self.ids)
 
+    @property
+    def first(self) -> int:
+        """Row from which on values are read."""
+        return len(self.ids) - len(self.tokens) - self.ends
 
-def _windows(texts: Sequence[Sequence[int]], bos_id: int | None, most: int | None) -> Iterator[_Window]:
+    @property
+    def stop(self) -> int:
+        """One past the last token of the text that is scored here."""
+        return self.start + len(self.tokens)
+
+
+def _windows(
+    texts: Sequence[Sequence[int]], bos_id: int | None, most: int | None, *, ends: bool, longest_short: float
+) -> Iterator[_Window]:
     """Yield the windows of all texts: one, or several that overlap by half."""
     bos = () if bos_id is None else (bos_id,)
-    for number, tokens in enumerate(texts):
-        room = len(tokens) if most is None else max(2, most - len(bos))
+    for number, text in enumerate(texts):
+        room = len(text) if most is None else max(2, most - len(bos))
         begin, start = 0, 1 - len(bos)
-        while start < len(tokens):
-            stop = min(begin + room, len(tokens))
-            ids = (*bos, *tokens[begin:stop])
-            yield _Window(text=number, ids=ids, first=len(bos) + start - begin - 1, start=start, stop=stop)
+        while start < len(text):
+            stop = min(begin + room, len(text))
+            window = partial(_Window, text=number)
+            ids, tokens = (*bos, *text[begin:stop]), tuple(text[start:stop])
+            if not ends or stop < len(text):
+                yield window(ids=ids[:-1], start=start, tokens=tokens, ends=False)
+            elif len(ids) - 1 <= longest_short < len(ids):
+                # what follows the text takes a longer pass than its tokens, which would switch rotary embeddings
+                yield window(ids=ids[:-1], start=start, tokens=tokens, ends=False)
+                yield window(ids=ids, start=stop, tokens=(), ends=True)
+            else:
+                yield window(ids=ids, start=start, tokens=tokens, ends=True)
             begin, start = stop - room // 2, stop
 
 
@@ -324,14 +360,16 @@ def _causal(
     marks = word_marks(scorer.tokenizer, n_outputs=n_outputs, name=scorer.info.name) if corrected else None
     forward = _Forward(scorer=scorer, marks=None if marks is None or marks.marks_ends else marks, top=top)
     most = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
-    windows = sorted(_windows(all_ids, scorer.info.bos_id, most), key=lambda member: member.n_ids)
+    longest_short = packing_window(scorer.model.config)
+    windows = _windows(all_ids, scorer.info.bos_id, most, ends=forward.marks is not None, longest_short=longest_short)
     with scoring_mode(scorer.model):
         for batch in in_batches(
-            windows,
-            width=lambda entry: entry.n_ids,
+            sorted(windows, key=lambda window: window.n_ids),
+            width=lambda window: window.n_ids,
             budget_tokens=1 if scorer.one_at_a_time else default_batch_tokens(scorer.model),
             compute=forward,
             model_name=scorer.info.name,
+            window=longest_short,
             at_once=n_parallel_passes(scorer.model),
         ):
             for window, rows in batch:
@@ -343,7 +381,7 @@ def _causal(
 
 def _put(read: _Reading, window: _Window, rows: _Rows, *, ids: Sequence[int], marks: WordMarks | None) -> None:
     """Store what a window says of its own tokens, and, of a text's last window, what follows it."""
-    n, part = window.stop - window.start, slice(window.start, window.stop)
+    n, part = len(window.tokens), slice(window.start, window.stop)
     read.logprobs_nats[part], read.ranks[part] = rows.logprobs_nats[:n], rows.ranks[:n]
     read.entropies_bits[part] = rows.entropies_bits[:n]
     if rows.tops:
@@ -354,13 +392,13 @@ def _put(read: _Reading, window: _Window, rows: _Rows, *, ids: Sequence[int], ma
     read.begins[part] = np.where(begins_word, rows.edges[:n], 0.0)
     if window.start == 0 and not begins_word[0]:
         read.begins[0] = rows.unmarked[0]
-    if window.stop == len(ids):
+    if window.ends:
         read.begins[-1] = rows.edges[n]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """What is read in each row of a window, of shape (n_rows,); the last row tells what follows the window."""
+    """What is read in each row of a window, of shape (n_rows,)."""
 
     logprobs_nats: FloatArray
     edges: FloatArray
@@ -384,16 +422,18 @@ class _Forward:
         model = self.scorer.model
         ids, mask = padded([window.ids for window in windows], pad_id=0, device=input_device(model))
         logits = model(input_ids=ids, attention_mask=mask, use_cache=False).logits
-        return [(entry, self._read(entry, logits[row, entry.first : entry.n_ids])) for row, entry in enumerate(windows)]
+        return [
+            (window, self._read(window, logits[row, window.first : window.n_ids])) for row, window in enumerate(windows)
+        ]
 
     def _read(self, window: _Window, logits: torch.Tensor) -> _Rows:
-        # the last row has no token of this window: its column 0 is read, and left out by `_put`
-        tokens = torch.tensor([*window.ids[window.first + 1 :], 0], device=logits.device)
+        # what follows a text is no token: the first column of its row is read, and left out by `_put`
+        tokens = torch.tensor([*window.tokens, 0][: len(logits)], device=logits.device)
         most = BLOCK_LOGITS.get(logits.device.type, BLOCK_LOGITS_ACCELERATOR)
         n_rows = max(1, most // logits.shape[-1])
         parts = [
-            self._chunk(rows.float(), own_values)
-            for rows, own_values in zip(torch.split(logits, n_rows), torch.split(tokens, n_rows), strict=True)
+            self._chunk(rows.float(), of_rows)
+            for rows, of_rows in zip(torch.split(logits, n_rows), torch.split(tokens, n_rows), strict=True)
         ]
         values = torch.cat([part for part, _ in parts], dim=1).cpu().numpy().astype(np.float64)
         is_start = self.marks is not None and window.start == 0

@@ -8,6 +8,7 @@ attention mask, or the longest sequence that may be packed under one. What only 
 
 from __future__ import annotations
 
+import bisect
 import inspect
 import itertools
 import logging
@@ -104,37 +105,47 @@ def in_batches(
     budget_tokens: int,
     compute: Callable[[list[T]], R],
     model_name: str,
+    window: float = math.inf,
     at_once: int = 1,
     ahead: int = 0,
     share: Share = WHOLE,
     numbers: Iterator[int] | None = None,
 ) -> Iterator[R]:
-    """Compute items, shortest first in the list, in batches of at most `budget_tokens`, from the longest down.
+    """Compute items, shortest first in the list, in `padded_batches`, from the longest down.
 
-    Batches depend on the items and the budget alone; `at_once` of them are computed at once (`threads`). Out of memory
-    halves the batch, and the run goes on; an item alone that does not fit is an error.
+    `at_once` of them are computed at once (`threads`). Out of memory halves the batch, and the run goes on; an item
+    alone that does not fit is an error.
     """
     numbers = numbers or itertools.count()
-    own_values = [batch for batch in _batches(items, width, budget_tokens) if share.has(next(numbers))]
-    while own_values:
-        results, rest = side_by_side(compute, iter(own_values), n=at_once, ahead=ahead), list[T]()
-        for n_done, batch in enumerate(own_values):
+    planned = padded_batches(items, width=width, budget_tokens=budget_tokens, window=window)
+    batches = [batch for batch in planned if share.has(next(numbers))]
+    while batches:
+        results, rest = side_by_side(compute, iter(batches), n=at_once, ahead=ahead), list[T]()
+        for n_done, batch in enumerate(batches):
             try:
                 result = next(results)
             except RuntimeError as error:
                 longest = max(1, width(batch[-1]))
                 budget_tokens = halved(error, len(batch), model_name=model_name) * longest
-                rest = [item for left in reversed(own_values[n_done:]) for item in left]
+                rest = [item for left in reversed(batches[n_done:]) for item in left]
                 break
             yield result
-        own_values = _batches(rest, width, budget_tokens)
+        batches = padded_batches(rest, width=width, budget_tokens=budget_tokens, window=window)
 
 
-def _batches(items: Sequence[T], width: Callable[[T], int], budget_tokens: int) -> list[list[T]]:
-    """Return the batches, the longest items first."""
+def padded_batches(
+    items: Sequence[T], *, width: Callable[[T], int], budget_tokens: int, window: float = math.inf
+) -> list[list[T]]:
+    """Return the batches of at most `budget_tokens`, pads included, the longest items first; `items` has them last.
+
+    Items within the window (`packing_window`) are never in a batch with longer ones: those would switch the rotary
+    embeddings of all of it. Batches depend on the items, the budget and the window alone.
+    """
     result, end = [], len(items)
+    n_within = bisect.bisect_right(items, window, key=width)
     while end:
-        start = max(0, end - max(1, budget_tokens // max(1, width(items[end - 1]))))
+        n_items = max(1, budget_tokens // max(1, width(items[end - 1])))
+        start = max(n_within if end > n_within else 0, end - n_items)
         result.append(list(items[start:end]))
         end = start
     return result

@@ -36,7 +36,7 @@ from pairbank.scoring.api.model import (
     ended,
 )
 from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
-from pairbank.scoring.engine.batching import default_batch_tokens, halved, packing_window
+from pairbank.scoring.engine.batching import default_batch_tokens, halved, packing_window, padded_batches
 from pairbank.scoring.engine.forward import (
     Reading,
     Reads,
@@ -282,15 +282,16 @@ class CausalScorer:
 
     def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))
-        while order:
-            longest = len(requests[order[-1]].ids) - 1
-            n = max(1, size // max(1, longest))
-            batch, order = order[-n:], order[:-n]
-            own_values = [requests[i] for i in batch]
-            forward = partial(padded_rows, self.model, own_values, hidden=self.head is not None)
+
+        def n_tokens(i: int) -> int:
+            return len(requests[i].ids) - 1
+
+        for batch in padded_batches(order, width=n_tokens, budget_tokens=size, window=self._window):
+            of_batch = [requests[i] for i in batch]
+            forward = partial(padded_rows, self.model, of_batch, hidden=self.head is not None)
             index = np.array(batch, dtype=np.int64)
-            ranks = any(request.ranks for request in own_values)
-            yield partial(self._pass, forward, index=index, n_tokens=longest * len(batch), ranks=ranks)
+            ranks = any(request.ranks for request in of_batch)
+            yield partial(self._pass, forward, index=index, n_tokens=n_tokens(batch[-1]) * len(batch), ranks=ranks)
 
     def _pass(
         self, forward: Callable[[], tuple[torch.Tensor, Reads]], *, index: IntArray, n_tokens: int, ranks: bool

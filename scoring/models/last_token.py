@@ -7,7 +7,6 @@ In: tokens of texts, and a network's forward pass. Out: states, float32; what is
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,25 +55,18 @@ def last_states(
         layers = forward(input_ids=ids, attention_mask=mask).hidden_states
         return batch, _at(layers, [inputs[i].last for i in batch])
 
-    done: list[tuple[list[int], Float32Array]] = []
     with scoring_mode(model):
-        for chosen in _apart(inputs, window):
-            done += in_batches(
-                sorted(chosen, key=lambda i: (len(inputs[i].ids), inputs[i].ids, i)),
+        done = list(
+            in_batches(
+                sorted(range(len(inputs)), key=lambda i: (len(inputs[i].ids), inputs[i].ids, i)),
                 width=lambda i: len(inputs[i].ids),
                 budget_tokens=1 if one_at_a_time else default_budget(device),
                 compute=batch_states,
                 model_name=name,
+                window=window,
             )
+        )
     return _in_order(done)
-
-
-def _apart(inputs: Sequence[TextInput], window: float) -> list[list[int]]:
-    """Return the places of texts that may share a pass: those within the window, and those beyond it."""
-    parts: dict[bool, list[int]] = defaultdict(list)
-    for i, created in enumerate(inputs):
-        parts[len(created.ids) > window].append(i)
-    return [*parts.values()]
 
 
 def _at(layers: Sequence[torch.Tensor], last: Sequence[int]) -> Float32Array:

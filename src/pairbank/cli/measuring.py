@@ -294,7 +294,15 @@ class WordOptions:
     text: Annotated[str | None, _input(help="Column of the text. [default: text or sentence]")] = None
     word: Annotated[str | None, _input(help="Column of the word, if a row is a word.")] = None
     id_: Annotated[str | None, _input(help="Column that names the text of a row.")] = None
+    number: Annotated[
+        str | None,
+        _input(
+            metavar="COLUMN",
+            help="Column that numbers the words of a text; of several rows with one number, the first is read.",
+        ),
+    ] = None
     region: Annotated[str | None, _input(help="Column of the region, with --word.")] = None
+    encoding: Annotated[str | None, _input(help="Encoding of your file if it is not UTF-8: cp1252, utf-16-le …")] = None
     join: Annotated[Path | None, "Table of reading times; its rows get the columns of their words."] = None
     by: Annotated[
         str, typer.Option(metavar="ID,WORD", help="Its columns of the text and of the word or its number.")
@@ -333,8 +341,17 @@ def words(
     from pairbank.scoring.words import words as words_of
 
     by = how.columns_of_times()
-    texts = read_texts(file, text=how.text, word=how.word, text_id=how.id_, region=how.region, language=how.language)
-    times = None if how.join is None else read_table(how.join)
+    texts = read_texts(
+        file,
+        text=how.text,
+        word=how.word,
+        text_id=how.id_,
+        number=how.number,
+        region=how.region,
+        language=how.language,
+        encoding=how.encoding,
+    )
+    times = None if how.join is None else read_table(how.join, encoding=how.encoding)
     facts: dict[str, Any] = {"lags": how.lags, "top": how.top, "language": how.language}
     tables, models = [], []
     with quiet_bars():
