@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import ScoringError
-from pairbank.scoring.bench import engine_differences
+from pairbank.scoring.engine_differences import engine_differences
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 from tiny_bidirectional_models import masked_model, saved, t5_model

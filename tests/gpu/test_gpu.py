@@ -16,9 +16,9 @@ import pytest
 import torch
 
 import pairbank
+from contenders import bench
 from naive_reference import token_logprobs
 from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.bench import bench
 from pairbank.scoring.engine.batching import MemoryRanOutError
 from pairbank.scoring.models.causal import CausalScorer
 from tiny_models import ARCHITECTURES, saved_model

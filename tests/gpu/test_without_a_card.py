@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from pairbank.scoring import bench
+import contenders
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -53,7 +53,7 @@ def test_what_a_card_still_has_to_do_is_waited_for_before_and_after_a_run(monkey
         return []
 
     for device in ("cuda:1", "cpu"):
-        monkeypatch.setattr(bench, "input_device", lambda _model, at=device: torch.device(at))
+        monkeypatch.setattr(contenders, "input_device", lambda _model, at=device: torch.device(at))
         scorer: Any = SimpleNamespace(model=None)
-        bench._timed(run, scorer)
+        contenders._timed(run, scorer)
     assert seen == ["cuda:1", "run", "cuda:1", "run"]

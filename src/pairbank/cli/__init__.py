@@ -78,7 +78,6 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         measuring.neuro,
         measuring.unigrams,
         measuring.words,
-        plan.bench,
         plan.compare_engines,
         models.models,
         plan.plan,

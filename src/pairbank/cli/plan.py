@@ -1,4 +1,4 @@
-"""`plan`: the cost of a study. `bench`: runtime beside other tools. `compare-engines`: one model by several engines."""
+"""`plan`: the cost of a study. `compare-engines`: one model by several engines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairbank.cli.display.console import bars, quiet_bars, show, status, work_of
 from pairbank.cli.display.output import answer, say
 from pairbank.cli.loading import load
 from pairbank.cli.models import chosen_models, chosen_study
-from pairbank.cli.options import DataDir, ItemOptions, Methods, StudyName, StudyOptions
+from pairbank.cli.options import ItemOptions, Methods, StudyName, StudyOptions
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.stats.wording import magnitude, percent
 
@@ -177,7 +177,7 @@ def compare_engines(
 
     import pairbank
     from pairbank.scoring.applicability import chosen_methods
-    from pairbank.scoring.bench import engine_differences
+    from pairbank.scoring.engine_differences import engine_differences
 
     engines = [_engine(text) for text in with_]
     tables = []
@@ -222,55 +222,3 @@ def _engine(text: str) -> dict[str, Any]:
         except ValueError:
             options[name.strip().replace("-", "_")] = value.strip()
     return options
-
-
-def bench(
-    *,
-    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id of a causal model.")] = "demo",
-    pairs: Annotated[int, typer.Option(min=2, help="Number of sentence pairs scored directly.")] = 200,
-    prompts: Annotated[int, typer.Option(min=1, help="Number of pairs prompted (forced choice in both orders).")] = 30,
-    whole: Annotated[int, typer.Option(min=0, help="Number of pairs from whole paradigms, scored directly.")] = 0,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats; the median is reported.")] = 3,
-    data_dir: DataDir = None,
-    options: LoadOptions,
-) -> None:
-    """Benchmark scoring against the bare forward pass, minicons and lm-evaluation-harness.
-
-    BLiMP sentences with --data-dir, else the starter corpus. Other tools take part if they are installed. Each of
-    their runs is between two of pairbank's. Ratios are their wall-clock and CPU time relative to pairbank.
-
-    Example: pairbank bench --model demo --pairs 200
-    """
-    import dataclasses
-
-    import pandas as pd
-
-    import pairbank
-    from pairbank.scoring.bench import bench as timed
-    from pairbank.scoring.models.causal import CausalScorer
-
-    with quiet_bars():
-        scorer = load(model, **options)
-        if not isinstance(scorer, CausalScorer):
-            raise typer.BadParameter(f"{model!r} is not a causal model; bench compares causal models")
-        items = (
-            pairbank.load_corpus("starter", subset="minimal-pairs")
-            if data_dir is None
-            else pairbank.load_corpus("blimp", data_dir=data_dir)
-        )
-        drawn = items.shuffle(seed=1)
-        rows = []
-        for workload, method, source, n_pairs in (
-            ("random pairs", "direct", drawn, pairs),
-            ("whole paradigms", "direct", items, whole),
-            ("forced choice", "meta_question_simple", drawn, prompts),
-        ):
-            if n_pairs:
-                with status(f"timing {workload}"):
-                    some = source.select(range(min(n_pairs, len(source))))
-                    timings = timed(scorer, some, method=method, repeats=repeats)
-                    rows += [{**dataclasses.asdict(row), "workload": workload} for row in timings]
-    table = pd.DataFrame(rows)
-    for name in ("wall_seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "worst_difference_nats"):
-        table[name] = table[name].round(6 if name.endswith("nats") else 3)
-    show(table, name="timings")
