@@ -13,7 +13,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.raters.judgments import ratings_given
-from pairbank.stats.analyses.raters.section import section
+from pairbank.stats.analyses.raters.section import raters as section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -114,7 +114,7 @@ def test_nobody_is_as_good_as_a_person_and_the_answer_says_so() -> None:
     guessing = models()[1]
     only = replace(guessing, layouts=(DIRECT,))
     answer = made([only], forced(only)).answer
-    assert "None of 1 combinations of model, method and corpus passes the alternative-annotator test" in answer
+    assert "None of 1 combination of model, method and corpus passes the alternative-annotator test" in answer
 
 
 def test_ratings_of_both_sides_make_choices_and_correlations() -> None:
@@ -297,3 +297,20 @@ def test_single_sentences_have_distributions_too() -> None:
     for method in ("rating", DRAWN.method):
         one, both = alone[method, "model"], of_pairs[method, "model"]
         assert (one["n"], one["value"], one["low"]) == (both["n"], both["value"], both["low"])
+
+
+@pytest.mark.parametrize(("answer", "side"), [(1.0, "better"), (0.0, "worse")])
+def test_a_rater_who_always_answers_the_same_is_left_out_and_named(answer: float, side: str) -> None:
+    sure = models(120)[0]
+    ratings = forced(sure)
+    few = ratings["item_id"].isin(sure.frame["item_id"].head(60))
+    ratings = ratings.assign(value=np.where(few, 1 - answer, ratings["value"]))
+    constant = ratings.drop_duplicates("item_id").assign(rater=7, value=answer)
+    result = made([sure], pd.concat([ratings, constant], ignore_index=True))
+    sentence = f"Rater 7 of toy chose the {side} side in 120 of 120 judgments, also where most of the others did not"
+    assert f"{sentence}: left out of means, majorities and ceilings." in result.answer
+    assert result.tables["left_out"][["rater", "n_same", "n"]].to_numpy().tolist() == [[7, 120, 120]]
+    without = made([sure], ratings)
+    assert "left out of means" not in without.answer
+    assert "left_out" not in without.tables
+    pd.testing.assert_frame_equal(result.tables["each"], without.tables["each"])
