@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import urllib.request
+import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from checkouts import ROOT, STAGES, checkout
+from tiny_models import ARCHITECTURES, saved_model
 
 REMEDY = "git config core.symlinks true && git checkout -- src"
 
@@ -65,6 +71,61 @@ def test_the_wheel_holds_every_file_of_the_four_stages(built: Path) -> None:
 def test_the_source_distribution_has_folders_for_links(built: Path) -> None:
     _, source = names_in(built)
     assert {f"src/pairbank/{stage}/__init__.py" for stage in STAGES} | {"setup.py", "pyproject.toml"} <= source
+    assert not [name for name in source if name.startswith("tests/")]
+
+
+@pytest.fixture(scope="session")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel alone into an environment that has what it depends on; return the folder of its commands."""
+    folder = tmp_path_factory.mktemp("installed") / "venv"
+    venv.create(folder, with_pip=False)
+    [site_packages] = folder.glob("lib/python*/site-packages")
+    # a folder named in a .pth file has no .pth files of its own: this checkout is not on the path by it
+    (site_packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    wheel = next(built.glob("*.whl"))
+    options = ["--no-deps", "--no-index", "--no-compile", "--quiet", "--ignore-installed"]
+    command = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", *options, str(wheel)]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder / "bin"
+
+
+@pytest.mark.ci
+def test_a_wheel_alone_scores_reports_and_shows_a_bank(installed: Path, tmp_path: Path) -> None:
+    """In an empty folder, without a checkout: every command below reads files that have to be in the wheel."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment |= {"PAIRBANK_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+    (tmp_path / "pairs.csv").write_text("good,bad\nThe dogs bark.,The dogs barks.\nShe sleeps.,She sleep.\n")
+    (tmp_path / "text.txt").write_text("The dogs bark at the cat.\n")
+    model = saved_model(ARCHITECTURES["gpt2"], tmp_path / "tiny")
+
+    def typed(*arguments: str | Path) -> str:
+        command = [str(installed / "pairbank"), *map(str, arguments)]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    where = [str(installed / "python"), "-c", "import pairbank; print(pairbank.__file__)"]
+    done = subprocess.run(where, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    assert Path(done.stdout.strip()).is_relative_to(installed.parent)
+    typed("score", "pairs.csv", "--model", model, "-m", "direct", "--language", "en", "--out", "scored.parquet")
+    typed("report", "scored.parquet", "--out", "report")
+    assert (tmp_path / "report" / "report.html").is_file()
+    typed("words", "text.txt", "--model", model, "--out", "words.csv")
+    assert len((tmp_path / "words.csv").read_text().splitlines()) == 1 + 6
+    typed("bank", "scored.parquet", "--out", "bank")
+    typed("run", "demo", "--model", "fake:a", "--limit", "1", "--out", "study")
+    for name in ("bank", "study"):
+        assert "whole" in typed("check", name)
+        typed("site", name, "--out", f"{name}-site")
+        assert (tmp_path / f"{name}-site" / "index.html").is_file()
+    served = [str(installed / "pairbank"), "browse", "study", "--no-open", "--port", "0"]
+    with subprocess.Popen(served, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as browse:
+        assert browse.stdout is not None
+        address = re.search(r"http://\S+", browse.stdout.readline())
+        assert address is not None
+        with urllib.request.urlopen(address[0]) as page:  # noqa: S310 - the server that was just started
+            assert b"<title>" in page.read()
+        browse.send_signal(signal.SIGINT)
 
 
 def test_a_clone_without_links_is_not_built(without_links: Path) -> None:
