@@ -30,7 +30,7 @@ from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.shard import Job, Recipe, Run, Workers
 from pairbank.scoring.run.units import Part, Unit, efforts, units_of
-from pairbank.scoring.scored import Scored, with_columns
+from pairbank.scoring.scored import Scored, refuse_score_columns, with_columns
 from pairbank.scoring.signature import corpus_signature
 
 if TYPE_CHECKING:
@@ -239,7 +239,9 @@ def _work(
         unigrams=unigrams,
         languages=tuple(sorted(set(items["language"][:]))),
     )
-    return _Work(items=items, recipe=recipe, methods=recipe.methods(model), model=model)
+    chosen = recipe.methods(model)
+    refuse_score_columns(items, chosen)  # before hours of scoring, not after
+    return _Work(items=items, recipe=recipe, methods=chosen, model=model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -397,15 +397,24 @@ def _with_model(table: datasets.Dataset, signature: Mapping[str, Any]) -> datase
     return datasets.Dataset(arrow, info=datasets.DatasetInfo(features=features), fingerprint=fingerprint)
 
 
+def refuse_score_columns(items: datasets.Dataset, methods: Sequence[Columned]) -> None:
+    """Raise an error if items have columns that methods write their scores to."""
+    for method in methods:
+        if clash := [name for name in method.columns if name in items.column_names]:
+            raise ScoringError(
+                f"the items have the column(s) {', '.join(clash)}, which {method.name} writes its scores to: score the "
+                f"unscored items, or rename the columns of your file (own_{clash[0]}, for example)"
+            )
+
+
 def with_columns(
     items: datasets.Dataset, methods: Sequence[Columned], shards: Mapping[str, Sequence[pa.Table]], *, model: str
 ) -> datasets.Dataset:
     """Return items, the model's name and score columns as one Dataset with explicit Features."""
     import datasets
 
+    refuse_score_columns(items, methods)
     kinds = {name: kind for method in methods for name, kind in method.columns.items()}
-    if clash := [name for name in kinds if name in items.column_names]:
-        raise ScoringError(f"items already have the column(s) {', '.join(clash)}; score the unscored items")
     items = _without_model(items)
     own_values = {MODEL: datasets.Value("string")} | {name: _feature(kind) for name, kind in kinds.items()}
     table: pa.Table = items.with_format("arrow")[:]

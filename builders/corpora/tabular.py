@@ -316,7 +316,7 @@ class OwnTables:
             for name in unnamed
             if shaped.good.get(name) != (shaped.bad or {}).get(name)
         }
-        names = kept_names([*unnamed], (LABEL,) if self._is_labelled else ())
+        names = kept_names([*unnamed], (LABEL,))  # `label` is 0 or 1 wherever there is one
         return tuple(
             Keep(
                 name=names[column],

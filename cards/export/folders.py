@@ -246,7 +246,7 @@ def _rows(scored: Scored) -> Iterator[pd.DataFrame]:
 def _columns(table: ScoredTable, scores: MethodScores) -> Iterator[pd.DataFrame]:
     """Yield `presentation`, `score`, `delta` and `correct` of the items, of each presentation of pairs."""
     layout, choices, index = scores.layout, choices_of(scores), table.frame.index
-    label = table.numbers("label")
+    label = table.labels
     right = np.where(label == 1, scores.says_yes, 1 - scores.says_yes) + 0 * label  # unknown without a label
     columns = {"score": scores.sentence_score, "delta": scores.delta_nats, "correct": right}
     if choices is None:

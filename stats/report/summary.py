@@ -235,7 +235,7 @@ def _people_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterato
 def _margins(table: ScoredTable) -> dict[str, FloatArray]:
     """Return, by method, how far the labelled sentences are above a threshold learned from others; NaN elsewhere."""
     results: dict[str, FloatArray] = {}
-    labels = table.numbers("label")
+    labels = table.labels
     for scores in table.methods:
         labelled = np.flatnonzero(scores.rates & ~np.isnan(labels))
         if labelled.size:
@@ -250,7 +250,7 @@ def _sentence_rows(
     table: ScoredTable, group: Group, place: SummaryRow, margins: Mapping[str, FloatArray]
 ) -> Iterator[dict[str, Any]]:
     """Yield how scores and answers of single sentences go with their labels, and with people's ratings."""
-    labels, human = table.numbers("label"), table.numbers("human_good")
+    labels, human = table.labels, table.numbers("human_good")
     for scores in table.methods:
         current = replace(place, method=scores.layout.method)
         rows = group.rows[scores.rates[group.rows]]

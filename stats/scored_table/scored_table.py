@@ -116,6 +116,12 @@ class ScoredTable:
         """Return a number column with NaN for null, or where there is no such column; infinity is refused."""
         return number_column(self.frame, column)
 
+    @cached_property
+    def labels(self) -> FloatArray:
+        """1 of an acceptable sentence, 0 of another, NaN where none is said, as by a text column of a user's own."""
+        has_labels = "label" in self.frame and pd.api.types.is_numeric_dtype(self.frame["label"])
+        return self.numbers("label") if has_labels else np.full(len(self.frame), np.nan)
+
     def delta(self, method: str) -> FloatArray:
         """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
         return delta_of(self.frame, method)
