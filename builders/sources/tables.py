@@ -25,6 +25,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
+from pairbank.builders.sources.frames import ELEMENT, NO_FRAME, OWN_LOG, Frame, frame_of
 from pairbank.builders.sources.readers import (
     SAY_ENCODING,
     RepeatedKeyError,
@@ -123,7 +124,7 @@ def _pickled(data: bytes, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def padded(rows: Iterator[tuple[int, list[str]]], header: Sequence[str] = ()) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a sheet, which end with their last filled cell, as wide as its first row."""
+    """Yield the rows of a sheet, which end with their last filled cell, as wide as its header or its first row."""
     width = len(header)
     for number, cells in rows:
         width = width or len(cells)
@@ -216,8 +217,8 @@ class Table:
     """What a map says of it."""
     n_lines_before: int = 0
     """Lines before the header (`sep=;`)."""
-    header: tuple[str, ...] = ()
-    """Of a delimited file: its first record, "" where a column has no name."""
+    frame: Frame = NO_FRAME
+    """Of a delimited file or a workbook: where the table begins."""
     notes: tuple[str, ...] = ()
     """How it was read where that does not go without saying."""
 
@@ -289,30 +290,47 @@ def _delimited_table(table: Table, own: str) -> Table:
         delimiter = _delimiter(table, own)
         note = "" if delimiter == own else f"separated by {DELIMITERS[delimiter]}"
     n_before = 1 if match else 0
-    header = list(table.format.header) or next(_records(table, delimiter, n_before), (0, []))[1]
-    if not header:
+    opened = replace(table, delimiter=delimiter, n_lines_before=n_before)
+    frame = frame_of(_first_records(opened), table.format.header)
+    if not frame.header:
         raise CorpusError(f"{table.path}, row {n_before + 1}: empty; expected a header")
-    return Table(
-        path=table.path,
-        columns=tuple(name for name in header if name.strip()),
-        encoding=table.encoding,
-        delimiter=delimiter,
-        format=table.format,
-        n_lines_before=n_before,
-        header=tuple(header),
-        notes=(note, *table.notes) if note else table.notes,
+    return replace(
+        opened,
+        columns=tuple(name for name in frame.header if name.strip()),
+        frame=frame,
+        notes=(*([note] if note else ()), *table.notes, *frame.notes, *_own_log(opened, frame)),
     )
 
 
+def _first_records(table: Table) -> list[tuple[int, list[str]]]:
+    """Return the first records, as far as they can be read; the first one's fault is raised."""
+    result: list[tuple[int, list[str]]] = []
+    try:
+        result.extend(itertools.islice(_records(table), ROWS_LOOKED_AT))
+    except CorpusError:
+        if not result:
+            raise
+    return result
+
+
+def _own_log(table: Table, frame: Frame) -> Iterator[str]:
+    """Yield how many rows of PCIbex's results are of the experiment itself, and no answers."""
+    if frame.is_pcibex and ELEMENT in frame.header:
+        place = frame.header.index(ELEMENT)
+        n = sum(len(cells) > place and cells[place] == OWN_LOG for _, cells in _records(table))
+        yield f"{n:,} row(s) of {OWN_LOG} itself left out"
+
+
 def _records(
-    table: Table, delimiter: str, n_before: int, flags: dict[int, list[str]] | None = None
+    table: Table, delimiter: str = "", flags: dict[int, list[str]] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     text = mended(
         text_lines(table.path, table.encoding, newline=""), table.format.mends, {} if flags is None else flags
     )
+    n_before = table.n_lines_before
     lines = itertools.islice(text, n_before, None)
-    where, quotes = str(table.path), table.format.quotes
-    return records(lines, where=where, delimiter=delimiter, n_lines_before=n_before, quotes=quotes)
+    where, quotes, by = str(table.path), table.format.quotes, delimiter or table.delimiter
+    return records(lines, where=where, delimiter=by, n_lines_before=n_before, quotes=quotes)
 
 
 def _delimiter(table: Table, own: str) -> str:
@@ -333,7 +351,7 @@ def _delimiter(table: Table, own: str) -> str:
 def _widths(table: Table, delimiter: str) -> list[int]:
     """Return how many cells the first records have; none where they cannot be read so."""
     try:
-        result = itertools.islice(_records(table, delimiter, 0), ROWS_LOOKED_AT)
+        result = itertools.islice(_records(table, delimiter), ROWS_LOOKED_AT)
         return [len(cells) for _, cells in result if any(cells)]
     except CorpusError as error:
         if isinstance(error.__cause__, csv.Error):
@@ -343,10 +361,7 @@ def _widths(table: Table, delimiter: str) -> list[int]:
 
 def _delimited_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
     flags: dict[int, list[str]] = {}
-    result = _records(table, table.delimiter, table.n_lines_before, flags)
-    if not table.format.header:
-        next(result)
-    for number, row in _named_rows(result, table, bad_row, blank_row):
+    for number, row in _named_rows(_records(table, flags=flags), table, bad_row, blank_row):
         yield number, row | ({MENDED: flags[number]} if number in flags else {})
 
 
@@ -354,27 +369,37 @@ def _named_rows(
     rows: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield rows by the names of their columns, a row that does not fit the header told."""
-    named = [place for place, name in enumerate(table.header) if name.strip()]
+    frame = table.frame
+    named = [place for place, name in enumerate(frame.header) if name.strip()]
     try:
-        for number, cells in rows:
+        for number, cells in itertools.islice(rows, frame.n_before, None):
+            if frame.is_pcibex and _is_no_answer(cells, frame):
+                continue
             where = f"{table.path}, row {number}"
             if not any(cell.strip() for cell in cells):
                 blank_row(number)
                 continue
             try:
-                check_width(cells, table.header, where, table.delimiter)
-                _check_unnamed(cells, table.header, where)
+                check_width(cells, frame.header, where, table.delimiter)
+                _check_unnamed(cells, frame, where)
             except CorpusError as error:
                 bad_row(error)
                 continue
-            yield number, {table.header[place]: cells[place] for place in named}
+            row = {frame.header[place]: cells[place] for place in named}
+            yield number, {name: cell.replace("%2C", ",") for name, cell in row.items()} if frame.is_pcibex else row
     except CorpusError as error:
         bad_row(error)
 
 
-def _check_unnamed(cells: Sequence[str], header: Sequence[str], where: str) -> None:
-    for place, (name, cell) in enumerate(zip(header, cells, strict=True), 1):
-        if not name.strip() and cell.strip():
+def _is_no_answer(cells: Sequence[str], frame: Frame) -> bool:
+    """Return whether a record of PCIbex is a comment, or what the experiment itself logged."""
+    place = frame.header.index(ELEMENT) if ELEMENT in frame.header else None
+    return (bool(cells) and cells[0].startswith("#")) or (place is not None and cells[place : place + 1] == [OWN_LOG])
+
+
+def _check_unnamed(cells: Sequence[str], frame: Frame, where: str) -> None:
+    for place, (name, cell) in enumerate(zip(frame.header, cells, strict=True), 1):
+        if not name.strip() and cell.strip() and not (place == 1 and frame.has_index):
             raise CorpusError(f"{where}: {cell!r} stands in column {place}, which has no name; name it in the header")
 
 
@@ -421,15 +446,15 @@ def _json_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[t
 
 def _sheet_table(path: Path, how: TableFormat) -> Table:
     sheet = _sheet(path, how)
-    header = list(how.header) or next(iter(sheet.rows), (0, []))[1]
-    if not header:
+    frame = frame_of(list(padded(iter(sheet.rows[:ROWS_LOOKED_AT]))), how.header)
+    if not frame.header:
         raise CorpusError(f"{path}: an empty sheet; expected a header and at least one row")
     notes = [] if sheet.is_only else [f"sheet {sheet.name!r}"]
     for n, kind in ((sheet.n_hidden, "hidden"), (sheet.n_struck, "struck-through")):
         if n:
             notes.append(f"{n:,} {kind} row(s) left out (a map keeps them: hidden = true under [reading])")
-    columns = tuple(name for name in header if name.strip())
-    return Table(path=path, columns=columns, delimiter="", header=tuple(header), format=how, notes=tuple(notes))
+    columns = tuple(name for name in frame.header if name.strip())
+    return Table(path=path, columns=columns, frame=frame, format=how, notes=(*notes, *frame.notes))
 
 
 def _sheet(path: Path, how: TableFormat) -> Sheet:
@@ -439,10 +464,8 @@ def _sheet(path: Path, how: TableFormat) -> Sheet:
 
 
 def _workbook_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
-    result = iter(_sheet(table.path, table.format).rows)
-    if not table.format.header:
-        next(result)
-    yield from _named_rows(padded(result, table.header), table, bad_row, blank_row)
+    rows = iter(_sheet(table.path, table.format).rows)
+    yield from _named_rows(padded(rows, table.frame.header), table, bad_row, blank_row)
 
 
 # Parquet --------------------------------------------------------------------------------------------------------------

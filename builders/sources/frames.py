@@ -1,0 +1,128 @@
+"""Where a table begins in its file: what programs write above and beside it is told apart from its rows.
+
+In: the first records of a file. Out: a `Frame`: the names of the columns, how many records stand before the rows, and a
+line for each thing that is no part of the table: a title, comments, a column of row numbers, the further header rows of
+survey software. PCIbex names its columns in comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Records = Sequence[tuple[int, list[str]]]
+"""(number, cells) of the first records."""
+
+_COMMENT = "#"
+_COLUMNS_BELOW = "# Columns below this comment are as follows"
+_COLUMN = re.compile(r"#\s*\d+\.\s*(.+?)\.?\s*")
+_QUALTRICS = '"ImportId"'
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+ELEMENT, OWN_LOG = "PennElementType", "PennController"
+"""Of PCIbex: the column that says what a row is of, and its value for what the experiment itself logs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Where a table begins, and what its columns are."""
+
+    header: tuple[str, ...] = ()
+    """"" where a column has no name; () = no header was found."""
+    n_before: int = 0
+    """Records before the first row."""
+    notes: tuple[str, ...] = ()
+    has_index: bool = False
+    """Whether the first column holds row numbers or names, and is no column of the table."""
+    is_pcibex: bool = False
+
+
+NO_FRAME = Frame()
+
+
+def frame_of(records: Records, stated: Sequence[str] = ()) -> Frame:
+    """Return where the table of some records begins.
+
+    >>> frame_of([(1, ["Stimuli", ""]), (2, []), (3, ["good", "bad"]), (4, ["A b.", "B a."])])
+    Frame(header=('good', 'bad'), n_before=3, notes=('rows above the header left out (the header is in row 3)',), has_index=False, is_pcibex=False)
+    """  # noqa: E501 - a doctest
+    if stated:
+        return Frame(header=tuple(stated))
+    if any(cells and cells[0].startswith(_COLUMNS_BELOW) for _, cells in records):
+        return _pcibex(records)
+    place = _header_place(records)
+    if place is None:
+        return NO_FRAME
+    number, cells = records[place]
+    notes = [f"rows above the header left out (the header is in row {number})"] if place else []
+    header, rows = list(cells), records[place + 1 :]
+    n_before = place + 1
+    if len(rows) > 1 and _is_qualtrics(rows[1][1]):
+        notes.append(f"Qualtrics: rows {rows[0][0]} and {rows[1][0]} are the questions' texts and ids, no answers")
+        rows, n_before = rows[2:], n_before + 2
+    filled = [cells for _, cells in rows if any(cell.strip() for cell in cells)]
+    if len(header) > 1 and _is_one_short(header, filled):
+        header.insert(0, "")
+        notes.append("the header is one name short: the first column is taken for row names and left out")
+    has_index = _has_index(header, filled)
+    if has_index and len(cells) == len(header):
+        notes.append("the first column, which has no name, is taken for row numbers and left out")
+    return Frame(header=tuple(header), n_before=n_before, notes=tuple(notes), has_index=has_index)
+
+
+def _header_place(records: Records) -> int | None:
+    """Return the place of the header: of the first record, but for comments, and titles above a row full of names."""
+    filled = [[cell for cell in cells if cell.strip()] for _, cells in records]
+    table = [len(cells) for _, cells in records if cells and not cells[0].startswith(_COMMENT)]
+    width = max(table, default=0)
+    first = None
+    for place, (_, cells) in enumerate(records):
+        if not filled[place]:
+            if place == 0 and width < 2:
+                return None
+            continue
+        if cells[0].startswith(_COMMENT) and len(filled[place]) == 1 and width > 1:
+            continue
+        if first is None:
+            first = place
+            if not (len(filled[place]) == 1 and cells[0].strip() and width > 1):
+                return place
+        elif len(filled[place]) > 1:
+            n_named = len(filled[place]) + (not cells[0].strip())  # a column of row numbers has no name
+            is_names = n_named == width and not any(map(_NUMBER.fullmatch, filled[place]))
+            return place if is_names else first
+    return first
+
+
+def _is_qualtrics(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell.strip()]
+    return bool(filled) and all(_QUALTRICS in cell for cell in filled)
+
+
+def _is_one_short(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether all of several rows begin with a name that the header lacks, as R's `write.table` has it."""
+    is_wide = len(rows) > 1 and all(len(cells) == len(header) + 1 for cells in rows)
+    return is_wide and _has_index(["", *header], rows) and not any(cells[1].startswith(" ") for cells in rows)
+
+
+def _has_index(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first of several columns has no name and a value of its own in each row, without spaces."""
+    if len(header) < 2 or header[0].strip() or not all(name.strip() for name in header[1:]):
+        return False
+    values = [cells[0] for cells in rows if cells]
+    return bool(values) and len(set(values)) == len(values) and not any(" " in value.strip() for value in values)
+
+
+def _pcibex(records: Records) -> Frame:
+    """Return the frame of the results of PCIbex: the comments before the first row name the columns."""
+    names: list[str] = []
+    for n_before, (_, cells) in enumerate(records):
+        line = ",".join(cells)
+        if cells and not line.startswith(_COMMENT):
+            notes = ("results of PCIbex: columns as its comments name them; %2C is a comma",)
+            return Frame(header=tuple(names), n_before=n_before, notes=notes, is_pcibex=True)
+        if line.startswith(_COLUMNS_BELOW):
+            names = []
+        elif (column := _COLUMN.fullmatch(line)) is not None:
+            names.append(column[1])
+    return NO_FRAME
