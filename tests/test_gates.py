@@ -85,7 +85,7 @@ def _is_decimal_without_z(node: ast.FormattedValue) -> bool:
 STAGES = ("builders", "scoring", "stats", "cards")
 ANALYSES = ROOT / "stats" / "analyses"
 
-MOST_LINES = 72_900
+MOST_LINES = 72_300
 """Of Python in the stages and src. It only falls: who lands a change lowers it to the count that is left."""
 
 MOST_WORDS = 12
@@ -106,8 +106,6 @@ WITHOUT_TEMPLATE = {
     "introspection/tables.py",
     "items.py",
     "language_view.py",
-    "languages/figures.py",
-    "languages/section.py",
     "linking.py",
     "mixed.py",
     "multiverse/section.py",
@@ -117,7 +115,7 @@ WITHOUT_TEMPLATE = {
 }
 """Files of analyses that still hold sentences or draw figures themselves. The list only shrinks."""
 
-MOST_RENAMED_LISTS = 73
+MOST_RENAMED_LISTS = 68
 """Functions in which one list is walked under several names. It only falls, to 0."""
 
 

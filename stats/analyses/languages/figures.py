@@ -1,4 +1,4 @@
-"""The figures on languages: cells of models, methods, kinds of wrong concept and languages in; He et al. 2025's out.
+"""The figures on languages: those of He et al. 2025.
 
 Figure 1 (a heat map a model, languages by group, kinds within methods), Figure 3 (methods against each other over
 languages), Figure 4 (means by morphological type). The last two show every model, none an average of models.
@@ -16,13 +16,13 @@ import pandas as pd
 
 from pairbank.builders.languages import typology
 from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.form import Chart, charts, where
 from pairbank.stats.analyses.languages.statistics import ORDER
-from pairbank.stats.figures.charts import MOST_SERIES, file_name, heat_map, n_text
+from pairbank.stats.figures.charts import MOST_SERIES, heat_map
 from pairbank.stats.figures.style import (
     CHANCE,
     COLOURS,
     INK,
-    Figure,
     drawing,
     grid,
     label,
@@ -30,7 +30,7 @@ from pairbank.stats.figures.style import (
     series_style,
     styled,
 )
-from pairbank.stats.wording import capitalised, span
+from pairbank.stats.wording import span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,29 +39,11 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
 
 PAPER_ORDER = (
-    "en",
-    "ca",
-    "nl",
-    "fr",
-    "fa",
-    "es",
-    "ar",
-    "de",
-    "el",
-    "he",
-    "ru",
-    "uk",
-    "zh",
-    "vi",
-    "hu",
-    "ja",
-    "ko",
-    "tr",
-)
+    "en", "ca", "nl", "fr", "fa", "es", "ar", "de", "el", "he", "ru", "uk", "zh", "vi", "hu", "ja", "ko", "tr",
+)  # fmt: skip
 """Languages as in Figure 1: weakly inflected, strongly inflected, analytic, agglutinative."""
 KINDS = ("taxonomic", "overlap", "co-occurrence", "random")
 NEURO = "neuro"
-TYPES, PAIRS = "languages_types", "languages_methods"
 FEWEST = 3
 """Languages below which a scatter shows nothing."""
 MOST_METHODS = 4
@@ -106,47 +88,20 @@ def measured(cells: pd.DataFrame) -> str:
     return "accuracy (Neuro: F1)" if "f1" in metrics else "accuracy"
 
 
-def language_figures(
-    accuracies: pd.DataFrame, means: pd.DataFrame, controls: pd.DataFrame | None = None
-) -> Iterator[Figure]:
-    """Yield means by type, methods against each other, and a heat map a model."""
+def language_charts(accuracies: pd.DataFrame, means: pd.DataFrame, controls: pd.DataFrame) -> Iterator[Chart]:
+    """Yield means by type, methods against each other, and a heat map per model."""
     cells = accuracies[accuracies["value"].notna()]
-    models, methods = list(dict.fromkeys(cells["model"])), methods_in_order(list(cells["method"]))[:MOST_METHODS]
-    description, n = measured(cells), n_text(cells["n"])
-    every = "" if len(models) == 1 else f" One line per model ({len(models)})."
+    methods = methods_in_order(list(cells["method"]))[:MOST_METHODS]
+    values = {"what": measured(cells), "n": cells["n"], "n_models": cells["model"].nunique()}
     if means["typology"].nunique() > 1:
         shown = means[means["method"].isin(methods)]
-        chance = ", of F1 the mean of probes with exchanged labels" if (shown["method"] == NEURO).any() else ""
-        yield Figure(
-            name=TYPES,
-            caption=(
-                f"Mean {description} of the languages of each morphological type, without English, by method and "
-                f"kind of "
-                f"wrong concept ({n} per language and kind). Dashed: chance{chance}.{every}"
-            ),
-            draw=partial(type_panels, shown, methods=methods, value_label=description, chance_f1=_chance_f1(controls)),
-        )
+        draw = partial(type_panels, shown, methods=methods, value_label=measured(cells), chance_f1=_chance_f1(controls))
+        has_neuro = {"has_neuro": (shown["method"] == NEURO).any()}
+        yield Chart(name="types", caption="types", draw=draw, values=values | has_neuro)
     if cells["language"].nunique() >= FEWEST and len(methods) > 1:
-        points = "One point per language" + ("" if len(models) == 1 else " and model") + ", English marked by a ring."
-        yield Figure(
-            name=PAIRS,
-            caption=(
-                f"Two methods over languages, by kind of wrong concept: {description} ({n} per language and kind). "
-                f"{points} "
-                "Lines are least-squares fits of each model; r is Pearson's, over several models its range, and "
-                "without English behind the bar."
-            ),
-            draw=partial(method_panels, cells[cells["method"].isin(methods)], methods=methods),
-        )
-    for model, part in cells.groupby("model", sort=False):
-        yield Figure(
-            name=file_name("languages", model),
-            caption=(
-                f"{capitalised(description)} of {model} by language, kind of wrong concept and method "
-                f"({n_text(part['n'])} a cell); languages by group, as in He et al. 2025, Figure 1."
-            ),
-            draw=partial(cell_map, part, title=str(model)),
-        )
+        draw = partial(method_panels, cells[cells["method"].isin(methods)], methods=methods)
+        yield Chart(name="methods", caption="pairs", draw=draw, values=values)
+    yield from charts("map", cells.assign(what=measured(cells)), "model", draw=cell_map, title="{model}")
 
 
 def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
@@ -177,10 +132,8 @@ def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
     return figure
 
 
-def _chance_f1(controls: pd.DataFrame | None) -> float:
+def _chance_f1(controls: pd.DataFrame) -> float:
     """Return the mean of what probes reach with exchanged labels in the languages but English; NaN where none did."""
-    if controls is None or controls.empty:
-        return float("nan")
     return float(controls.loc[controls["language"] != "en", "value"].mean())
 
 
@@ -197,10 +150,8 @@ def type_panels(
             grid(axes, axis="y")
             axes.axhline(chance_f1 if method == NEURO else 0.5, color=CHANCE, linestyle="--", linewidth=1)
             for nth, model in enumerate(models):
-                own_values = means[
-                    (means["model"] == model) & (means["method"] == method) & (means["negative_type"] == kind)
-                ]
-                by_type = own_values.set_index("typology")["value"].reindex(list(ORDER))
+                own = where(means, model=model, method=method, negative_type=kind)
+                by_type = own.set_index("typology")["value"].reindex(list(ORDER))
                 axes.plot(range(len(ORDER)), by_type, markersize=4, label=label(model), **_style(nth, len(models)))
             names = list(ORDER) if row == len(methods) - 1 else [""] * len(ORDER)
             axes.set_xticks(range(len(ORDER)), names, fontsize=7, rotation=30, ha="right")
@@ -225,11 +176,11 @@ def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
             axes = figure.add_subplot(len(pairs), len(kinds), row * len(kinds) + column + 1)
             current = table[table["negative_type"] == kind]
             for nth, model in enumerate(models):
-                own_values = current[current["model"] == model]
+                own = where(current, model=model)
                 style = _style(nth, len(models))
                 marker: dict[str, Any] = {"color": style["color"], "marker": style["marker"], "linestyle": "none"}
-                axes.plot(own_values[a], own_values[b], markersize=3.2, alpha=0.75, label=label(model), **marker)
-                if (line := _fit(own_values[a], own_values[b])) is not None:
+                axes.plot(own[a], own[b], markersize=3.2, alpha=0.75, label=label(model), **marker)
+                if (line := _fit(own[a], own[b])) is not None:
                     axes.plot(*line, color=style["color"], linewidth=0.8, alpha=0.8)
             axes.text(0.04, 0.96, _r_text(current, a, b), transform=axes.transAxes, va="top", fontsize=6.5, color=INK)
             english = current[current["language"] == "en"]

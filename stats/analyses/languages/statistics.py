@@ -24,7 +24,6 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import paired_vectors
 from pairbank.stats.estimates.shares import merged
 from pairbank.stats.measures.agreement import pearson
-from pairbank.stats.wording import number, p_value, span
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -370,32 +369,3 @@ def _least_significant(null_rhos: FloatArray) -> float:
     share = counts[::-1].cumsum()[::-1] / counts.sum()
     rare = values[share < ALPHA]
     return float(rare[0]) if rare.size else math.nan
-
-
-def correlation_sentences(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence on each thing that is correlated with complexity, over models as a range."""
-    for key, part in rows[rows["rho"].notna()].groupby("what", sort=False):
-        description = str(key)
-        name = description if description == BEST_LAYER else f"`{description}`"
-        first = part.iloc[0]
-        if len(part) == 1:
-            text = f"rho = {number(first['rho'])} ({p_value(first['p'])})"
-        else:
-            text = f"rho = {span(part['rho'])} over {len(part)} models"
-        yield f"{name} {text}"
-
-
-def power_text(rows: pd.DataFrame) -> str:
-    """Return what these languages could have shown, in words; empty where nothing is correlated."""
-    known = rows[rows["rho"].notna()]
-    if known.empty:
-        return ""
-    n = known["n_languages"].to_numpy()
-    least, power = known["least_significant"], known["least_with_power"]
-    of = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
-    if least.isna().all():
-        return f"with {of} languages no correlation could have been significant at 0.05"
-    seen = f"with {of} languages p < .05 needs |rho| of {number(least.max())}"
-    return (
-        seen if power.isna().all() else f"{seen}, and the minimum detectable one (80% power) is {number(power.max())}"
-    )

@@ -18,7 +18,7 @@ from pairbank.arrays import FloatArray
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.languages.section import section
+from pairbank.stats.analyses.languages.section import languages as section
 from pairbank.stats.analyses.languages.statistics import (
     PairCredits,
     languages_differ,
@@ -281,7 +281,7 @@ def test_deeper_layers_of_complex_languages_are_tested_over_languages() -> None:
     assert layers["rho"] == pytest.approx(1.0, abs=1e-9)
     assert (layers["n_languages"], layers["p"] < 0.001) == (17, True)
     assert "best layer rho = 1.00" in result.answer
-    assert "with 17 languages p &lt; .05 needs |rho| of 0.5" in result.answer
+    assert "with 17 languages p < .05 needs |rho| of 0.5" in result.answer
     # scipy.stats.spearmanr over the 17 languages of the published cells, Direct, mean of four kinds
     direct = keyed(published_section(1).tables["complexity"], "what", "model")["direct", "lab/model-0"]
     assert direct["rho"] == pytest.approx(DIRECT_RHO, abs=5e-4)
@@ -396,4 +396,4 @@ def test_differences_between_languages_are_tested_over_properties_and_corrected(
     assert (table["p_holm"] >= table["p"]).all()
     n = int((table.query("method == 'direct'")["p_holm"] < 0.05).sum())
     assert "Differences between languages in accuracy (analysis of variance over properties, Holm's" in result.answer
-    assert f"`direct` p &lt; .05 in {n} of 3 models" in result.answer
+    assert f"`direct` p < .05 in {n} of 3 models" in result.answer

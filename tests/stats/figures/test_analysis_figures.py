@@ -42,7 +42,7 @@ def sections(n_models: int) -> dict[str, Section]:
         "grammaticality": grammaticality.grammaticality(tables),
         "comparisons": comparisons.comparisons(tables),
         "paradigms": paradigms.paradigms(tables),
-        "languages": multilingual.section([concepts(x) for x in tables]),
+        "languages": multilingual.languages([concepts(x) for x in tables]),
         "choice_likert": choice_likert.choice_likert([contexts(x) for x in tables]),
     }
 
