@@ -347,8 +347,8 @@ SUMMARY: Mapping[str, str] = {
     "comparison no value of the other",
     "ci_method": "how the interval was made",
     "reason": "why there is no value or no interval",
-    "low_paradigms": "lower end of the 95% interval over other paradigms like these, where there are ten or more; "
-    "low and high are about other items of these paradigms",
+    "low_paradigms": "lower end of the 95% interval over other paradigms like these, where these are enough and of "
+    "sizes even enough; low and high are about other items of these paradigms",
     "high_paradigms": "upper end of that interval",
     "n_paradigms": "paradigms that it rests on; 0 where there is none",
 }

@@ -6,8 +6,9 @@ Field & Welsh 2007, JRSS-B 69(3), section 2 (cluster bootstrap).
 
 An interval over items is about other items of these paradigms. One over paradigms is about other paradigms like these;
 items of a paradigm share a template and are alike, so that it is often twice as wide. It supposes paradigms drawn
-independently: the variance is that of what each paradigm as a whole shifts the estimate by (Cochran 1977, Sampling
-Techniques, sections 6.3 and 11.2; Liang & Zeger 1986, Biometrika 73:13-22), with Student's quantile of paradigms - 1.
+independently: the variance is that of what each paradigm as a whole shifts the estimate by, unbiased for independent
+items whatever the sizes of paradigms are, with Student's quantile of the degrees of freedom that these sizes leave
+(CR2: Bell & McCaffrey 2002, Survey Methodology 28:169-181). With paradigms of one size: Cochran 1977, section 11.2.
 """
 
 from __future__ import annotations
@@ -222,10 +223,24 @@ def percentile_estimate(value: float, resampled: FloatArray, *, n: int, method: 
 
 LEAST_PARADIGMS = 10
 """Paradigms that can be the draws of an interval."""
+LEAST_EFFECTIVE = 4.0
+"""Their effective number, below which one or two paradigms decide: no interval held its level in all simulations."""
+
+
+def effective_number(codes: IntArray) -> float:
+    """Return how many paradigms of one size give as good a mean: the items squared by the sum of squared sizes.
+
+    >>> effective_number(np.array([0, 0, 1, 1])), round(effective_number(np.array([0, 0, 0, 0, 1])), 2)
+    (2.0, 1.47)
+    """
+    sizes = np.bincount(codes).astype(np.float64)
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def draws(clusters: ArrayLike | None, n_items: int) -> IntArray | None:
     """Return the number of each item's paradigm from 0, or None where paradigms cannot be the draws.
+
+    They are too few, of too unequal sizes, unknown for some item, or as many as the items.
 
     Args:
         clusters: Number of each item's paradigm, -1 for none, shape (items,); None where nothing is known.
@@ -244,8 +259,41 @@ def draws(clusters: ArrayLike | None, n_items: int) -> IntArray | None:
         raise BankError(f"clusters have shape {provided.shape}; expected one paradigm per item, ({n_items},)")
     if not n_items or provided.min() < 0:
         return None
-    names, codes = np.unique(provided, return_inverse=True)
-    return np.asarray(codes, dtype=np.int64) if LEAST_PARADIGMS <= names.size < n_items else None
+    return drawn_from(provided)
+
+
+def drawn_from(labels: np.ndarray) -> IntArray | None:
+    """Return the number of each label from 0, or None where labels cannot be the draws; arguments as for `draws`."""
+    names, codes = np.unique(labels, return_inverse=True)
+    if not LEAST_PARADIGMS <= names.size < labels.size or effective_number(codes) < LEAST_EFFECTIVE:
+        return None
+    return np.asarray(codes, dtype=np.int64)
+
+
+def why_not_drawn(labels: np.ndarray) -> str:
+    """Return why the paradigms of items cannot be the draws of an interval, "" where they can.
+
+    Args:
+        labels: The paradigm of each item, None or NaN for none, shape (items,).
+
+    >>> why_not_drawn(np.array(["a", "a", "b"], dtype=object))
+    'fewer than 10 paradigms'
+    """
+    known = np.array([isinstance(label, str) for label in labels], dtype=np.bool_)
+    if not known.all():
+        return "some items have no paradigm" if known.any() else "no item has a paradigm"
+    names, codes = np.unique(labels.astype(str), return_inverse=True)
+    if names.size < LEAST_PARADIGMS:
+        return f"fewer than {LEAST_PARADIGMS} paradigms"
+    if names.size == codes.size:
+        return "each item is a paradigm of its own"
+    if (number := effective_number(codes)) < LEAST_EFFECTIVE:
+        largest = int(np.bincount(codes).max())
+        return (
+            f"{largest:,} of {codes.size:,} items are of one paradigm, so that {names.size:,} paradigms count like "
+            f"{number:z.1f} of one size (at least {LEAST_EFFECTIVE:g} are needed)"
+        )
+    return ""
 
 
 def with_paradigms(estimate: Estimate, low: float, high: float, codes: IntArray) -> Estimate:
@@ -273,7 +321,7 @@ def share_over(estimate: Estimate, credit: FloatArray, codes: IntArray | None) -
     if not error > 0 or plain <= 0:
         return estimate
     n = plain / error**2  # items whose own variance would be that of the paradigms
-    t = float(special.stdtrit(codes.max(), (1 + estimate.level) / 2))
+    t = float(special.stdtrit(freedom(codes), (1 + estimate.level) / 2))
     centre = (share + t**2 / (2 * n)) / (1 + t**2 / n)
     half = t * math.sqrt(plain / n + t**2 / (4 * n**2)) / (1 + t**2 / n)
     return with_paradigms(estimate, centre - half, centre + half, codes)
@@ -285,19 +333,35 @@ def mean_over(estimate: Estimate, values: FloatArray, codes: IntArray | None) ->
 
     if codes is None:
         return estimate
-    half = float(special.stdtrit(codes.max(), (1 + estimate.level) / 2)) * standard_error(values, codes)
+    half = float(special.stdtrit(freedom(codes), (1 + estimate.level) / 2)) * standard_error(values, codes)
     return with_paradigms(estimate, estimate.value - half, estimate.value + half, codes) if half > 0 else estimate
 
 
 def standard_error(values: FloatArray, codes: IntArray) -> float:
-    """Return the standard error of a mean of items over paradigms: that of a ratio of their sums to their sizes.
+    """Return the standard error of a mean of items over paradigms (CR2).
 
-    >>> round(standard_error(np.tile([1.0, 0.0], 10), np.arange(20) // 2), 3)
-    0.0
+    >>> round(standard_error(np.array([1.0, 0.0, 0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1, 2, 2])), 3)
+    0.289
     """
-    sizes = np.bincount(codes).astype(np.float64)
-    residuals = np.bincount(codes, weights=values) - float(values.mean()) * sizes
-    return math.sqrt(sizes.size / (sizes.size - 1) * float((residuals**2).sum())) / values.size
+    return float(np.linalg.norm(shifts_of_mean(values, codes)))
+
+
+def shifts_of_mean(values: FloatArray, codes: IntArray, n: int = 0) -> FloatArray:
+    """Return what each of n paradigms shifts a mean of items by: their squares sum to its variance."""
+    sizes = np.bincount(codes, minlength=n).astype(np.float64)
+    residuals = np.bincount(codes, weights=values, minlength=n) - float(values.mean()) * sizes
+    return np.asarray(residuals / np.sqrt(1 - sizes / values.size) / values.size)
+
+
+def freedom(codes: IntArray) -> float:
+    """Return the degrees of freedom of `standard_error`: paradigms - 1 where these are of one size, else fewer.
+
+    >>> round(freedom(np.arange(40) // 4), 6), round(freedom(np.repeat(np.arange(12), [38] + [2] * 11)), 2)
+    (9.0, 2.27)
+    """
+    share = np.bincount(codes) / codes.size
+    cross = share**2 / (1 - share)
+    return float(1 / ((share**2).sum() + cross.sum() ** 2 - (cross**2).sum()))
 
 
 def on_z_scale(estimate: Estimate, shifts: FloatArray, codes: IntArray | None, *, lost: int = 1) -> Estimate:

@@ -270,26 +270,30 @@ def balanced_accuracy(
     result = _mean_of_classes(credit, good, item, level=level)
     if result.reason or (codes := draws(clusters, answers.size)) is None:
         return result
-    over = _mean_of_classes(credit, good, codes, level=level)
+    over = _mean_of_classes(credit, good, codes, level=level, is_drawn=True)
     return result if over.reason else with_paradigms(result, over.low, over.high, codes)
 
 
-def _mean_of_classes(credit: FloatArray, good: BoolArray, item: IntArray, *, level: float) -> Estimate:
-    shares, residuals = [], []
+def _mean_of_classes(
+    credit: FloatArray, good: BoolArray, item: IntArray, *, level: float, is_drawn: bool = False
+) -> Estimate:
+    """Return the mean of both classes' shares; the clusters of its interval are items, or paradigms that are drawn."""
+    shares, ends, residuals = [], [], []
     for members in (good, ~good):
-        shares.append(share_of_trials(credit[members], item[members], level=level))
-        deviation = np.where(members, credit - shares[-1].value, 0.0)
-        residuals.append(np.bincount(item, weights=deviation))
+        drawn = item[members] if is_drawn else None
+        share = share_of_trials(credit[members], item[members], clusters=drawn, level=level)
+        shares.append(share)
+        ends.append((share.low_paradigms, share.high_paradigms) if is_drawn else (share.low, share.high))
+        residuals.append(np.bincount(item, weights=np.where(members, credit - share.value, 0.0)))
     first, second = shares
-    value = (first.value + second.value) / 2
-    if first.reason or second.reason:
-        reason = first.reason or second.reason or ""
-        return without_interval(value, f"of a class, {reason}", n=residuals[0].size, method=MOVER, level=level)
+    value, n = (first.value + second.value) / 2, residuals[0].size
+    if np.isnan(ends).any():
+        reason = first.reason or second.reason or "the paradigms of a class do not vary, or are too few"
+        return without_interval(value, f"of a class, {reason}", n=n, method=MOVER, level=level)
     scale = float(np.linalg.norm(residuals[0]) * np.linalg.norm(residuals[1]))
     r = float(residuals[0] @ residuals[1]) / scale if scale else 0.0
-    below = _both(first.value - first.low, second.value - second.low, r)
-    above = _both(first.high - first.value, second.high - second.value, r)
-    n = residuals[0].size
+    below = _both(first.value - ends[0][0], second.value - ends[1][0], r)
+    above = _both(ends[0][1] - first.value, ends[1][1] - second.value, r)
     return Estimate(value=value, low=value - below, high=value + above, n=n, method=MOVER, level=level)
 
 

@@ -128,10 +128,8 @@ def spearman(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, l
     spread = a * a + 2 * above_x.sums(a) + b * b + 2 * above_y.sums(b)
     shifts = (joint - joint.mean() - value / 2 * (spread - spread.mean())) / (1 - value**2)
     result = _on_z_scale(value, shifts, method=INFLUENCE, level=level)
-    if (codes := draws(clusters, first.size)) is None:
-        return result
-    n = int(codes.max()) + 1
-    return on_z_scale(result, np.asarray(np.bincount(codes, weights=shifts) * math.sqrt(n / (n - 1))), codes)
+    codes = draws(clusters, first.size)
+    return result if codes is None else on_z_scale(result, _without_paradigms(a, b, codes), codes)
 
 
 def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:

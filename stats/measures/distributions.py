@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import deleted, draws, half_width, with_paradigms
+from pairbank.stats.estimates.bootstrap import deleted, draws, half_width, shifts_of_mean, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, undefined
 
 if TYPE_CHECKING:
@@ -157,9 +157,7 @@ def _estimate(values: FloatArray, without: FloatArray, codes: IntArray | None, *
     result = Estimate(value=mean, low=mean - half, high=mean + half, n=values.size, method=METHOD, level=level)
     if codes is None:
         return result
-    n = int(codes.max()) + 1
-    of_paradigms = np.bincount(codes, weights=values - mean) / values.size * math.sqrt(n / (n - 1))
-    half = half_width(np.concatenate([of_paradigms, raters]), level=level, lost=1)
+    half = half_width(np.concatenate([shifts_of_mean(values, codes), raters]), level=level, lost=1)
     return with_paradigms(result, mean - half, mean + half, codes)
 
 

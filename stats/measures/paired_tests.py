@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, mean_over, standard_error
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, freedom, mean_over, standard_error
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, paired_vectors, undefined
 from pairbank.stats.estimates.shares import signs
 
@@ -268,27 +268,27 @@ def _finer_gain_test(gain: FloatArray) -> GainTest:
 
 
 def beyond_clusters_p(gain: ArrayLike, clusters: IntArray) -> float:
-    """Return the p-value of a mean gain of 0 over other clusters (paradigms) of the kind: a t test, two-sided.
+    """Return the p-value of a mean gain of 0 over other paradigms of the kind: a t test over them, two-sided.
 
-    The standard error is that of a ratio of the clusters' sums to their sizes (Cochran 1977, Sampling Techniques,
-    section 6.3), with clusters - 1 degrees of freedom. NaN below 10 clusters, or where they do not differ.
+    What holds for other items of other paradigms holds for other items of these: the p-value is at least McNemar's
+    (mid-p, `gain_test`). NaN where paradigms cannot be the draws, or do not differ.
 
     Args:
         gain: Credit of A - credit of B for each item, shape (items,).
-        clusters: Number of each item's cluster, from 0.
+        clusters: Number of each item's paradigm, -1 for none.
 
     >>> round(beyond_clusters_p(np.tile([1.0, 0.0, -1.0, 0.0, 1.0], 6), np.arange(30) % 15), 3)
     0.334
     """
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     provided = np.asarray(gain, dtype=np.float64)
-    names, codes = np.unique(clusters, return_inverse=True)
-    n = names.size
-    if n < LEAST_CLUSTERS:
+    codes = draws(clusters, provided.size)
+    error = 0.0 if codes is None else standard_error(provided, codes)
+    if codes is None or error <= 1e-12:  # of equal gains in all paradigms
         return math.nan
-    mean, error = float(provided.mean()), standard_error(provided, codes)
-    return float(2 * t.sf(abs(mean) / error, n - 1)) if error > 1e-12 else math.nan
+    p = float(2 * stdtr(freedom(codes), -abs(float(provided.mean())) / error))
+    return max(p, gain_test(provided).p_mid)
 
 
 def mcnemar_exact(n_only_a: int, n_only_b: int) -> float:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws
+from pairbank.stats.estimates.bootstrap import LEAST_EFFECTIVE, LEAST_PARADIGMS, draws
 from pairbank.stats.estimates.estimate import check_level
 from pairbank.stats.measures.paired_tests import corrected, half_gain_test
 
@@ -55,8 +55,8 @@ class PairCounts:
     """Whether all credits are 0, one half or 1, so that the test can go over all signs of the gains."""
     error: FloatArray
     """Standard error of the mean gain over paradigms; 0 where they cannot be the draws."""
-    n_paradigms: IntArray
-    """Paradigms of the items that both have; 0 where there are none."""
+    freedom: FloatArray
+    """Degrees of freedom of it; 0 where there are none."""
 
 
 def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> PairCounts:
@@ -75,23 +75,27 @@ def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> Pair
         raise BankError(f"credits have shape {provided.shape}; expected one row per model, one column per item")
     n_models = len(provided)
     codes = draws(clusters, provided.shape[1])
-    n, only, gain, squares = (np.zeros((n_models, n_models)) for _ in range(4))
-    over = _OverParadigms(n_models)
+    only, gain, squares = (np.zeros((n_models, n_models)) for _ in range(3))
+    n = sum((has @ has.T for has in map(_present, _blocks(provided, codes))), start=np.zeros_like(only))
+    over = _OverParadigms(n)
     for block in _blocks(provided, codes):
-        has = np.isfinite(block).astype(np.float64)
+        has = _present(block)
         earned = np.where(has > 0, block, 0.0)
         up, down = (earned == 1).astype(np.float64), has * (earned == 0)
         total, square = earned @ has.T, earned**2 @ has.T
         both, gained = has @ has.T, total - total.T
-        n += both
         only += up @ down.T
         gain += gained
         squares += square + square.T - 2 * (earned @ earned.T)
         if codes is not None:
             over.add(both, gained)
-    error, n_paradigms = over.error(n, gain)
+    error, freedom = over.error(gain)
     halves = bool(np.isin(provided[np.isfinite(provided)], (0.0, 0.5, 1.0)).all())
-    return PairCounts(n=n, only=only, gain=gain, squares=squares, halves=halves, error=error, n_paradigms=n_paradigms)
+    return PairCounts(n=n, only=only, gain=gain, squares=squares, halves=halves, error=error, freedom=freedom)
+
+
+def _present(block: FloatArray) -> FloatArray:
+    return np.isfinite(block).astype(np.float64)
 
 
 def _blocks(given: FloatArray, codes: IntArray | None) -> Iterator[FloatArray]:
@@ -106,26 +110,33 @@ def _blocks(given: FloatArray, codes: IntArray | None) -> Iterator[FloatArray]:
 
 
 class _OverParadigms:
-    """Sums over paradigms from which the standard error of each mean gain follows (`paradigms.standard_error`)."""
+    """Sums over paradigms from which the standard error of each mean gain follows, as `bootstrap.standard_error`."""
 
-    def __init__(self, n_models: int) -> None:
-        self.squares, self.products, self.sizes, self.count = (np.zeros((n_models, n_models)) for _ in range(4))
+    def __init__(self, n: FloatArray) -> None:
+        """Take the items that every two models have."""
+        self.n = np.maximum(n, 1.0)
+        self.squares, self.products, self.sizes, self.count = (np.zeros_like(n) for _ in range(4))
+        self.cross, self.crosses, self.shares = (np.zeros_like(n) for _ in range(3))
 
     def add(self, n: FloatArray, gain: FloatArray) -> None:
         """Add a paradigm: items that every two models have, and the sum of their gains."""
-        self.squares += gain**2
-        self.products += gain * n
-        self.sizes += n**2
+        share = n / self.n
+        kept = np.maximum(1 - share, 1e-12)
+        self.squares += gain**2 / kept
+        self.products += gain * n / kept
+        self.sizes += n**2 / kept
         self.count += n > 0
+        self.shares += share**2
+        self.cross += share**2 / kept
+        self.crosses += (share**2 / kept) ** 2
 
-    def error(self, n: FloatArray, gain: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Return the standard errors and the number of paradigms, 0 where they are fewer than ten."""
-        enough = self.count >= LEAST_PARADIGMS
-        k, items = np.where(enough, self.count, 2.0), np.where(enough, n, 1.0)
-        mean = gain / items
+    def error(self, gain: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the standard errors and their degrees of freedom, 0 where paradigms cannot be the draws."""
+        enough = (self.count >= LEAST_PARADIGMS) & (self.shares * LEAST_EFFECTIVE <= 1)
+        mean = gain / self.n
         left = np.maximum(self.squares - 2 * mean * self.products + mean**2 * self.sizes, 0.0)
-        error = np.sqrt(k / (k - 1) * left) / items
-        return np.where(enough, error, 0.0), np.where(enough, self.count, 0).astype(np.int64)
+        freedom = 1 / np.where(enough, self.shares + self.cross**2 - self.crosses, 1.0)
+        return np.where(enough, np.sqrt(left) / self.n, 0.0), np.where(enough, freedom, 0.0)
 
 
 def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:
@@ -155,10 +166,10 @@ def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:
         squares = counts.squares[first, second]
         with np.errstate(invalid="ignore", divide="ignore"):
             p_values = np.where(squares > 0, 2 * special.ndtr(-np.abs(gain) / np.sqrt(squares)), np.nan)
-    error, n_paradigms = counts.error[first, second], counts.n_paradigms[first, second]
+    error, freedom = counts.error[first, second], counts.freedom[first, second]
     tested = error > 1e-12
     t = np.abs(gain[tested]) / counts.n[first, second][tested] / error[tested]
-    p_values[tested] = np.fmax(p_values[tested], 2 * special.stdtr(n_paradigms[tested] - 1, -t))
+    p_values[tested] = np.fmax(p_values[tested], 2 * special.stdtr(freedom[tested], -t))
     return _ranks(p_values, gain, len(counts.n), level=level)
 
 
@@ -187,7 +198,7 @@ def mean_rank_intervals(parts: Sequence[PairCounts], *, level: float = 0.95) -> 
         difference += centre / len(parts)
         of_items = ((part.squares + 1) / n - centre**2) / n
         variance += np.maximum(of_items, part.error**2) / len(parts) ** 2
-        freedom = np.where(part.n_paradigms > 0, np.minimum(freedom, part.n_paradigms - 1), freedom)
+        freedom = np.where(part.freedom > 0, np.minimum(freedom, part.freedom), freedom)
     first, second = np.triu_indices(len(difference), 1)
     z = (np.abs(difference) / np.sqrt(variance))[first, second]
     df = freedom[first, second]

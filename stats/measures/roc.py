@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import draws, with_paradigms
+from pairbank.stats.estimates.bootstrap import draws, freedom, shifts_of_mean, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.estimates.shares import merged
 
@@ -198,28 +198,28 @@ def auc(strings: Strings, *, clusters: ArrayLike | None = None, level: float = 0
     value = float(below.mean())
     if min(np.unique(item).size for item in (strings.good_item, strings.bad_item)) < 2:
         return without_interval(value, "a class has strings of one item only", **report)
-    variance = _variance(strings, below - value, above - value, np.arange(strings.n_items))
+    variance = _variance(strings, below - value, above - value)
     if not variance > 0 or not 0 < value < 1:
         return without_interval(value, "the standard error is 0", **report)
     low, high = _on_logit_scale(value, variance, NormalDist().inv_cdf((1 + level) / 2))
     result = Estimate(value=value, low=low, high=high, **report)
     if (codes := draws(clusters, strings.n_items)) is None:
         return result
-    shared = _variance(strings, below - value, above - value, codes)
-    ends = _on_logit_scale(value, shared, float(special.stdtrit(codes.max(), (1 + level) / 2)))
-    return with_paradigms(result, *ends, codes)
-
-
-def _variance(strings: Strings, of_good: FloatArray, of_bad: FloatArray, codes: IntArray) -> float:
-    """Return Obuchowski's variance of the area, the draws being items or paradigms; NaN if a class has one of them."""
-    n = int(codes.max()) + 1
     good_in, bad_in = codes[strings.good_item], codes[strings.bad_item]
-    n_with = [np.unique(member).size for member in (good_in, bad_in)]
-    if min(n_with) < 2:
-        return math.nan
-    good, bad = _item_sums(of_good, good_in, n) / of_good.size, _item_sums(of_bad, bad_in, n) / of_bad.size
-    variance = n_with[0] / (n_with[0] - 1) * float(np.sum(good**2))
-    variance += n_with[1] / (n_with[1] - 1) * float(np.sum(bad**2))
+    if min(np.unique(member).size for member in (good_in, bad_in)) < 2:
+        return result
+    n = int(codes.max()) + 1
+    shifts = shifts_of_mean(below, good_in, n) + shifts_of_mean(above, bad_in, n)
+    quantile = float(special.stdtrit(freedom(codes), (1 + level) / 2))
+    return with_paradigms(result, *_on_logit_scale(value, float(shifts @ shifts), quantile), codes)
+
+
+def _variance(strings: Strings, of_good: FloatArray, of_bad: FloatArray) -> float:
+    """Return Obuchowski's variance of the area, the draws being items."""
+    n, members = strings.n_items, (strings.good_item, strings.bad_item)
+    good, bad = (_item_sums(x, of, n) / x.size for x, of in zip((of_good, of_bad), members, strict=True))
+    n_good, n_bad = (np.unique(of).size for of in members)
+    variance = n_good / (n_good - 1) * float(np.sum(good**2)) + n_bad / (n_bad - 1) * float(np.sum(bad**2))
     return variance + 2 * n / (n - 1) * float(np.sum(good * bad))
 
 

@@ -18,7 +18,7 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import SENTENCE, is_string_logprob
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.estimates.bootstrap import wider
+from pairbank.stats.estimates.bootstrap import why_not_drawn, wider
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import MOST_CELLS, MOST_SERIES, file_name, heat_map, intervals, n_text
 from pairbank.stats.figures.style import Figure
@@ -33,7 +33,7 @@ from pairbank.stats.report.cautions import (
 )
 from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_text
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged, shows_both
-from pairbank.stats.scored_table.scored_table import is_reference
+from pairbank.stats.scored_table.scored_table import PARADIGM, is_reference
 from pairbank.stats.wording import MISSING, capitalised, n_items, names, percent, span, with_interval
 
 LOG_P = "log P of the sentence, or of the target given its context, summed over tokens"
@@ -150,7 +150,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         footnotes.append(f"Ratings ({', '.join(ratings)}) are compared by their expected value, not the likeliest one.")
     footnotes += [*unparsed_notes(summary, labels), *below_chance_notes(own_values, layouts, labels)]
-    if wording := _draws(own_values):
+    if wording := _draws(own_values, tables):
         footnotes.append(wording)
     footnotes += [*_label_notes(summary), *_raters(tables)]
     of_single = _sentence_table(summary, tables, labels)
@@ -260,25 +260,31 @@ def _besides(summary: pd.DataFrame, *, without: Sequence[str]) -> Iterator[str]:
         yield f"Mean log P of items with one side (a word or a sentence) is {_values(words)} nats ({corpora})."
 
 
-def _draws(own: pd.DataFrame) -> str:
-    """Return what intervals are about: paradigms like these where a corpus has ten or more, else these very ones."""
+def _draws(own: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
+    """Return what intervals are about: paradigms like these where they can be the draws, else these very ones."""
     whole = own[(own["group_by"] == "all") & own["low"].notna()]
     if "n_paradigms" not in whole.columns or whole.empty:
         return ""
     nested = whole[whole["n_paradigms"] > 0]
-    few = whole[~whole["corpus"].isin(set(nested["corpus"]))]
     parts = []
     if len(nested):
         parts.append(
             f"Intervals of {_corpora(nested)} ({_counted(nested['n_paradigms'])} paradigms) extend to new paradigms "
             "like these; `summary.csv` has those over items, too."
         )
-    if len(few):
-        parts.append(
-            f"Intervals of {_corpora(few)} are for new items of these paradigms: fewer than ten paradigms allow no "
-            "interval for new ones."
-        )
+    others = set(whole["corpus"]) - set(nested["corpus"])
+    reasons = {table.corpus: why_not_drawn(_paradigms(table)) for table in tables if table.corpus in others}
+    for reason in dict.fromkeys(reasons.values()):
+        corpora = whole[whole["corpus"].isin([corpus for corpus in reasons if reasons[corpus] == reason])]
+        about = f"Intervals of {_corpora(corpora)} are for new items of these paradigms, not for new ones"
+        parts.append(f"{about}: {reason}." if reason else f"{about}.")
     return " ".join(parts)
+
+
+def _paradigms(table: ScoredFrame) -> np.ndarray:
+    """Return the paradigm of each item, None where a table has no such column."""
+    labels = table.part([PARADIGM])
+    return labels[PARADIGM].to_numpy(dtype=object) if PARADIGM in labels else np.full(table.n_rows, None)
 
 
 def _raters(tables: Sequence[ScoredFrame]) -> list[str]:

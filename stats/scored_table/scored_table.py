@@ -21,7 +21,7 @@ from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, is_string_logprob, reference_of
-from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS
+from pairbank.stats.estimates.bootstrap import drawn_from
 from pairbank.stats.scored_table.method_scores import (
     MethodScores,
     argmax_of,
@@ -289,7 +289,7 @@ class DeltaStack:
             item_ids=tuple(item for item, kept in zip(self.item_ids, keep, strict=True) if kept),
             direct_nats=self.direct_nats[:, keep],
             meta_nats=self.meta_nats[:, :, keep],
-            clusters=None if self.clusters is None else _numbered(self.clusters[keep]),
+            clusters=None if self.clusters is None else drawn_from(self.clusters[keep]),
         )
 
 
@@ -331,12 +331,7 @@ def _paradigms(tables: Sequence[ScoredFrame], items: Sequence[str]) -> IntArray 
         if PARADIGM in table.frame.columns:
             named = table.frame[table.frame[PARADIGM].notna()]
             known |= dict(zip(named["item_id"], named[PARADIGM], strict=True))
-    return _numbered(np.array([known[item] for item in items])) if items and known.keys() >= set(items) else None
-
-
-def _numbered(labels: np.ndarray) -> IntArray | None:
-    names, codes = np.unique(labels, return_inverse=True)
-    return np.asarray(codes, dtype=np.int64) if LEAST_PARADIGMS <= names.size < labels.size else None
+    return drawn_from(np.array([known[item] for item in items])) if items and known.keys() >= set(items) else None
 
 
 _IDENTICAL = "identical sides"

@@ -1,6 +1,6 @@
 """How often do both kinds of interval hold the truth, and exclude a 0 that is true, where items lie in paradigms?
 
-    PYTHONPATH=src:tests/support python tests/simulations/paradigm_draws.py [--runs 400]
+    PYTHONPATH=src:tests/support python tests/simulations/paradigm_draws.py [--runs 400] [--uneven]
 
 Each paradigm shifts the differences of its items by a draw of its own, for `direct`, for a question and for people. The
 truth is that of all paradigms: paradigms are drawn anew in every run. Out: Markdown tables, a row an estimate and a
@@ -12,12 +12,38 @@ from __future__ import annotations
 import argparse
 import itertools
 
-from paradigm_cases import STATISTICS, coverage, robust_coverage
+import numpy as np
+
+from pairbank.stats.estimates.bootstrap import effective_number
+from paradigm_cases import STATISTICS, UNEVEN, coverage, robust_coverage, said_beyond
 
 SIZES = ((12, 2), (10, 10), (20, 10), (20, 50), (67, 15), (75, 10))
 """Paradigms, items in each."""
 NESTED = ((12, 2), (10, 10), (20, 50))
 """24, 100 and 1,000 items."""
+SHOWN = (
+    "accuracy",
+    "accuracy pooled, position bias",
+    "difference (`comparisons`)",
+    "r",
+    "rho",
+    "kappa",
+    "AUC",
+    "balanced accuracy",
+)
+"""Estimates of the table of uneven sizes."""
+
+
+def uneven(runs: int) -> None:
+    """Print the coverage of the interval over paradigms of uneven sizes, and how often equal models "differ beyond"."""
+    print("| sizes | items | effective number | " + " | ".join(SHOWN) + " | differ beyond |")  # noqa: T201
+    print("| --- |" + " --- |" * (3 + len(SHOWN)))  # noqa: T201
+    for name, sizes in UNEVEN.items():
+        held = [coverage(estimate, sizes, shared=0.5, runs=runs) for estimate in SHOWN]
+        cells = ["none" if not one.given else f"{one.paradigms:.3f}" for one in held]
+        cells.append(f"{said_beyond(sizes, runs=runs):.3f}")
+        number = effective_number(np.repeat(np.arange(len(sizes)), sizes))
+        print(f"| {name} | {sum(sizes):,} | {number:.1f} | {' | '.join(cells)} |", flush=True)  # noqa: T201
 
 
 def main() -> None:
@@ -25,12 +51,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--only", default="", help="estimates that hold this text")
+    parser.add_argument("--uneven", action="store_true", help="the table of uneven sizes alone")
     given = parser.parse_args()
+    if given.uneven:
+        uneven(given.runs)
+        return
     runs, names = given.runs, [name for name in STATISTICS if given.only in name]
     print("| estimate | " + " | ".join(f"{a} x {b}" for a, b in SIZES) + " |")  # noqa: T201
     print("| --- |" + " --- |" * len(SIZES))  # noqa: T201
     for shared, name in itertools.product((0.0, 0.5), names):
-        held = [coverage(name, a, b, shared=shared, runs=runs) for a, b in SIZES]
+        held = [coverage(name, [b] * a, shared=shared, runs=runs) for a, b in SIZES]
         cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}" for x in held)
         print(f"| {name}, true r {shared} | {cells} |", flush=True)  # noqa: T201
     for shared, heavy in itertools.product((0.0, 0.5), (False, True)) if not given.only else ():
@@ -44,7 +74,7 @@ def main() -> None:
     print("| --- | --- |" + " --- |" * 2 * len(NESTED))  # noqa: T201
     for name, heavy in itertools.product(names, (False, True)):
         each = [
-            coverage(name, a, b, shared=0.5, runs=runs, heavy=heavy, fixed=fixed)
+            coverage(name, [b] * a, shared=0.5, runs=runs, heavy=heavy, fixed=fixed)
             for fixed in (True, False)
             for a, b in NESTED
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.accuracy import accuracy, balanced_accuracy
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement, spearman
-from pairbank.stats.measures.paired_tests import compare_credits
+from pairbank.stats.measures.paired_tests import beyond_clusters_p, compare_credits
 from pairbank.stats.measures.roc import auc, pooled_pairs
 
 MEAN, SPREAD = 0.6, 0.5
@@ -35,10 +35,30 @@ class Held:
     """That have the latter."""
 
 
+def zipf(n: int, largest: int) -> tuple[int, ...]:
+    """Return sizes of paradigms of which the k-th has a k-th of the items of the largest, and two at least."""
+    return tuple(max(2, round(largest / k)) for k in range(1, n + 1))
+
+
+UNEVEN: dict[str, tuple[int, ...]] = {
+    "12 x 5": (5,) * 12,
+    "38 + 11 x 2": (38, *[2] * 11),
+    "200 + 19 x 5": (200, *[5] * 19),
+    "40, 20, 13, …, 3 (12)": zipf(12, 40),
+    "120, 60, …, 4 (30)": zipf(30, 120),
+    "200, 100, …, 3 (67)": zipf(67, 200),
+    "`li`": (12,) * 81 + (11,) * 17 + (10,) * 2 + (8,) * 150,
+    "`jblimp`": (100, 44, 26, 17, 14, 13, 11, 10, 9, 8, 7, 7, 6, 5, 5, 5, 4, *[3] * 6, *[2] * 8, *[1] * 6),
+    "`syntaxgym`": (80, 80, *[48] * 4, *[46] * 4, *[42] * 2, *[38] * 9, *[28] * 2),
+    "167, 12, …, 3 (90)": (167, *[12] * 9, *[11] * 3, *[10] * 69, 9, 8, 8, 7, 6, 6, 3, 3),
+    "`turblimp`, a tenth": (100,) * 16 + (22,) + (10,) * 22,
+}
+"""Sizes of paradigms; those of corpora as they are."""
+
+
 def nested(
     rng: np.random.Generator,
-    n_paradigms: int,
-    n_items: int,
+    sizes: Sequence[int],
     *,
     shared: float,
     heavy: bool = False,
@@ -48,8 +68,8 @@ def nested(
 
     Paradigms are drawn anew unless what they shift both methods by is given, shape (2, paradigms), in units of SPREAD.
     """
-    codes = np.repeat(np.arange(n_paradigms), n_items)
-    drawn = rng.normal(size=(2, n_paradigms))
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    drawn = rng.normal(size=(2, len(sizes)))
     items = rng.standard_t(3, size=(2, codes.size)) / np.sqrt(3) if heavy else rng.normal(size=(2, codes.size))
     shifts = drawn if paradigms is None else paradigms
     both = {
@@ -77,6 +97,8 @@ def truths(shared: float) -> dict[str, float]:
 
 
 Statistic = Callable[[FloatArray, FloatArray, IntArray], Estimate]
+MANY = [10] * 20_000
+"""Sizes of so many paradigms that their estimate is the truth."""
 LIKING = 0.8
 """What the order that shows the good side first adds to a difference, and the other takes away."""
 
@@ -143,9 +165,9 @@ STATISTICS: dict[str, Statistic] = {
 def robust_coverage(n_paradigms: int, n_items: int, *, shared: float, heavy: bool, runs: int, seed: int = 7) -> Held:
     """Return how often the intervals of the robust r hold its truth, which is that of very many draws."""
     rng = np.random.default_rng([seed, n_paradigms, n_items, round(100 * shared), heavy])
-    many, others, _ = nested(rng, 20_000, 10, shared=shared, heavy=heavy)
+    many, others, _ = nested(rng, MANY, shared=shared, heavy=heavy)
     truth = float(percbend(many, others)[0]) if shared else 0.0
-    draws = (nested(rng, n_paradigms, n_items, shared=shared, heavy=heavy) for _ in range(runs))
+    draws = (nested(rng, [n_items] * n_paradigms, shared=shared, heavy=heavy) for _ in range(runs))
     result = [percentage_bend(x, y, clusters=codes) for x, y, codes in draws]
     over = [one.low_paradigms <= truth <= one.high_paradigms for one in result if one.n_paradigms]
     return Held(
@@ -157,8 +179,7 @@ def robust_coverage(n_paradigms: int, n_items: int, *, shared: float, heavy: boo
 
 def coverage(
     name: str,
-    n_paradigms: int,
-    n_items: int,
+    sizes: Sequence[int],
     *,
     shared: float,
     runs: int,
@@ -171,17 +192,26 @@ def coverage(
     The truth is that of all paradigms, which are drawn anew in every run; or, where they are fixed, that of these.
     Where it is not known in closed form, it is that of 200,000 items.
     """
-    rng = np.random.default_rng([seed, n_paradigms, n_items, round(100 * shared), *[1] * heavy, *[2] * fixed])
-    paradigms = rng.normal(size=(2, n_paradigms)) if fixed else None
+    n = len(sizes)
+    rng = np.random.default_rng([seed, n, sum(sizes), round(100 * shared), *[1] * heavy, *[2] * fixed])
+    paradigms = rng.normal(size=(2, n)) if fixed else None
     truth = truths(shared).get(name, np.nan) if not heavy and not fixed else np.nan
     if np.isnan(truth):
-        size = (n_paradigms, 200_000 // n_paradigms) if fixed else (20_000, 10)
-        truth = STATISTICS[name](*nested(rng, *size, shared=shared, heavy=heavy, paradigms=paradigms)).value
-    draws = (nested(rng, n_paradigms, n_items, shared=shared, heavy=heavy, paradigms=paradigms) for _ in range(runs))
+        many = [200_000 // n] * n if fixed else MANY
+        truth = STATISTICS[name](*nested(rng, many, shared=shared, heavy=heavy, paradigms=paradigms)).value
+    draws = (nested(rng, sizes, shared=shared, heavy=heavy, paradigms=paradigms) for _ in range(runs))
     result = [one for one in (STATISTICS[name](*drawn) for drawn in draws) if not np.isnan(one.low)]
     over = [one for one in result if one.n_paradigms]
+    held = [one.low_paradigms <= truth <= one.high_paradigms for one in over]
     return Held(
         items=float(np.mean([one.low <= truth <= one.high for one in result])),
-        paradigms=float(np.mean([one.low_paradigms <= truth <= one.high_paradigms for one in over])),
+        paradigms=float(np.mean(held)) if held else np.nan,
         given=len(over) / runs,
     )
+
+
+def said_beyond(sizes: Sequence[int], *, runs: int, seed: int = 7) -> float:
+    """Return how often two equal models "differ beyond their paradigms", at .05."""
+    rng = np.random.default_rng([seed, len(sizes), sum(sizes)])
+    draws = (nested(rng, sizes, shared=0.0) for _ in range(runs))
+    return float(np.mean([beyond_clusters_p((np.sign(x) - np.sign(y)) / 2, codes) < 0.05 for x, y, codes in draws]))

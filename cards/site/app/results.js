@@ -17,7 +17,7 @@ export async function results(site, part, by, methods = site.results.methods, dr
 
 const FIGURES = ["accuracy", "pooled", "first", "pearson", "spearman"];
 
-// The same row with the intervals for paradigms like these; those of fewer than ten paradigms are left away.
+// The same row with the intervals for paradigms like these; where paradigms cannot be the draws there are none.
 function overParadigms(row) {
   const turned = Object.fromEntries(FIGURES.filter((name) => row[name] !== NONE).map((name) => [name, { ...row[name], ...row[name].over }]));
   return { ...row, ...turned };
@@ -25,7 +25,7 @@ function overParadigms(row) {
 
 function over(columns, i) {
   const n = columns.n_paradigms?.values[i] ?? 0;
-  if (!n) return { low: NaN, high: NaN, ci: "", reason: "fewer than ten paradigms: no interval for paradigms like these" };
+  if (!n) return { low: NaN, high: NaN, ci: "", reason: "too few paradigms, or of too uneven sizes: no interval for paradigms like these" };
   return { low: columns.low_paradigms.values[i], high: columns.high_paradigms.values[i], ci: `over ${n} paradigms` };
 }
 

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy.linalg import sqrtm
+from scipy.special import stdtr
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import draws, standard_error
+from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error, why_not_drawn
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, spearman
 from pairbank.stats.measures.associations import p_of_all, p_over_paradigms, partial_correlation
-from pairbank.stats.measures.paired_tests import paired_difference
-from paradigm_cases import STATISTICS, coverage, nested
+from pairbank.stats.measures.paired_tests import beyond_clusters_p, gain_test, paired_difference
+from paradigm_cases import STATISTICS, UNEVEN, coverage, nested, said_beyond
 
 
-def test_the_standard_error_is_that_of_cluster_robust_least_squares() -> None:
-    from statsmodels.api import OLS
-
+def test_the_standard_error_and_its_degrees_of_freedom_are_those_of_cr2() -> None:
     rng = np.random.default_rng(1)
-    codes = rng.integers(0, 12, size=200)
-    values = rng.normal(size=12)[codes] + rng.normal(size=200)
-    fitted = OLS(values, np.ones(200)).fit(cov_type="cluster", cov_kwds={"groups": codes, "use_correction": False})
-    assert standard_error(values, codes) == pytest.approx(float(fitted.bse[0]) * np.sqrt(12 / 11))
+    codes = rng.integers(0, 12, size=90) ** 2 // 12
+    values = rng.normal(size=12)[codes] + rng.normal(size=90)
+    n, residuals = codes.size, values - values.mean()
+    own = [np.flatnonzero(codes == k) for k in range(codes.max() + 1)]  # a design of ones has the leverage 1 / n
+    adjusted = [np.linalg.inv(sqrtm(np.eye(rows.size) - 1 / n)) for rows in own]
+    sums = [float((a @ residuals[rows]).sum()) / n for a, rows in zip(adjusted, own, strict=True)]
+    assert standard_error(values, codes) == pytest.approx(np.linalg.norm(sums))
+    left = np.eye(n) - 1 / n
+    parts = np.array([left[:, rows] @ a.sum(axis=1) for a, rows in zip(adjusted, own, strict=True)])
+    products = parts @ parts.T  # Bell & McCaffrey 2002, section 4
+    assert freedom(codes) == pytest.approx(np.trace(products) ** 2 / (products**2).sum())
 
 
 def test_fewer_than_ten_paradigms_unknown_ones_or_one_an_item_give_no_interval() -> None:
-    x, y, codes = nested(np.random.default_rng(2), 9, 10, shared=0.5)
+    x, y, codes = nested(np.random.default_rng(2), [10] * 9, shared=0.5)
     for clusters in (codes, np.where(codes == 3, -1, codes), np.arange(codes.size), None):
         for result in (pearson(x, y, clusters=clusters), cohens_kappa(x, y, clusters=clusters)):
             assert result.n_paradigms == 0
@@ -36,7 +45,7 @@ def test_fewer_than_ten_paradigms_unknown_ones_or_one_an_item_give_no_interval()
 
 
 def test_an_interval_over_paradigms_changes_neither_value_nor_interval_over_items() -> None:
-    x, y, codes = nested(np.random.default_rng(3), 30, 8, shared=0.4)
+    x, y, codes = nested(np.random.default_rng(3), [8] * 30, shared=0.4)
     right = (x > 0).astype(float)
     pairs: list[tuple[Estimate, Estimate]] = [
         (pearson(x, y), pearson(x, y, clusters=codes)),
@@ -59,7 +68,7 @@ def test_an_interval_over_paradigms_changes_neither_value_nor_interval_over_item
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_with_paradigms_drawn_anew_the_interval_over_paradigms_holds_the_truth(name: str) -> None:
-    held = coverage(name, 20, 50, shared=0.5, runs=200)
+    held = coverage(name, [50] * 20, shared=0.5, runs=200)
     assert held.given == 1
     assert 0.90 <= held.paradigms <= 0.99  # .947 to .957 in 2,000 runs
     assert held.items < held.paradigms - 0.03
@@ -67,12 +76,12 @@ def test_with_paradigms_drawn_anew_the_interval_over_paradigms_holds_the_truth(n
 
 @pytest.mark.parametrize("name", ["accuracy pooled, position bias", "difference (`comparisons`)", "mean over suites"])
 def test_of_the_same_paradigms_the_interval_over_items_holds_the_truth(name: str) -> None:
-    held = coverage(name, 10, 10, shared=0.5, runs=200, fixed=True, heavy=True)
+    held = coverage(name, [10] * 10, shared=0.5, runs=200, fixed=True, heavy=True)
     assert held.items >= 0.91  # .95; below .91 in 1 of 100
 
 
 def test_kappa_of_two_items_in_each_of_twelve_paradigms_holds_a_kappa_of_0() -> None:
-    held = coverage("kappa", 12, 2, shared=0.0, runs=300)
+    held = coverage("kappa", [2] * 12, shared=0.0, runs=300)
     assert min(held.items, held.paradigms) >= 0.92  # .950 and .958 in 1,500 runs; .906 and .911 with one quarter added
 
 
@@ -97,3 +106,66 @@ def test_what_paradigms_and_items_predict_is_found_over_paradigms() -> None:
     y = 0.5 * x + rng.normal(size=400)
     assert p_over_paradigms(y, {"x": x}, codes) < 0.001
     assert np.isnan(p_over_paradigms(y, {"x": x}, codes // 4))
+
+
+def published_coverage() -> dict[tuple[str, str], str]:
+    """Return the cells of the table of uneven sizes in docs/validation.md, by sizes and estimate."""
+    page = (Path(__file__).parents[3] / "docs" / "validation.md").read_text(encoding="utf-8")
+    lines = page.split("### Paradigms of uneven sizes")[1].split("\n\n")[2].splitlines()
+    heading, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    return {(row[0], name): cell for row in rows for name, cell in zip(heading[1:], row[1:], strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "estimate"),
+    [
+        ("40, 20, 13, …, 3 (12)", "accuracy"),
+        ("`jblimp`", "difference (`comparisons`)"),
+        ("`jblimp`", "rho"),
+        ("120, 60, …, 4 (30)", "AUC"),
+        ("40, 20, 13, …, 3 (12)", "kappa"),
+        ("40, 20, 13, …, 3 (12)", "balanced accuracy"),
+    ],
+)
+def test_with_paradigms_of_uneven_sizes_intervals_hold_as_often_as_published(sizes: str, estimate: str) -> None:
+    published = float(published_coverage()[sizes, estimate])
+    assert published > 0.915
+    held = coverage(estimate, UNEVEN[sizes], shared=0.5, runs=200, seed=8)
+    assert held.given > 0.95
+    assert held.paradigms == pytest.approx(published, abs=4 * np.sqrt(0.05 * 0.95 * (1 / 200 + 1 / 600)))
+
+
+def test_equal_models_rarely_differ_beyond_paradigms_of_uneven_sizes() -> None:
+    published = {
+        name: float(cell) for (name, column), cell in published_coverage().items() if column == "differ beyond"
+    }
+    assert sorted(published) == sorted(UNEVEN)
+    assert max(published.values()) < 0.07
+    assert said_beyond(UNEVEN["`jblimp`"], runs=300) < 0.10  # 0.12 with Cochran's ratio of sums
+
+
+def test_where_one_paradigm_has_most_items_no_claim_goes_beyond_them_and_the_reason_is_given() -> None:
+    sizes = UNEVEN["200 + 19 x 5"]
+    assert published_coverage()["200 + 19 x 5", "accuracy"] == "none"
+    x, y, codes = nested(np.random.default_rng(6), sizes, shared=0.5)
+    right = (x > 0).astype(float)
+    for result in (
+        pearson(x, y, clusters=codes),
+        share_of_items(right, clusters=codes),
+        mean_of_items(x, clusters=codes),
+    ):
+        assert result.n_paradigms == 0
+    assert np.isnan(beyond_clusters_p(right - (y > 0), codes))
+    assert why_not_drawn(codes.astype(str).astype(object)) == (
+        "200 of 295 items are of one paradigm, so that 20 paradigms count like 2.2 of one size (at least 4 are needed)"
+    )
+
+
+def test_what_is_claimed_beyond_paradigms_holds_for_their_items_as_well() -> None:
+    gain = np.zeros(60)
+    gain[::5] = 1.0  # one gain in each of twelve paradigms, in two of them a second
+    gain[[1, 6]], gain[2] = 1.0, -1.0
+    codes = np.repeat(np.arange(12), 5)
+    assert beyond_clusters_p(gain, codes) == pytest.approx(gain_test(gain).p_mid)
+    error = standard_error(gain, codes)
+    assert 2 * stdtr(freedom(codes), -gain.mean() / error) < gain_test(gain).p_mid
