@@ -108,8 +108,8 @@ def score(
     run.pack(shards)
     signature = _signature(items, model, work.methods, over_length=over_length, seed=seed)
     signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
-    for note in counts_lacking(signature):
-        logger.warning("%s", note)
+    for lacking in counts_lacking(signature):
+        logger.warning("%s by %s: %s", signature["corpus"]["name"], model.info.name, lacking)
     return Scored(dataset=with_columns(items, work.methods, shards, model=model.info.name), signature=signature)
 
 
@@ -319,10 +319,10 @@ class _Work:
 def counts_lacking(signature: Mapping[str, Any]) -> list[str]:
     """Return a sentence on the items of a scored table that have no score for want of unigram counts; often none."""
     lacking = {name: flags[NO_UNIGRAMS] for name, flags in signature["n_by_flag"].items() if NO_UNIGRAMS in flags}
-    corpus, model = signature["corpus"], signature["model"]["name"]
+    n_items = signature["corpus"]["n_items"]
     return [
-        f"{corpus['name']} by {model}: no {', '.join(names)} of {n:,} of {corpus['n_items']:,} items, for there are no "
-        "unigram counts of their language with this model's tokenizer (pairbank unigrams --language)"
+        f"no {', '.join(names)} of {n:,} of {n_items:,} items, for there are no unigram counts of their language with "
+        "this model's tokenizer (pairbank unigrams --language)"
         for n in dict.fromkeys(lacking.values())
         for names in ([name for name, n_of in lacking.items() if n_of == n],)
     ]

@@ -26,7 +26,7 @@ from pairbank.study.declaration import CorpusChoice, Study, load_study, with_cor
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.one_model import Failure, loaded
 from pairbank.study.preflight import planned
-from pairbank.study.run import carried_out
+from pairbank.study.run import run_plan
 from pairbank.study.scored_files import score_study_part
 from study_runs import run_study
 from tiny_models import ARCHITECTURES, saved_model
@@ -94,7 +94,7 @@ def test_a_model_is_gone_before_the_next_is_loaded(folders: dict[str, Path], tmp
     models.insert(1, short)
     failures: list[Failure] = []
     plan = planned(_study(probe=("phenomenon",)), models, tmp_path / "bank")
-    carried_out(plan, load=load, failed=failures.append)
+    run_plan(plan, load=load, failed=failures.append)
     assert [failure.model for failure in failures] == ["tiny-short"]
     gc.collect()
     assert len(held) == 12
@@ -307,7 +307,7 @@ def test_workers_of_one_model_are_gone_before_those_of_the_next_begin(tmp_path: 
 
     plan = planned(_study(), [choice_of(f"fake:{name}") for name in "abc"], tmp_path / "bank")
     with Loader(cluster=cluster) as loader:
-        carried_out(plan, load=loader.load)
+        run_plan(plan, load=loader.load)
     assert events == [f"fake:{name} {what}" for name in "abc" for what in ("begins", "ends")]
     assert list(loader.work) == ["a", "b", "c"]
 

@@ -15,7 +15,7 @@ from pairbank.errors import BankError, StudyError
 from pairbank.scoring.cut import filled_alike
 from pairbank.scoring.scored import Scored
 from pairbank.study.declaration import load_study
-from pairbank.study.run import Published, imported
+from pairbank.study.imports import Sources, imported
 
 SENTENCES = ["The hen clucks", "The hen cluck", "I fed an old goose", "I fed old an goose"]
 STUDY = """title = "Two sources"
@@ -140,19 +140,19 @@ def test_one_name_for_two_wordings_or_other_texts_is_refused(copies: Path) -> No
 
 
 @pytest.fixture(scope="module")
-def real(shared: Path) -> Published:
+def real(shared: Path) -> Sources:
     if not (shared / "published").is_dir():
         pytest.skip("the published files are not here")
     return imported(load_study("published"), data_dir=shared / "published")
 
 
-def of(real: Published, corpus: str, model: str) -> pd.DataFrame:
+def of(real: Sources, corpus: str, model: str) -> pd.DataFrame:
     (table,) = (one for one in real.tables if (one.corpus, one.model) == (corpus, model))
     return table.to_pandas()
 
 
 @pytest.mark.slow
-def test_the_published_numbers_come_out(real: Published) -> None:
+def test_the_published_numbers_come_out(real: Sources) -> None:
     """One test, so that the sources are read once."""
     n_by_corpus = pd.Series([table.corpus for table in real.tables]).value_counts().to_dict()
     assert n_by_corpus.pop("hu-2020-syntaxgym", 46) == 46  # where its files are at hand
@@ -170,7 +170,7 @@ def test_the_published_numbers_come_out(real: Published) -> None:
     _accuracies_of_multiblimp(real)
 
 
-def _training_time_of_hu_and_frank(real: Published) -> None:
+def _training_time_of_hu_and_frank(real: Sources) -> None:
     """Hu & Frank 2024, lambada_lmer_training_time.txt: lm(logprob ~ log10(step) * evalMethod)."""
     rows = []
     for table in real.tables:
@@ -189,7 +189,7 @@ def _training_time_of_hu_and_frank(real: Published) -> None:
     assert 1 - residual.var() / value.var() == pytest.approx(0.436, abs=5e-4)
 
 
-def _accuracies_of_qfrblimp(real: Published) -> None:
+def _accuracies_of_qfrblimp(real: Sources) -> None:
     """Beauchemin et al. 2025, analysis/results/comparaison_intersection_clean.csv, in percent."""
     printed = {
         "almanach/camembert-base": 57.07,
@@ -202,7 +202,7 @@ def _accuracies_of_qfrblimp(real: Published) -> None:
         assert round(100 * share, 2) == percent, model
 
 
-def _accuracies_of_multiblimp(real: Published) -> None:
+def _accuracies_of_multiblimp(real: Sources) -> None:
     """multiblimp_results.csv of the repository: accuracies of xiulinyang/GPT-EN-50k by step."""
     printed = {0: 0.6311688311688312, 100: 0.6779220779220779, 200: 0.7467532467532467}
     for step, share in printed.items():

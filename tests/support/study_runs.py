@@ -18,7 +18,7 @@ from pairbank.stats.report.report import Report
 from pairbank.study.declaration import Study
 from pairbank.study.one_model import ProgressOf
 from pairbank.study.preflight import Asked, planned
-from pairbank.study.run import carried_out
+from pairbank.study.run import run_plan
 
 
 def run_study(
@@ -34,7 +34,7 @@ def run_study(
 ) -> tuple[Path, Report]:
     """Build, score, report and write the bank of a study; return its folder and report."""
     plan = planned(study, models, out, data_dir=data_dir, unigrams=unigrams, downloads=downloads)
-    return carried_out(plan, command=command, progress=progress)
+    return run_plan(plan, command=command, progress=progress)
 
 
 OVER_MODELS = (

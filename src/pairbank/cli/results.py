@@ -245,14 +245,14 @@ def run(
         if dry_run:
             say_plan(plan)
             return
-        run_plan(plan, machines, worst)
+        _run(plan, machines, worst)
 
 
-def run_plan(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
+def _run(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
     """Do what a plan says, or a part of it; print the results, and what failed."""
     from pairbank.cli.display.wrong import say_wrong
     from pairbank.scoring.score import Joining
-    from pairbank.study.run import carried_out
+    from pairbank.study.run import run_plan
 
     failures: list[Failure] = []
 
@@ -265,7 +265,7 @@ def run_plan(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
         if part is not None:
             _score_part(plan, part, loader, bar)
             return
-        folder, report = carried_out(
+        folder, report = run_plan(
             plan,
             command=command_line(),
             progress=bar,
@@ -296,7 +296,7 @@ def _refuse(options: Mapping[str, object], study: Study) -> None:
 def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: bool) -> None:
     """Import a study's published results; write the bank with its report."""
     from pairbank.scoring.importing.published import published_files
-    from pairbank.study.run import run_imports
+    from pairbank.study.imports import run_imports
 
     with quiet_bars():
         notify = Downloads().on_progress

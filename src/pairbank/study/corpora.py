@@ -54,21 +54,21 @@ def corpora_of(
 ) -> Corpora:
     """Return the items of a study's corpora."""
     _refuse_twice([choice.name for choice in study.corpora], study)
-    result, missing = [], []
+    corpora, missing = [], []
     for choice in study.corpora:
         try:
-            result.append(ChosenItems(choice=choice, items=_items(choice, data_dir, downloads)))
+            corpora.append(ChosenItems(choice=choice, items=_items(choice, data_dir, downloads)))
         except CorpusFileNotFoundError as error:
             if not choice.optional:
                 raise
             missing.append(f"Left out: {error}")
-    if not result:
+    if not corpora:
         raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
-    _refuse_twice([entry.name for entry in result], study)
-    return Corpora(chosen=tuple(result), missing=tuple(_without_place(note, data_dir) for note in missing))
+    _refuse_twice([corpus.name for corpus in corpora], study)
+    return Corpora(chosen=tuple(corpora), missing=tuple(_without_folder(note, data_dir) for note in missing))
 
 
-def _without_place(note: str, data_dir: str | Path | None) -> str:
+def _without_folder(note: str, data_dir: str | Path | None) -> str:
     """Return a note for a report, which others read: where a folder lies on this machine is not for them."""
     return note if data_dir is None else note.replace(str(data_dir), Path(data_dir).absolute().name)
 
@@ -86,14 +86,13 @@ def embedding_models(study: Study, chosen: ChosenItems) -> dict[str, str] | None
 
     A corpus's own declaration counts before the study's; `default` is a model, `edits` is none.
     """
-    own_values = chosen.choice.minimalness
-    requested = study.minimalness if own_values is None else own_values
-    if not requested:
+    declared = study.minimalness if chosen.choice.minimalness is None else chosen.choice.minimalness
+    if not declared:
         return None
     languages = sorted(set(chosen.items["language"][:]))
-    by_language = requested if isinstance(requested, Mapping) else dict.fromkeys(languages, requested)
-    results = {tag: by_language.get(tag, by_language.get(tag.partition("-")[0], EDITS)) for tag in languages}
-    return {tag: model for tag, model in results.items() if model != EDITS}
+    by_language = declared if isinstance(declared, Mapping) else dict.fromkeys(languages, declared)
+    models = {tag: by_language.get(tag, by_language.get(tag.partition("-")[0], EDITS)) for tag in languages}
+    return {tag: model for tag, model in models.items() if model != EDITS}
 
 
 def with_distances(study: Study, chosen: ChosenItems) -> datasets.Dataset:
@@ -122,24 +121,23 @@ def _items(
     from pairbank.builders.load import first_of_each_paradigm, first_of_each_subset, load_corpus
 
     # What `where` leaves out must not count towards the limit.
-    current = bool(choice.where) or choice.limit_subsets
-    limit = None if current else choice.limit
+    is_limited_here = bool(choice.where) or choice.limit_subsets
     items = load_corpus(
         choice.name,
         data_dir=data_dir,
         subset=choice.subset,
         language=choice.language,
-        limit=limit,
+        limit=None if is_limited_here else choice.limit,
         progress=downloads,
     )
     for column, value in choice.where.items():
         if column not in items.column_names:
             raise StudyError(f"corpus {choice.name!r} has no column {column!r}; it has {', '.join(items.column_names)}")
-        requested = value if isinstance(value, tuple | list) else (value,)
-        items = items.select([i for i, cell in enumerate(items[column][:]) if cell in requested])
+        kept = value if isinstance(value, tuple | list) else (value,)
+        items = items.select([row for row, cell in enumerate(items[column][:]) if cell in kept])
     if choice.where and not len(items):
         raise StudyError(f"corpus {choice.name!r} has no item with {dict(choice.where)}")
-    if current and choice.limit is not None:
+    if is_limited_here and choice.limit is not None:
         first = first_of_each_subset if choice.limit_subsets else first_of_each_paradigm
         items = first(items, choice.limit)
     return items
@@ -180,8 +178,8 @@ def plans_of(
     for choice in choices:
         stored_as = choice.options.get("quantisation") or dtype
         size = choice.features.size_billions if stand_in is not None and choice.features is not None else None
-        own_values = choice.options.get("tokenizer") or choice.reference  # of a server's model, by its tokenizer
-        name = stand_in.model if stand_in is not None and size is not None else own_values
+        own_tokens = choice.options.get("tokenizer") or choice.reference  # of a server's model, by its tokenizer
+        name = stand_in.model if stand_in is not None and size is not None else own_tokens
         shape = shape_of(name, dtype=stored_as)
         if stand_in is not None and size is not None:
             shape = replace(scaled(shape, size * 1e9), kind=stand_in.kind or shape.kind)
@@ -191,8 +189,11 @@ def plans_of(
         work = counted[name, shape.kind]
         if choice.corpora or choice.languages:
             corpora = corpora_of(study, data_dir, None).chosen
-            kept = [entry.name for entry in corpora if choice.is_for(entry.name, set(entry.items["language"][:]))]
-            work = {corpus: work[corpus] for corpus in kept}
+            work = {
+                corpus.name: work[corpus.name]
+                for corpus in corpora
+                if choice.is_for(corpus.name, set(corpus.items["language"][:]))
+            }
         yield Planned(shape=replace(shape, name=choice.name), work=work)
 
 
@@ -200,15 +201,16 @@ def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Pa
     """Return the work of each corpus of a study, by name."""
     from pairbank.scoring.costs import work_of
 
-    results: dict[str, Work] = {}
-    for entry in corpora_of(study, data_dir, None).chosen:
-        work = work_of(entry.items, tokens, methods=study.methods, prompts=study.prompts, seed=study.seed, kind=kind)
-        results[entry.name] = work
-    return results
+    return {
+        corpus.name: work_of(
+            corpus.items, tokens, methods=study.methods, prompts=study.prompts, seed=study.seed, kind=kind
+        )
+        for corpus in corpora_of(study, data_dir, None).chosen
+    }
 
 
 def as_many(work: Mapping[str, Work], n_items: int) -> dict[str, Work]:
     """Return the work of so many items like those of one corpus."""
     if len(work) != 1:
         raise StudyError(f"{n_items} items of which corpus? There are {', '.join(work)}; name one (--corpus)")
-    return {name: entry.times(n_items / entry.n_items) for name, entry in work.items()}
+    return {corpus: of_corpus.times(n_items / of_corpus.n_items) for corpus, of_corpus in work.items()}

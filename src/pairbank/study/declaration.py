@@ -165,18 +165,18 @@ def limited(study: Study, limit: int) -> Study:
     """Return the study with one limit on all its corpora, and a note that says so."""
     note = f"Limited by the user to {limit} {'item' if limit == 1 else 'items'} a paradigm."
     corpora = tuple(replace(choice, limit=limit) for choice in study.corpora)
-    current = f"{study.description} Here: at most {limit} of each paradigm.".lstrip()
-    return replace(study, corpora=corpora, description=current, notes=(*study.notes, note))
+    description = f"{study.description} Here: at most {limit} of each paradigm.".lstrip()
+    return replace(study, corpora=corpora, description=description, notes=(*study.notes, note))
 
 
 def with_corpora(study: Study, names: Sequence[str]) -> Study:
     """Return the study on other corpora (`NAME` or `NAME:SUBSET`), and a note that says so."""
-    known = {choice.name: choice for choice in study.corpora}
+    declared = {choice.name: choice for choice in study.corpora}
     parts = [name.partition(":") for name in names]
-    corpora = tuple(_chosen(known.get(name), name, subset or None) for name, _, subset in parts)
+    corpora = tuple(_chosen(declared.get(name), name, subset or None) for name, _, subset in parts)
     note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
-    current = f"{study.description} Here: on {', '.join(names)}.".lstrip()
-    return replace(study, corpora=corpora, description=current, notes=(*study.notes, note))
+    description = f"{study.description} Here: on {', '.join(names)}.".lstrip()
+    return replace(study, corpora=corpora, description=description, notes=(*study.notes, note))
 
 
 def with_minimalness(study: Study, embedder: str) -> Study:
@@ -191,11 +191,13 @@ def with_analyses(study: Study, names: Sequence[str]) -> Study:
     return replace(study, analyses=tuple(dict.fromkeys([*study.analyses, *names])))
 
 
-def _chosen(known: CorpusChoice | None, name: str, subset: str | None) -> CorpusChoice:
+def _chosen(declared: CorpusChoice | None, name: str, subset: str | None) -> CorpusChoice:
     """Return a corpus that the user names, with the embedding model and counts that the study has for it."""
-    if known is None:
+    if declared is None:
         return CorpusChoice(name=name, subset=subset)
-    return CorpusChoice(name=name, subset=subset, minimalness=known.minimalness, unigrams_from=known.unigrams_from)
+    return CorpusChoice(
+        name=name, subset=subset, minimalness=declared.minimalness, unigrams_from=declared.unigrams_from
+    )
 
 
 def _parsed(text: str, where: str, name: str) -> Study:

@@ -88,18 +88,18 @@ def list_rows() -> list[dict[str, str]]:
     """Return a row a list, for people."""
     rows = []
     for name in papers():
-        result = shipped_list(name)
-        kinds = sorted({choice.features.family for choice in result.choices if choice.features})
+        models = shipped_list(name)
+        families = sorted({choice.features.family for choice in models.choices if choice.features})
         rows.append(
-            {"list": name, "models": str(len(result.choices)), "families": ", ".join(kinds), "source": result.source}
+            {"list": name, "models": str(len(models.choices)), "families": ", ".join(families), "source": models.source}
         )
     return rows
 
 
 def _listed_choice(name: str, model_id: str, options: Mapping[str, Any], features: ModelFeatures) -> ModelChoice:
-    requested = reference_of(model_id)
-    own_values = cast("LoadOptions", {"name": name, **options})
-    return ModelChoice(id=requested.id, options=with_reference(own_values, requested), features=features)
+    reference = reference_of(model_id)
+    named = cast("LoadOptions", {"name": name, **options})
+    return ModelChoice(id=reference.id, options=with_reference(named, reference), features=features)
 
 
 def _lines(choice: ModelChoice) -> Iterator[str]:
@@ -151,7 +151,7 @@ class ModelChoice:
         if self.corpora and corpus not in self.corpora:
             return False
         return not self.languages or all(
-            any(tag == known or tag.startswith(f"{known}-") for known in self.languages) for tag in languages
+            any(tag == own_tag or tag.startswith(f"{own_tag}-") for own_tag in self.languages) for tag in languages
         )
 
     @property
@@ -202,14 +202,13 @@ class ModelChoice:
 
 def choice_of(model: str, options: LoadOptions | None = None) -> ModelChoice:
     """Return the choice of a model as it is named on the command line (`ID` or `ID@REVISION`)."""
-    requested = reference_of(model)
-    return ModelChoice(id=requested.id, options=with_reference(options or {}, requested))
+    reference = reference_of(model)
+    return ModelChoice(id=reference.id, options=with_reference(options or {}, reference))
 
 
 def with_defaults(choice: ModelChoice, options: LoadOptions) -> ModelChoice:
     """Return a choice with options for what its own do not say."""
-    own_values = cast("LoadOptions", {**options, **choice.options})
-    return replace(choice, options=own_values)
+    return replace(choice, options=cast("LoadOptions", {**options, **choice.options}))
 
 
 def load_list(name: str) -> list[ModelChoice]:
@@ -223,38 +222,40 @@ def load_list(name: str) -> list[ModelChoice]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     if extra := sorted(table.keys() - {"models"}):
         raise StudyError(f"{path.name}: unknown key(s) {', '.join(extra)}; expected [[models]] alone")
-    entries = table.get("models")
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+    models = table.get("models")
+    if not isinstance(models, list) or not models or not all(isinstance(model, dict) for model in models):
         raise StudyError(f"{path.name}: no [[models]]; expected at least one, each with an id")
-    if bare := [entry for entry in entries if "id" not in entry]:
-        raise StudyError(f"{path.name}: model {bare[0].get('name')!r} has no id; expected id = a folder or a Hub id")
-    return choices_of(entries, where=path.name)
+    if without_id := [model for model in models if "id" not in model]:
+        name = without_id[0].get("name")
+        raise StudyError(f"{path.name}: model {name!r} has no id; expected id = a folder or a Hub id")
+    return choices_of(models, where=path.name)
 
 
-def choices_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> list[ModelChoice]:
+def choices_of(models: Sequence[Mapping[str, Any]], *, where: str) -> list[ModelChoice]:
     """Return the models of `[[models]]` that say what to load: those with an `id`.
 
     >>> [x] = choices_of([{"id": "org/m@v2", "dtype": "bfloat16"}], where="mine.toml")
     >>> x.id, x.options, x.name
     ('org/m', {'dtype': 'bfloat16', 'revision': 'v2'}, 'm@v2')
     """
-    loaded = [entry for entry in entries if "id" in entry]
-    results = [_choice(entry, where=f"{where}, model {entry.get('name', entry['id'])!r}") for entry in loaded]
+    choices = [
+        _choice(model, where=f"{where}, model {model.get('name', model['id'])!r}") for model in models if "id" in model
+    ]
     with reading(where, StudyError, saying="the id of a model cannot be looked up", remedy="correct it"):
-        names = [choice.name for choice in results]
+        names = [choice.name for choice in choices]
     refuse_twins(names, where=where)
-    return results
+    return choices
 
 
-def declared_features(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
+def declared_features(models: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
     """Return what `[[models]]` declare about models that they do not load: by name, of those without an `id`."""
-    return features_from_entries([entry for entry in entries if "id" not in entry])
+    return features_from_entries([model for model in models if "id" not in model])
 
 
-def all_features(entries: Sequence[Mapping[str, Any]], choices: Iterable[ModelChoice]) -> dict[str, ModelFeatures]:
+def all_features(models: Sequence[Mapping[str, Any]], choices: Iterable[ModelChoice]) -> dict[str, ModelFeatures]:
     """Return what is declared of models, by name: by `[[models]]` of a study, and by choices, which come first."""
-    own_values = [*choices_of(entries, where="the study"), *choices]
-    return declared_features(entries) | {entry.name: entry.features for entry in own_values if entry.features}
+    loaded = [*choices_of(models, where="the study"), *choices]
+    return declared_features(models) | {choice.name: choice.features for choice in loaded if choice.features}
 
 
 def refuse_twins(names: Iterable[str], *, where: str) -> None:
@@ -269,24 +270,24 @@ def refuse_twins(names: Iterable[str], *, where: str) -> None:
         seen[slug(name)] = name
 
 
-def _choice(entry: Mapping[str, Any], *, where: str) -> ModelChoice:
+def _choice(model: Mapping[str, Any], *, where: str) -> ModelChoice:
     hints = {name: hint for name, hint in get_type_hints(LoadOptions).items() if name in DEFAULTS}
     feature_hints = get_type_hints(ModelFeatures) | {"generation": str | int | float, "date": str | dt.date | int}
-    if not ADDRESS.match(str(entry["id"])):  # what is done here; a server's model may be quantised in other ways
+    if not ADDRESS.match(str(model["id"])):  # what is done here; a server's model may be quantised in other ways
         hints["quantisation"] = Quantisation | None
-    known = {"id": str, "backend": str, **dict.fromkeys(SCOPE, tuple[str, ...]), **hints, **feature_hints}
-    keys: dict[str, Any] = {name: (hint, None) for name, hint in known.items()}
-    record = record_of(create_model("Model", __config__=STRICT, **keys), entry, where=where, error=StudyError)
+    kinds = {"id": str, "backend": str, **dict.fromkeys(SCOPE, tuple[str, ...]), **hints, **feature_hints}
+    keys: dict[str, Any] = {name: (hint, None) for name, hint in kinds.items()}
+    record = record_of(create_model("Model", __config__=STRICT, **keys), model, where=where, error=StudyError)
     values = {name: getattr(record, name) for name in record.model_fields_set}
     options = cast("LoadOptions", {name: values[name] for name in hints if name in values})
     provided = {name: values[name] for name in _FEATURES if name in values}
     features = features_from_entries([{"name": where, **provided}])[where] if provided else None
     named = f"{values['backend']}:{values['id']}" if "backend" in values else values["id"]
     try:
-        requested = reference_of(named)
+        reference = reference_of(named)
         return ModelChoice(
-            id=requested.id,
-            options=with_reference(options, requested),
+            id=reference.id,
+            options=with_reference(options, reference),
             features=features,
             corpora=tuple(values.get("corpora", ())),
             languages=_tags(values.get("languages", ()), where),

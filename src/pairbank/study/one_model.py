@@ -56,8 +56,16 @@ class Failure:
         >>> Failure(model="m", corpus="", reason="cannot load '/home/me/models/m': no file").note
         "Failed: m was not loaded: cannot load 'm': no file"
         """
-        text = _FOLDERS.sub(lambda result: result[1], str(self))
+        text = _FOLDERS.sub(lambda match: match[1], str(self))
         return html_as_text(f"Failed: {text[:MOST_CHARACTERS]}{' …' if len(text) > MOST_CHARACTERS else ''}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What was left out of a model's part, for the report: "WHAT by MODEL: WHY"."""
+
+    what: str
+    why: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,67 +76,69 @@ class OfModel:
     scored: list[Scored] = field(default_factory=list)
     probed: list[Probed] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
 
 def loaded(choice: ModelChoice) -> Scorer:
     """Load a model as its list says."""
     from pairbank.scoring.models.load import load_model
 
-    result: Scorer = load_model(choice.id, **choice.options)
-    return result
+    scorer: Scorer = load_model(choice.id, **choice.options)
+    return scorer
 
 
 def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, taken: Callable[[str], bool]) -> OfModel:
     """Return the tables of one model, which is let go before this returns."""
     from pairbank.study.preflight import name_of, scored_by
 
-    done = OfModel(name=name_of(asked))
+    model = OfModel(name=name_of(asked))
     corpora = scored_by(asked, plan)
-    if missing := [entry.name for entry in plan.corpora if entry not in corpora]:
-        done.notes.append(f"Not scored by {done.name}: {', '.join(missing)}; the model list leaves them out.")
+    if left_out := [corpus.name for corpus in plan.corpora if corpus not in corpora]:
+        model.notes.append(Note(what="Not scored", why=f"{', '.join(left_out)}; the model list leaves them out."))
     if not corpora:
-        return done
+        return model
     try:
         scorer = load(asked) if isinstance(asked, ModelChoice) else asked
     except FAILURES as error:
-        done.failures.append(Failure(model=done.name, corpus="", reason=_reason(error)))
-        return done
+        model.failures.append(Failure(model=model.name, corpus="", reason=_reason(error)))
+        return model
     try:
-        done.name = scorer.info.name
+        model.name = scorer.info.name
         if taken(scorer.info.slug):
             reason = 'another model of this run has this name; give one of them another (name = "…" in a list)'
-            done.failures.append(Failure(model=done.name, corpus="", reason=reason))
-            return done
-        for chosen in corpora:
-            _score(done, chosen, plan, scorer, progress)
-        for chosen in corpora if plan.study.probe else ():
-            _probe(done, chosen, plan, scorer, progress)
-        return done
+            model.failures.append(Failure(model=model.name, corpus="", reason=reason))
+            return model
+        for corpus in corpora:
+            _score(model, corpus, plan, scorer, progress)
+        for corpus in corpora if plan.study.probe else ():
+            _probe(model, corpus, plan, scorer, progress)
+        return model
     finally:
         del scorer
         _free()
 
 
-def _score(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: ProgressOf) -> None:
+def _score(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer, progress: ProgressOf) -> None:
     from pairbank.scoring.score import counts_lacking, score
 
     study = plan.study
     try:
         table = score(
-            chosen.items,
+            corpus.items,
             scorer,
             methods=study.methods,
             prompts=study.prompts,
-            unigrams=plan.counts.of(study, chosen, scorer, progress=_counting(progress, done.name, study)),
+            unigrams=plan.counts.of(study, corpus, scorer, progress=_counting(progress, model.name, study)),
             seed=study.seed,
-            progress=progress(f"scoring {chosen.name}", done.name),
+            progress=progress(f"scoring {corpus.name}", model.name),
         )
     except FAILURES as error:
-        done.failures.append(Failure(model=done.name, corpus=chosen.name, reason=_reason(error)))
+        model.failures.append(Failure(model=model.name, corpus=corpus.name, reason=_reason(error)))
         return
-    done.scored.append(table)
-    done.notes += [f"Left out: {note}." for note in counts_lacking(table.signature)]
+    model.scored.append(table)
+    model.notes += [
+        Note(what=f"Left out: {corpus.name}", why=f"{lacking}.") for lacking in counts_lacking(table.signature)
+    ]
 
 
 def _counting(progress: ProgressOf, model: str, study: Study) -> Callable[[int], None]:
@@ -145,23 +155,23 @@ def _counting(progress: ProgressOf, model: str, study: Study) -> Callable[[int],
     return on_progress
 
 
-def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: ProgressOf) -> None:
+def _probe(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer, progress: ProgressOf) -> None:
     """Add what probes find in the model's hidden states of a corpus, or a note why there are none."""
     from pairbank.probing import probe
 
     study = plan.study
-    if not set(study.probe) <= set(chosen.items.column_names):
+    if not set(study.probe) <= set(corpus.items.column_names):
         return
-    progress_of = functools.cache(lambda task: progress(f"{task} of {chosen.name}", done.name))
+    progress_of = functools.cache(lambda task: progress(f"{task} of {corpus.name}", model.name))
 
     def on_progress(task: str, n_done: int, n_total: int) -> None:
         if (reported := progress_of(task)) is not None:
             reported(n_done, n_total)
 
     try:
-        done.probed.append(
+        model.probed.append(
             probe(
-                chosen.items,
+                corpus.items,
                 scorer,
                 groups=study.probe,
                 folds=study.probe_folds,
@@ -173,7 +183,7 @@ def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progr
             )
         )
     except FAILURES as error:
-        done.notes.append(f"Not probed: {chosen.name} by {done.name}: {_reason(error)}")
+        model.notes.append(Note(what=f"Not probed: {corpus.name}", why=_reason(error)))
 
 
 def _reason(error: BaseException) -> str:

@@ -6,16 +6,16 @@ What would end the run is an error here, before the first model is loaded. `pair
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import ModelLoadError, StudyError, unknown_name
-from pairbank.files import cache_dir, sha256_of_text
 from pairbank.scoring.api.model import Scorer, slug
 from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_models
-from pairbank.study.declaration import Study, UnigramText
+from pairbank.study.counts import Counts, counts_for, counts_note
+from pairbank.study.declaration import Study
 from pairbank.study.model_list import ModelChoice, all_features, refuse_twins
 from pairbank.study.raters import ratings_of_items
 
@@ -25,152 +25,8 @@ if TYPE_CHECKING:
     from pairbank.builders.sources.downloads import DownloadProgress
     from pairbank.scoring.api.method import Method
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.methods.documents import Documents
-    from pairbank.scoring.methods.unigrams import Unigrams, UnigramTables
-    from pairbank.scoring.models.vocabulary import Vocabulary
+    from pairbank.scoring.methods.unigrams import UnigramTables
     from pairbank.stats.scored_table.model_features import ModelFeatures
-
-
-def needs_counts(methods: Iterable[str]) -> bool:
-    """Return whether some of these methods need unigram counts."""
-    from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
-
-    return any(name in LINKING_FUNCTIONS and LINKING_FUNCTIONS[name].needs == "unigrams" for name in methods)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Counts and texts to count, for all models of a run."""
-
-    given: tuple[Unigrams, ...]
-    """The user's tables."""
-    texts: dict[str, list[Documents]] = field(default_factory=dict)
-    """What each corpus that the study names says, one entry a language."""
-    files: tuple[Path, ...] = ()
-    """Files of the study's `unigram_text`, which count before `texts` in their language."""
-    made: dict[tuple[str, tuple[str, ...], str], Unigrams] = field(default_factory=dict)
-    """Counts made in this run: tokenizer, corpora and language -> table."""
-
-    def of(
-        self, study: Study, chosen: ChosenItems, model: Scorer, *, progress: Callable[[int], None] = lambda _n: None
-    ) -> list[Unigrams] | None:
-        """Return the counts for a corpus with a model, one table a language; None where no method needs any."""
-        if not needs_counts(study.methods):
-            return None
-        from pairbank.scoring.models.vocabulary import vocabulary_of
-
-        vocabulary = vocabulary_of(model)
-        fingerprint = vocabulary.fingerprint
-        tables = [table for table in self.given if table.tokenizer_sha256 == fingerprint]
-        sources = chosen.choice.unigrams_from or study.unigrams_from
-        for language in sorted(set(chosen.items["language"][:])):
-            if any(table.covers(language) for table in tables):
-                continue
-            text = study.unigram_text
-            if self.files and text is not None and _base(text.language) == _base(language):
-                tables.append(self._of_files(text, vocabulary, progress))
-            else:
-                tables += self._counted(sources, language, vocabulary, fingerprint)
-        return tables
-
-    def _of_files(self, text: UnigramText, vocabulary: Vocabulary, progress: Callable[[int], None]) -> Unigrams:
-        """Return the table of the study's text, which is kept in the cache: a million documents take a while."""
-        from pairbank.scoring.methods.documents import documents_of_files
-        from pairbank.scoring.methods.unigrams import count_unigrams, read_unigrams
-
-        facts = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in self.files]
-        key = sha256_of_text("1", vocabulary.fingerprint, text.language, str(text.documents), str(facts))
-        path = cache_dir() / "unigrams" / key[:2] / f"{key}.parquet"
-        if not path.is_file():
-            documents = documents_of_files(self.files, n_documents=text.documents)
-            named = replace(documents, source=documents.source | {"folder": text.folder})
-            count_unigrams(named, _Cut(vocabulary), language=text.language, progress=progress).save(path)
-        return read_unigrams(path)
-
-    def _counted(
-        self, sources: tuple[str, ...], language: str, vocabulary: Vocabulary, fingerprint: str
-    ) -> list[Unigrams]:
-        """Return the table of what some corpora say in a language, if they say anything."""
-        from pairbank.scoring.methods.documents import Documents
-        from pairbank.scoring.methods.unigrams import count_unigrams
-
-        base = _base(language)
-        parts = [part for name in sources for part in self.texts[name] if _base(part.languages[0]) == base]
-        if not parts:
-            return []
-        key = (fingerprint, sources, base)
-        if key not in self.made:
-            source = {"kind": "better sentences of corpora", "corpora": [part.source for part in parts]}
-            texts = [text for part in parts for text in part.texts]
-            languages = tuple(sorted({part.languages[0] for part in parts}))
-            documents = Documents(texts=texts, source=source, languages=languages)
-            self.made[key] = count_unigrams(documents, _Cut(vocabulary))
-        return [self.made[key]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A model of which the vocabulary alone is wanted."""
-
-    vocabulary: Vocabulary
-
-
-def counts_for(
-    study: Study, corpora: Sequence[ChosenItems], given: UnigramTables | None, data_dir: str | Path | None
-) -> Counts:
-    """Return what there is to count for a study, read once for all models."""
-    from pairbank.builders.load import load_corpus
-    from pairbank.scoring.methods.documents import documents_of_items
-    from pairbank.scoring.methods.unigrams import tables_of
-
-    if not needs_counts(study.methods):
-        return Counts(given=())
-    requested = {_base(language) for entry in corpora for language in set(entry.items["language"][:])}
-    names = dict.fromkeys(name for value in corpora for name in value.choice.unigrams_from or study.unigrams_from)
-    files = _files_to_count(study.unigram_text, data_dir)
-    if study.unigram_text is not None and files and not any(member.choice.unigrams_from for member in corpora):
-        requested -= {_base(study.unigram_text.language)}
-    texts: dict[str, list[Documents]] = {}
-    for name in names if requested else ():
-        items = load_corpus(name, data_dir=data_dir)
-        rows: dict[str, list[int]] = {}
-        for place, language in enumerate(items["language"][:]):
-            rows.setdefault(language, []).append(place)
-        kept = {language: where for language, where in rows.items() if _base(language) in requested}
-        texts[name] = [documents_of_items(items.select(where)) for _, where in sorted(kept.items())]
-    return Counts(given=tuple(tables_of(given)) if given is not None else (), texts=texts, files=files)
-
-
-def _files_to_count(text: UnigramText | None, data_dir: str | Path | None) -> tuple[Path, ...]:
-    """Return the files of a study's text to count, by name; none if the folder is not there."""
-    if text is None or data_dir is None:
-        return ()
-    result = (Path(data_dir) / text.folder).rglob("*")
-    return tuple(sorted(path for path in result if path.suffix in (".parquet", ".jsonl", ".txt") and path.is_file()))
-
-
-def _counts_text(study: Study, counts: Counts) -> list[str]:
-    """Return a note on the text whose tokens are counted, where the user gave no counts."""
-    if counts.given or not needs_counts(study.methods):
-        return []
-    text = study.unigram_text
-    message = []
-    if text is not None and counts.files:
-        message.append(f"up to {text.documents:,} documents of {text.folder} ({text.language})")
-    if parts := [
-        len(part.texts) for result in counts.texts.values() for part in result if isinstance(part.texts, list)
-    ]:
-        message.append(f"{sum(parts):,} better sentences of {', '.join(counts.texts)}")
-    if not message:
-        return []
-    requested = (
-        f" Files in the folder {text.folder} of --data-dir would be counted instead." if text is not None else ""
-    )
-    return [f"Unigram counts are of {' and '.join(message)}.{'' if counts.files else requested}"]
-
-
-def _base(language: str) -> str:
-    return language.partition("-")[0]
 
 
 Asked = Scorer | ModelChoice
@@ -211,7 +67,7 @@ def scored_by(model: Asked, plan: Plan) -> tuple[ChosenItems, ...]:
 
 
 def _scope(model: ModelChoice, corpora: Sequence[ChosenItems]) -> tuple[ChosenItems, ...]:
-    return tuple(entry for entry in corpora if model.is_for(entry.name, set(entry.items["language"][:])))
+    return tuple(corpus for corpus in corpora if model.is_for(corpus.name, set(corpus.items["language"][:])))
 
 
 def planned(
@@ -235,9 +91,9 @@ def planned(
     corpora = corpora_of(study, data_dir, downloads)
     _check_scopes(study, models, corpora.chosen)
     _check_embedders(study, corpora.chosen)
-    held = _manifest(root)
+    bank = _manifest(root)
     declared = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
-    _check_bank(held, corpora.chosen, methods, mine={slug(name_of(model)) for model in models})
+    _check_bank(bank, corpora.chosen, methods, mine={slug(name_of(model)) for model in models})
     counts = counts_for(study, corpora.chosen, unigrams, data_dir)
     return Plan(
         study=study,
@@ -245,10 +101,10 @@ def planned(
         models=tuple(models),
         corpora=corpora.chosen,
         counts=counts,
-        features=_features(root, held, declared),
-        notes=(*corpora.missing, *_unprobed(study, corpora.chosen), *_counts_text(study, counts)),
+        features=_features(root, bank, declared),
+        notes=(*corpora.missing, *_unprobed(study, corpora.chosen), *counts_note(study, counts)),
         warnings=(*_locked(corpora.chosen), *_unfitting(study, corpora.chosen)),
-        stored={name: sorted(result) for name, result in held["scores"].items()},
+        stored={corpus: sorted(signatures) for corpus, signatures in bank["scores"].items()},
         ratings=ratings_of_items(corpora.chosen, data_dir, bank=root, progress=downloads),
     )
 
@@ -263,9 +119,11 @@ def _check_names(study: Study, models: Sequence[Asked]) -> None:
         )
     if not models:
         raise StudyError(f"{study.name}: no model to run it with; name one with --model, or a list with --models")
-    problems = [(member, member.problem()) for member in models if isinstance(member, ModelChoice)]
-    if result := [f"{entry.id}: {problem}" for entry, problem in problems if problem]:
-        raise StudyError(f"{study.name}: {len(result)} of {len(models)} models cannot be loaded. {' '.join(result)}")
+    choices = [model for model in models if isinstance(model, ModelChoice)]
+    if problems := [f"{model.id}: {problem}" for model in choices if (problem := model.problem())]:
+        raise StudyError(
+            f"{study.name}: {len(problems)} of {len(models)} models cannot be loaded. {' '.join(problems)}"
+        )
     refuse_twins([name_of(model) for model in models], where=study.name)
 
 
@@ -274,14 +132,13 @@ def _check_scopes(study: Study, models: Sequence[Asked], corpora: Sequence[Chose
     from pairbank.builders.corpora.registry import CORPORA
 
     choices = [model for model in models if isinstance(model, ModelChoice)]
-    current = [entry.name for entry in corpora]
+    names = [corpus.name for corpus in corpora]
     for model in choices:
-        if unknown := [name for name in model.corpora if name not in current and name not in CORPORA]:
-            raise unknown_name(f"corpus (of model {model.name!r})", unknown[0], [*current, *CORPORA])
+        if unknown := [name for name in model.corpora if name not in names and name not in CORPORA]:
+            raise unknown_name(f"corpus (of model {model.name!r})", unknown[0], [*names, *CORPORA])
     if len(choices) == len(models) and not any(_scope(model, corpora) for model in choices):
         raise StudyError(
-            f"{study.name}: its corpora ({', '.join(current)}) are none that the model list names (corpora, "
-            f"languages); "
+            f"{study.name}: its corpora ({', '.join(names)}) are none that the model list names (corpora, languages); "
             "choose others with --corpus, or change the list"
         )
 
@@ -291,11 +148,11 @@ def check_folder(root: Path) -> None:
     from pairbank.cards.bank.writing import refuse_other_folders
 
     refuse_other_folders(root)
-    place = next(folder for folder in (root, *root.absolute().parents) if os.path.lexists(folder))
-    if not place.is_dir():
-        raise StudyError(f"{root}: {place} is no folder, so that no bank can be written there; choose another folder")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise StudyError(f"{root}: {place} is not yours to write to; choose another folder")
+    parent = next(folder for folder in (root, *root.absolute().parents) if os.path.lexists(folder))
+    if not parent.is_dir():
+        raise StudyError(f"{root}: {parent} is no folder, so that no bank can be written there; choose another folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise StudyError(f"{root}: {parent} is not yours to write to; choose another folder")
 
 
 def _methods(study: Study) -> list[Method]:
@@ -314,7 +171,7 @@ def _methods(study: Study) -> list[Method]:
 def _check_embedders(study: Study, corpora: Sequence[ChosenItems]) -> None:
     from importlib.util import find_spec
 
-    if any(embedding_models(study, entry) for entry in corpora) and find_spec("sentence_transformers") is None:
+    if any(embedding_models(study, corpus) for corpus in corpora) and find_spec("sentence_transformers") is None:
         raise ModelLoadError(
             f"{study.name} asks for distances between sentences, which need the package sentence-transformers; pip "
             f"install 'pairbank[embeddings]', or count edits alone: --minimalness {EDITS} (in a study: minimalness = "
@@ -334,7 +191,7 @@ def _manifest(root: Path) -> dict[str, Any]:
 
 
 def _check_bank(
-    held: Mapping[str, Any], corpora: Sequence[ChosenItems], methods: Sequence[Method], *, mine: set[str]
+    bank: Mapping[str, Any], corpora: Sequence[ChosenItems], methods: Sequence[Method], *, mine: set[str]
 ) -> None:
     """Refuse a bank whose other models were scored with other methods, or on other items, than this run's."""
     from pairbank.builders.dataset import manifest_of
@@ -345,70 +202,65 @@ def _check_bank(
     # those that draw examples from the items have a hash that is known when they are scored
     fixed = [method for method in methods if not MethodName.parsed(method.name).n_shots]
     ours = {method.name: method.definition["sha256"] for method in fixed}
-    for entry in corpora:
-        others = {
-            model: signature for model, signature in held["scores"].get(entry.name, {}).items() if model not in mine
-        }
+    for corpus in corpora:
+        signatures = bank["scores"].get(corpus.name, {})
+        others = {model: signature for model, signature in signatures.items() if model not in mine}
         if not others:
             continue
-        items = corpus_signature(entry.items, manifest_of(entry.items) or {})["items_sha256"]
+        items = corpus_signature(corpus.items, manifest_of(corpus.items) or {})["items_sha256"]
         for model, signature in others.items():
             theirs = method_hashes(signature)
             if sorted(theirs) != sorted(names) or any(theirs[name] != ours.get(name, theirs[name]) for name in names):
                 description = f"scored with {', '.join(theirs)}, and this run scores with {', '.join(names)}"
             elif signature["corpus"]["items_sha256"] != items:
                 n_items = signature["corpus"]["n_items"]
-                description = f"scored on other items ({n_items:,}) than those of this run ({len(entry.items):,})"
+                description = f"scored on other items ({n_items:,}) than those of this run ({len(corpus.items):,})"
             else:
                 continue
             raise StudyError(
-                f"corpus {entry.name!r}: the bank has {model}, {description}; models of one bank are scored alike: "
-                f"choose "
-                "another folder with --out, or run with the same study and limit"
+                f"corpus {corpus.name!r}: the bank has {model}, {description}; models of one bank are scored alike: "
+                "choose another folder with --out, or run with the same study and limit"
             )
 
 
-def _features(root: Path, held: Mapping[str, Any], declared: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
+def _features(root: Path, bank: Mapping[str, Any], declared: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
     """Return what the bank and this run declare of models together; a contradiction is refused."""
     from pairbank.cards.bank.beside_tables import contradictions, declared_in, united
 
-    known = declared_in(held)
-    if result := list(contradictions(known, declared)):
+    before = declared_in(bank)
+    if different := list(contradictions(before, declared)):
         raise StudyError(
-            f"{root} and this run declare different features: {'; '.join(result)}. Declare the same, or change "
-            f"those of "
-            f"the bank first: pairbank bank --out {root} --models LIST"
+            f"{root} and this run declare different features: {'; '.join(different)}. Declare the same, or change "
+            f"those of the bank first: pairbank bank --out {root} --models LIST"
         )
-    return united(declared, known)
+    return united(declared, before)
 
 
-def _unprobed(study: Study, corpora: Sequence[ChosenItems]) -> list[str]:
-    lacking = {entry.name: [x for x in study.probe if x not in entry.items.column_names] for entry in corpora}
-    return [f"Not probed: {name}, which has no column {x[0]} to probe by." for name, x in lacking.items() if x]
+def _unprobed(study: Study, corpora: Sequence[ChosenItems]) -> Iterator[str]:
+    for corpus in corpora:
+        if lacking := [column for column in study.probe if column not in corpus.items.column_names]:
+            yield f"Not probed: {corpus.name}, which has no column {lacking[0]} to probe by."
 
 
 def _unfitting(study: Study, corpora: Sequence[ChosenItems]) -> Iterator[str]:
     """Yield which methods apply to no item of a corpus, and why: its tables will have no such rows."""
     from pairbank.scoring.applicability import why_not_asked
 
-    for entry in corpora:
-        why = why_not_asked(entry.items, study.methods, prompts=study.prompts)
-        if why:
-            first, reason = next(iter(why.items()))
-            names = ", ".join(why)
-            yield f"{entry.name} is not asked by {names}: {first} applies to no item of it, {reason}"
+    for corpus in corpora:
+        if reasons := why_not_asked(corpus.items, study.methods, prompts=study.prompts):
+            first, reason = next(iter(reasons.items()))
+            yield f"{corpus.name} is not asked by {', '.join(reasons)}: {first} applies to no item of it, {reason}"
 
 
-def _locked(corpora: Sequence[ChosenItems]) -> list[str]:
+def _locked(corpora: Sequence[ChosenItems]) -> Iterator[str]:
+    """Yield of which corpora the texts may not be published."""
     from pairbank.builders.dataset import manifest_of
     from pairbank.cards.bank.redistribution import licence_of, may_publish
 
-    results = []
-    for entry in corpora:
-        facts = manifest_of(entry.items) or {}
-        if not may_publish(entry.name, facts):
-            results.append(
-                f"texts of {entry.name} may not be published (licence: {licence_of(entry.name, facts)}); the bank will "
-                "hold them, and `pairbank strip` makes a copy that can be published"
+    for corpus in corpora:
+        facts = manifest_of(corpus.items) or {}
+        if not may_publish(corpus.name, facts):
+            yield (
+                f"texts of {corpus.name} may not be published (licence: {licence_of(corpus.name, facts)}); the bank "
+                "will hold them, and `pairbank strip` makes a copy that can be published"
             )
-    return results

@@ -42,17 +42,17 @@ def ratings_of(
     from pairbank.builders.corpora.tabular import is_own
     from pairbank.builders.load import load_ratings, own_ratings
 
-    results = []
+    ratings = []
     for name in dict.fromkeys(corpora):
-        if is_own(name) and (own_values := own_ratings(name)) is not None:
-            results.append(own_values)
+        if is_own(name) and (of_file := own_ratings(name)) is not None:
+            ratings.append(of_file)
         if name not in CORPORA or CORPORA[name].rated is None:
             continue
         try:
-            results.append(load_ratings(name, data_dir=data_dir, progress=progress))
+            ratings.append(load_ratings(name, data_dir=data_dir, progress=progress))
         except CorpusFileNotFoundError:
             continue
-    return tuple(results)
+    return tuple(ratings)
 
 
 def means_only(corpora: Iterable[str]) -> tuple[str, ...]:
@@ -76,13 +76,13 @@ def ratings_of_items(
 ) -> dict[str, datasets.Dataset]:
     """Return corpus -> the ratings of its items in a run, those of the bank where the source has none to give."""
     of_corpora = {}
-    for entry in chosen:
-        ids = set(entry.items["item_id"][:])
-        tables = ratings_of([entry.choice.name], data_dir, progress=progress) or ratings_in([bank], [entry.name])
+    for corpus in chosen:
+        ids = set(corpus.items["item_id"][:])
+        tables = ratings_of([corpus.choice.name], data_dir, progress=progress) or ratings_in([bank], [corpus.name])
         for table in tables:
             rows = np.flatnonzero([item in ids for item in table["item_id"][:]])
             if rows.size:
-                of_corpora[entry.name] = table.select(rows)
+                of_corpora[corpus.name] = table.select(rows)
     return of_corpora
 
 
@@ -92,13 +92,13 @@ def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.
     from pairbank.cards.bank.tables import read_table
     from pairbank.cards.bank.writing import is_unfinished
 
-    requested = list(dict.fromkeys(corpora))
-    results = []
+    names = list(dict.fromkeys(corpora))
+    ratings = []
     for root in dict.fromkeys(banks):
         is_bank = (root / MANIFEST).is_file() and not is_unfinished(root)
-        held = read_manifest(root).get(RATINGS, {}) if is_bank else {}
-        results += [read_table(root / ratings_path(name)) for name in requested if name in held]
-    return tuple(results)
+        rated = read_manifest(root).get(RATINGS, {}) if is_bank else {}
+        ratings += [read_table(root / ratings_path(name)) for name in names if name in rated]
+    return tuple(ratings)
 
 
 def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset | pa.Table, ...]:
@@ -111,8 +111,8 @@ def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:
     """Return the ratings in the files beside scored tables (`NAME.ratings.parquet`), those of one corpus once."""
     from pairbank.files import read_parquet
 
-    results: list[pa.Table] = []
-    known: dict[str, tuple[Path, list[tuple[object, ...]]]] = {}
+    tables: list[pa.Table] = []
+    seen: dict[str, tuple[Path, list[tuple[object, ...]]]] = {}
     for path in dict.fromkeys(ratings_file(file) for file in files):
         if not path.is_file():
             continue
@@ -121,17 +121,17 @@ def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:
         for row in table.to_pylist():
             of_items.setdefault(row["item_id"], []).append(tuple(row.values()))
         for item, rows in of_items.items():
-            other, before = known.setdefault(item, (path, rows))
+            other, before = seen.setdefault(item, (path, rows))
             if before != rows:
                 raise StudyError(
                     f"{path} and {other} have different ratings of {item}; score the corpus again with all models, or "
                     "delete the older file"
                 )
-        new = {item for item in of_items if known[item][0] == path}
+        new = {item for item in of_items if seen[item][0] == path}
         if new:
             ids = table.column("item_id").to_pylist()
-            results.append(table.take([place for place, item in enumerate(ids) if item in new]))
-    return tuple(results)
+            tables.append(table.take([row for row, item in enumerate(ids) if item in new]))
+    return tuple(tables)
 
 
 def as_frames(ratings: Iterable[datasets.Dataset | pa.Table]) -> tuple[pd.DataFrame, ...]:

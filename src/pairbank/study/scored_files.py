@@ -39,26 +39,27 @@ def score_study_part(
     scorer = load(model) if isinstance(model, ModelChoice) else model
     study = plan.study
     n_units = n_units_of_all = 0
-    for chosen in scored_by(model, plan):
-        done = score_part(
-            chosen.items,
+    for corpus in scored_by(model, plan):
+        part_scored = score_part(
+            corpus.items,
             scorer,
             part,
             methods=study.methods,
             prompts=study.prompts,
-            unigrams=plan.counts.of(study, chosen, scorer),
+            unigrams=plan.counts.of(study, corpus, scorer),
             seed=study.seed,
             n_before=n_before + n_units_of_all,
-            progress=progress(f"scoring {chosen.name}", scorer.info.name),
+            progress=progress(f"scoring {corpus.name}", scorer.info.name),
         )
-        n_units, n_units_of_all = n_units + done.n_units, n_units_of_all + done.n_units_of_all
+        n_units += part_scored.n_units
+        n_units_of_all += part_scored.n_units_of_all
     return PartScored(n_units=n_units, n_units_of_all=n_units_of_all)
 
 
 def scored_files(places: Iterable[Path]) -> list[Path]:
     """Return the files of scored tables."""
-    results = [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
-    return [path for path in results if not path.name.endswith(RATINGS)]
+    paths = [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
+    return [path for path in paths if not path.name.endswith(RATINGS)]
 
 
 def ratings_file(scored: Path) -> Path:
@@ -72,23 +73,23 @@ def ratings_file(scored: Path) -> Path:
 
 def banks_of(files: Iterable[Path]) -> list[Path]:
     """Return the banks whose scored tables some of these files are (`BANK/scores/CORPUS/MODEL.parquet`)."""
-    places = [path.absolute() for path in files]
-    return list(dict.fromkeys(path.parents[2] for path in places if path.parent.parent.name == "scores"))
+    paths = [path.absolute() for path in files]
+    return list(dict.fromkeys(path.parents[2] for path in paths if path.parent.parent.name == "scores"))
 
 
 def features_beside(files: Iterable[Path], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
     """Return what is declared of models: by the user, else by the banks that the files are of."""
     from pairbank.cards.bank.beside_tables import contradictions, declared_in_bank, united
 
-    known: dict[str, ModelFeatures] = {}
+    features: dict[str, ModelFeatures] = {}
     for root in banks_of(files):
-        held = {name: entry for name, entry in declared_in_bank(root).items() if name not in given}
-        if result := list(contradictions(known, held)):
+        of_bank = {name: declared for name, declared in declared_in_bank(root).items() if name not in given}
+        if different := list(contradictions(features, of_bank)):
             raise BankError(
-                f"the banks declare different features: {'; '.join(result)}. Say which holds: --models LIST"
+                f"the banks declare different features: {'; '.join(different)}. Say which holds: --models LIST"
             )
-        known = united(known, held)
-    return known | dict(given)
+        features = united(features, of_bank)
+    return features | dict(given)
 
 
 def probes_beside(
@@ -98,28 +99,28 @@ def probes_beside(
     from pairbank.cards.bank.beside_tables import probes_in
     from pairbank.stats.report.cautions import from_small_to_large
 
-    results = {(entry.corpus, entry.model): entry for root in banks_of(files) for entry in probes_in(root)}
+    probes = {(probed.corpus, probed.model): probed for root in banks_of(files) for probed in probes_in(root)}
     ordered, _ = from_small_to_large(tables, features)
-    return [results[table.corpus, table.model] for table in ordered if (table.corpus, table.model) in results]
+    return [probes[table.corpus, table.model] for table in ordered if (table.corpus, table.model) in probes]
 
 
 def _in_folder(folder: Path) -> list[Path]:
     from pairbank.cards.bank.layout import MANIFEST
 
     if (folder / MANIFEST).is_file():
-        results = list(_of_bank(folder))
-        if not results:
+        paths = list(_of_bank(folder))
+        if not paths:
             raise BankError(
                 f"{folder}: a bank without scores that a report can read (it has none, or ids and scores only, without "
                 "texts); report on the files that `pairbank score` wrote"
             )
-        return results
-    if not (results := sorted(folder.glob("*.parquet"))):
+        return paths
+    if not (paths := sorted(folder.glob("*.parquet"))):
         raise BankError(
             f"{folder}: no bank (it has no {MANIFEST}) and no folder of scored tables (it has no parquet files); give "
             "the folder of a bank, or the files that `pairbank score` wrote"
         )
-    return results
+    return paths
 
 
 def _of_bank(folder: Path) -> Iterator[Path]:
