@@ -105,7 +105,6 @@ WITHOUT_TEMPLATE = {
     "introspection/section.py",
     "introspection/tables.py",
     "items.py",
-    "language_view.py",
     "linking.py",
     "mixed.py",
     "multiverse/section.py",
@@ -115,7 +114,7 @@ WITHOUT_TEMPLATE = {
 }
 """Files of analyses that still hold sentences or draw figures themselves. The list only shrinks."""
 
-MOST_RENAMED_LISTS = 68
+MOST_RENAMED_LISTS = 67
 """Functions in which one list is walked under several names. It only falls, to 0."""
 
 

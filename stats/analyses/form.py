@@ -337,5 +337,6 @@ def _paragraphs(text: str) -> str:
     'One paragraph.\n\n- a list, wrapped\n- of two'
     """
     text = re.sub(r"[ \t]+\n", "\n", text)
+    text = re.sub(r"\s+([;,.:])(?=\s)", r"\1", text)  # a branch before punctuation leaves a space
     paragraphs = (re.sub(r"\s*\n(?! *- )\s*", " ", part.strip()) for part in re.split(r"\n\s*\n", text))
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

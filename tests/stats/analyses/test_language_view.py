@@ -17,9 +17,9 @@ from pairbank.stats.analyses.language_view import (
     OTHER,
     aligned,
     languages_in_order,
-    section,
     shared_names,
 )
+from pairbank.stats.analyses.language_view import language_view as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 
@@ -90,7 +90,7 @@ def test_asking_is_held_against_probability_on_the_same_items() -> None:
 
 def test_a_model_that_lacks_a_language_is_named_and_one_language_is_an_error() -> None:
     result = section(three_models()[:5])  # the third model lacks corpus two
-    assert "Coverage: sw lack some of the 3 models." in result.text
+    assert "Coverage: sw lacks some of the 3 models." in result.text
     only = rated_table(20)
     with pytest.raises(BankError, match=r"1 language\(s\) with scored choices; expected 2 or more"):
         section([only])
