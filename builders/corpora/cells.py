@@ -26,7 +26,7 @@ MOST_POINTS = 1e9
 """A rating or score farther from 0 than this is taken for a fault of the file."""
 MOST_RATERS = 2**31 - 1
 BYTE_ORDER_MARK = "\ufeff"
-_SCALE = re.compile(r"(?:likert|plausibility)(\d+)", re.ASCII)
+_SCALE = re.compile(r"(?:likert|plausibility)(?:(\d+)-)?(\d+)", re.ASCII)
 NOT_AVAILABLE = ("na", "nan", "#n/a")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -103,12 +103,13 @@ def number_in(cell: str | None, where: str, column: str, *, with_commas: bool = 
 
 
 def check_on_scale(value: float | None, scale: str | None, where: str, column: str) -> None:
-    """Refuse a rating that a declared scale does not have: `likert7` and `plausibility7` are from 1 to 7."""
-    result = _SCALE.fullmatch(scale or "")
-    if value is not None and result and not 1 <= value <= int(result[1]):
+    """Refuse a rating that a declared scale does not have: `likert7` is from 1 to 7, `likert0-6` from 0 to 6."""
+    ends = _SCALE.fullmatch(scale or "")
+    if value is not None and ends and not int(ends[1] or 1) <= value <= int(ends[2]):
+        zero = f", such as {ends[0].rstrip('0123456789')}0-{int(ends[2]) - 1}" if value == 0 and not ends[1] else ""
         raise CorpusError(
-            f"{where}: column {column!r} holds {value:g}, expected a rating from 1 to {result[1]} ({scale}); correct "
-            "it, or declare another scale"
+            f"{where}: column {column!r} holds {value:g}, expected a rating from {ends[1] or 1} to {ends[2]} "
+            f"({scale}); correct it, or declare another scale{zero}"
         )
 
 

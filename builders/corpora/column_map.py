@@ -13,7 +13,7 @@ import ast
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -60,6 +60,13 @@ def _listed(value: object) -> object:
     return [value] if isinstance(value, str | int | float) else value
 
 
+def _as_text(value: object) -> object:
+    """Return a number of TOML as text."""
+    return plain_value(value) if isinstance(value, int | float) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+"""A cell, written as text or as a number."""
 Meant = Annotated[str, BeforeValidator(plain_value)]
 """A value of a label, whatever a file writes it as."""
 OneOrMore = Annotated[tuple[Meant, ...], BeforeValidator(_listed)]
@@ -89,8 +96,10 @@ class MapTable(Declaration):
     contrasts: tuple[tuple[Meant, Meant], ...] = ()
     reading: TableFormat = NOTHING_SAID
     columns: dict[str, str] = Field(default_factory=dict)
-    fixed: dict[str, str] = Field(default_factory=dict)
-    values: dict[str, dict[str, str]] = Field(default_factory=dict)
+    fixed: dict[str, Text] = Field(default_factory=dict)
+    values: dict[str, dict[str, Text]] = Field(default_factory=dict)
+    where: dict[str, OneOrMore] = Field(default_factory=dict)
+    """Column -> the values of the rows that are read; others are left out and counted."""
     label: LabelTable | None = None
 
 
@@ -173,6 +182,20 @@ class Label:
     sides: tuple[str, str] | None = None
     """`pairs`: the two columns."""
 
+    def undecided(self, row: Row, where: str) -> str:
+        """Return in what the label of a row says neither: it is empty, or between the two on a scale; "" elsewhere."""
+        value = plain_value(value_at(row, self.column, where))
+        if value in self.better or value in self.worse:
+            return ""
+        if value in ("", "na", "nan", "<na>"):
+            return f"whose {self.column!r} is empty"
+        known = [*self.better, *self.worse]
+        if all(_NUMBER.fullmatch(entry) for entry in (value, *known)):
+            low, high = sorted((float(self.better[0]), float(self.worse[0])))
+            if low < float(value) < high:
+                return f"whose {self.column!r} is {value}, between {low:g} and {high:g}"
+        return ""
+
     def says(self, row: Row, where: str) -> bool:
         """Return what the label of a row says."""
         value = plain_value(value_at(row, self.column, where))
@@ -193,6 +216,8 @@ class ColumnMap:
     """Schema column -> what all rows have in it."""
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Schema column -> what a cell of it says -> what it means; other cells stay as they are."""
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The table's column -> the values of the rows that are read, as `plain_value` writes them."""
     label: Label | None = None
     pair: tuple[str, ...] = ()
     """`long`: columns whose cells are the same in rows of one pair; () = each two rows that follow one another."""
@@ -212,7 +237,40 @@ class ColumnMap:
         """Return the table's columns and paths that the map names."""
         label = () if self.label is None else (self.label.column, *(self.label.sides or ()))
         raters = [name for name in (self.rater, self.rating) if name]
-        return frozenset((*self.columns.values(), *label, *self.pair, *raters))
+        return frozenset((*self.columns.values(), *label, *self.pair, *raters, *self.where))
+
+    @functools.cached_property
+    def _texts(self) -> tuple[str, ...]:
+        """Columns of the sentences that are scored."""
+        sides = () if self.label is None else self.label.sides or ()
+        return (
+            *(self.columns[name] for name in ("target_good", "target_bad", "sentence") if name in self.columns),
+            *sides,
+        )
+
+    def left_out(self, row: Row, at: str) -> str:
+        """Return why a row is no item and no fault either; "" where it is one of both."""
+        for column, values in self.where.items():
+            if plain_value(value_at(row, column, at)) not in values:
+                return f"whose {column!r} is not {' or '.join(map(repr, values))}"
+        if self.good_first:
+            return ""  # each two rows are a pair: none can be left out alone
+        for name in self._texts:
+            if row.get(name) in self.format.missing:
+                return f"with {row[name]!r} for a sentence (missing = [] under [reading] in a map keeps it as a word)"
+        return "" if self.label is None else self.label.undecided(row, at)
+
+    def chosen(self, rows: NumberedRows, where: str, tell: Callable[[str], None]) -> Iterator[tuple[int, Row]]:
+        """Yield the rows that are read; told is why others are not."""
+        for number, row in rows:
+            try:
+                why = self.left_out(row, f"{where}, row {number}")
+            except CorpusError:
+                why = ""  # a fault of the row, which is raised where the row is read
+            if why:
+                tell(why)
+            else:
+                yield number, row
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -303,17 +361,24 @@ class ColumnMap:
         for number, row in group:
             value = plain_value(value_at(row, label.column, f"{where}, row {number}"))
             by_value.setdefault(value, []).append((number, row))
-        if others := by_value.keys() - self._named_values:
+        others = set[str]() if self.contrasts else by_value.keys() - self._named_values
+        if others:
             raise CorpusError(f"{at}: label {label.column!r} is {sorted(others)[0]!r}, which the map does not name")
         for better, worse in self._choices:
             goods = [found_row for value, found_rows in by_value.items() if value in better for found_row in found_rows]
             bads = [result for value, found_rows in by_value.items() if value in worse for result in found_rows]
+            if self.contrasts and not (goods and bads) and self._is_contrasted(by_value):
+                continue  # an item that has some of the conditions
             if (len(goods), len(bads)) != (1, 1):
                 raise CorpusError(
                     f"{at}: {len(goods)} better and {len(bads)} worse rows, expected one of each; check the ids of "
                     f"the pair ({', '.join(self.pair) or 'two rows that follow one another'}) and the labels"
                 )
             yield self._joined(goods[0], bads[0], where, "-".join((*better, *worse)) if self.contrasts else "")
+
+    def _is_contrasted(self, conditions: Container[str]) -> bool:
+        """Return whether an item has both conditions of a contrast."""
+        return any(good in conditions and bad in conditions for good, bad in self.contrasts)
 
     def _joined(self, good: tuple[int, Row], bad: tuple[int, Row], where: str, contrast: str) -> ShapedRow:
         cells = self._cells(good[1], f"{where}, row {good[0]}", of_a_side=False)
@@ -335,14 +400,15 @@ class ColumnMap:
         if self.inferred:
             cells = {name: row.get(columns[name]) for name in names}
         else:
-            cells = {name: self._meaning(name, value_at(row, columns[name], where)) for name in names}
+            cells = {name: self.meaning(name, value_at(row, columns[name], where)) for name in names}
         return cells if of_a_side else dict(self.fixed) | cells
 
     def _side(self, row: Row, where: str, side: str) -> dict[str, Any]:
         result = self._cells(row, where, of_a_side=True)
         return {f"{OF_A_SIDE[name]}_{side}": cell for name, cell in result.items()}
 
-    def _meaning(self, name: str, cell: Any) -> Any:  # noqa: ANN401 - a cell is what the file has
+    def meaning(self, name: str, cell: Any) -> Any:  # noqa: ANN401 - a cell is what the file has
+        """Return what a cell of a schema column says, by the map's `[values]`."""
         known = self.values.get(name)
         return cell if known is None or cell is None else known.get(str(cell), cell)
 

@@ -128,7 +128,10 @@ class CorpusMap:
                     continue
                 with reading(where, CorpusError):
                     data = read()
-                rows: NumberedRows = table_rows_of(data, Path(path).suffix, column_map.format, where)
+                table_rows = table_rows_of(data, Path(path).suffix, column_map.format, where)
+                rows: NumberedRows = (
+                    column_map.chosen(table_rows, where, lambda _why: None) if column_map.where else table_rows
+                )
                 if column_map.rater and self.facts.ratings is not None:
                     judgments = Judgments(rules=self.facts.ratings)
                     judgments.add(column_map, rows, where, with_commas=False)
@@ -313,6 +316,7 @@ def map_of(table: MapTable, where: str) -> ColumnMap:
         columns=columns,
         fixed=table.fixed,
         values=table.values,
+        where=table.where,
         label=None if table.label is None else _label(table.label, table.layout, f"{where}, [label]"),
         pair=pair,
         rater=raters["rater"],

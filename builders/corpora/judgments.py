@@ -174,6 +174,8 @@ class Judgments:
     varying: set[str] = field(default_factory=set)
     """Columns whose cells differ between judgments of one sentence."""
     n_missing: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Why rows were left out, and how many."""
     _tables: list[list[_Sentence]] = field(default_factory=list)
     _checks: dict[str, list[bool]] = field(default_factory=dict)
 
@@ -203,12 +205,15 @@ class Judgments:
         rater = str(label_in(value_at(row, column_map.rater, at), at, column_map.rater) or "").strip()
         if not rater:
             raise CorpusError(f"{at}: column {column_map.rater!r} is empty; expected who gave the rating")
-        cell = value_at(row, column_map.rating, at)
+        cell = column_map.meaning("rating", value_at(row, column_map.rating, at))
         value = self.rules.value(cell, at, column_map.rating, with_commas=with_commas)
         for check in self.rules.attention:
             if plain_value(value_at(row, check.column, at)) in check.values:
                 self._checks.setdefault(rater, []).append(check.is_passed(value))
                 return
+        if why := column_map.left_out(row, at):
+            self.left_out[why] += 1
+            return
         result = sentences.setdefault(
             tuple(str(value_at(row, name, at)) for name in names), _Sentence(number=number, row=row)
         )

@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -66,6 +67,8 @@ READING = "reading"
 READ_AS = "columns"
 """Among them: of one table, schema column -> the table's column."""
 _LONGEST_NAME = 100
+NEVER_MISSING = ("language", *SIDES)
+"""Columns in which NA is a word: a language (Nauru's tag is na), and sentences whose row was kept with it."""
 
 
 def is_own(name: str) -> bool:
@@ -170,6 +173,8 @@ class _Met:
 
     n_rows: int = 0
     n_blank: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Why rows were left out, and how many."""
     n_without_language: int = 0
     n_commas: int = 0
     n_stripped: int = 0
@@ -190,6 +195,10 @@ class _Met:
     def blank(self, _number: int) -> None:
         """Count a row without content."""
         self.n_blank += 1
+
+    def leave_out(self, why: str) -> None:
+        """Count a row that is left out."""
+        self.left_out[why] += 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,9 +319,7 @@ class OwnTables:
             name
             for place, member in enumerate(self.tables)
             if member.map.layout == "long"
-            for shaped in member.map.shaped(
-                self._rows(place, lambda _number: None, BadRows(self.place)), "", lambda _e: None
-            )
+            for shaped in member.map.shaped(self._rows(place, _Met(), BadRows(self.place)), "", lambda _e: None)
             for name in unnamed
             if shaped.good.get(name) != (shaped.bad or {}).get(name)
         }
@@ -328,12 +335,12 @@ class OwnTables:
             for column in unnamed
         )
 
-    def _rows(self, place: int, blank: Callable[[int], None], bad: BadRows) -> NumberedRows:
-        """Return the rows of a table; of judgments, one row per sentence."""
+    def _rows(self, place: int, met: _Met, bad: BadRows) -> NumberedRows:
+        """Return the rows of a table that are read; of judgments, one row per sentence."""
         entry = self.tables[place]
         if self.judgments is not None and entry.map.rater:
             return self.judgments.rows(sum(bool(before.map.rater) for before in self.tables[:place]))
-        return entry.table.rows(bad.note, blank)
+        return entry.map.chosen(entry.table.rows(bad.note, met.blank), str(entry.table.path), met.leave_out)
 
     @property
     def _is_labelled(self) -> bool:
@@ -365,7 +372,7 @@ class OwnTables:
                 by_map=not entry.map.inferred,
             )
             where = str(entry.table.path)
-            for n, shaped in enumerate(entry.map.shaped(self._rows(place, met.blank, bad), where, bad.note), 1):
+            for n, shaped in enumerate(entry.map.shaped(self._rows(place, met, bad), where, bad.note), 1):
                 try:
                     result = self._rated(entry, shaped, n, ids, raters)
                 except MarkedRowError as error:
@@ -381,6 +388,8 @@ class OwnTables:
             if (fault := marked.fault(n_taken_off=met.n_stripped)) is not None:
                 bad.note(fault, n_rows=len(marked.rows))
         bad.raise_if_any()
+        if not met.n_rows:
+            raise CorpusError(f"{self.place}: no row is left; {'; '.join(self._said_of_left_out_rows(met))}")
         if build.subset is not None and build.subset not in subsets:
             raise unknown_name(f"subset of {self.place.name}", build.subset, subsets)
         self.met = met
@@ -394,8 +403,12 @@ class OwnTables:
             number = entry.id.format(n=n, pair_id=shaped.cells.get("pair_id"), contrast=shaped.contrast, **entry.fields)
             return f"{self.slug}/{subset}/{number}"
 
+        missing = entry.map.format.missing
+        cells = {
+            name: None if cell in missing and name not in NEVER_MISSING else cell for name, cell in shaped.cells.items()
+        }
         item = mapped_item(
-            shaped,
+            replace(shaped, cells=cells),
             numbered if entry.id else ids.of,
             where,
             corpus=self.slug,
@@ -451,6 +464,7 @@ class OwnTables:
             *self._languages(met),
             *(f"{value.name}: {note}" if several else note for value, note in notes),
             *_oddities(met),
+            *self._said_of_left_out_rows(met),
             *dict.fromkeys(element.unused for element in self.tables if element.unused),
             *(
                 ()
@@ -460,6 +474,11 @@ class OwnTables:
             *self._said_of_left_out(),
             *self.notes,
         ]
+
+    def _said_of_left_out_rows(self, met: _Met) -> Iterator[str]:
+        by_judgment = Counter[str]() if self.judgments is None else self.judgments.left_out
+        for why, n in (met.left_out + by_judgment).items():
+            yield f"{n:,} row(s) left out, {why}"
 
     def _said_of_left_out(self) -> Iterator[str]:
         for rater in dict.fromkeys(self.left_out):

@@ -73,6 +73,8 @@ class TableFormat:
     hidden: bool = False
     """Of a workbook: whether rows that are hidden or struck through are read."""
     mends: tuple[Mend, ...] = ()
+    missing: tuple[str, ...] = ("NA", "NaN", "<NA>", "#N/A")
+    """Cells of sentences and classes in which R, pandas and spreadsheets write that there is no value."""
 
 
 NOTHING_SAID = TableFormat()

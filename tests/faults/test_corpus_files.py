@@ -163,7 +163,18 @@ def structures() -> Iterator[Case]:
     yield csv("zeros", b"\0" * 1000, refused="control character|one column|no rows")
     yield csv("a subset that there is not", "good,bad,subset\nA.,B.,x\n", pairs=[("A.", "B.")], holds={"subset": "x"})
     yield csv("a shell command in a cell", "good,bad\n=1+1,@SUM(A1)\n", pairs=[("=1+1", "@SUM(A1)")])
-    yield csv("Na and null are words", "good,bad\nNA,null\n", pairs=[("NA", "null")])
+    yield csv(
+        "nan, null and None are words", "good,bad\nnan,null\nNone,none\n", pairs=[("nan", "null"), ("None", "none")]
+    )
+    for word in ("NA", "NaN", "<NA>", "#N/A"):
+        yield csv(
+            f"{word} for a sentence",
+            f"good,bad,phenomenon,language\nA b.,B a.,{word},na\nC d.,{word},x,na\n{word},{word},x,na\n",
+            said=f"2 row.s. left out, with '{word}' for a sentence",
+            pairs=[("A b.", "B a.")],
+            holds={"phenomenon": None, "language": "na"},
+        )
+    yield csv("NA alone", "good,bad\nNA,B a.\n", refused="no row is left; 1 row.s. left out, with 'NA' for a sentence")
     yield csv(
         "own columns named like the schema's",
         "good,bad,item_id,flags,flags_source\nA.,B.,1,2,3\n",

@@ -222,7 +222,7 @@ def test_a_map_of_the_files_own_name_goes_before_that_of_the_folder(tmp_path: Pa
         ("[reading]\nsheets = 'x'", "unknown key 'reading.sheets'; did you mean 'sheet'"),
         ("[label]\ngood = 1", "label.column is missing"),
         ("[values]\nphenomenon = 'x'", "values.phenomenon is 'x'; expected a table"),
-        ("[fixed]\nphenomenon = 3", "fixed.phenomenon is 3; expected a text"),
+        ("[fixed]\nphenomenon = []", r"fixed.phenomenon is \[\]; expected a text"),
         ("contrasts = [['a']]", "contrasts.0"),
         ("order = 'bad-first'", "order is 'bad-first'; expected 'good-first'"),
         ("not toml", "not TOML"),
@@ -341,3 +341,99 @@ def test_a_cell_far_below_the_table_is_refused(tmp_path: Path) -> None:
         sheet.write(1_048_575, 16_383, "x")
     with pytest.raises(CorpusError, match="reach to row 1,048,576 and column 16,384"):
         pairbank.load_corpus(path)
+
+
+TRIALS = """\
+trial_type,item,version,sentence,ok,who,answer
+practice,0,g,Swans glide.,1,a,Agree
+critical,1,g,Ann hums.,1,a,Agree
+critical,1,b,Ann hum.,-1,a,Disagree
+critical,1,g,Ann hums.,1,b,Neither
+critical,1,b,Ann hum.,-1,b,Disagree
+critical,2,g,Um mhm.,0,a,Agree
+critical,2,g,Well.,,a,Agree
+Critical,3,g,It rains.,1.0,b,Agree
+filler,4,b,Who knows that.,-1,b,Agree
+"""
+RATED = """\
+layout = "sentences"
+where = { trial_type = "critical" }
+[columns]
+sentence = "sentence"
+rater = "who"
+rating = "answer"
+[values.rating]
+Agree = 2
+Neither = "1"
+Disagree = 0
+[label]
+column = "ok"
+good = 1
+bad = -1
+[ratings]
+scale = "likert0-2"
+"""
+
+
+def test_a_map_leaves_rows_out_and_says_how_many_and_why(tmp_path: Path) -> None:
+    items = pairbank.load_corpus(write(tmp_path, "trials.csv", TRIALS, RATED))
+    assert items["target_good"][:] == ["Ann hums.", "Ann hum.", "It rains."]
+    assert items["label"][:] == [1, 0, 1]
+    assert items["human_good"][:] == [1.5, 0.0, 2.0]
+    reading = (manifest_of(items) or {})["facts"]["reading"]
+    assert [note for note in reading if "left out" in note] == [
+        "2 row(s) left out, whose 'trial_type' is not 'critical'",
+        "1 row(s) left out, whose 'ok' is 0, between -1 and 1",
+        "1 row(s) left out, whose 'ok' is empty",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("trial_type = ", "kind = ", r"no column of .*trials\.csv \(named in its map\) 'kind'"),
+        ('"critical"', '["other", 3]', "no row is left; 9 row.s. left out, whose 'trial_type' is not 'other' or '3'"),
+        (
+            '"likert0-2"',
+            '"likert2"',
+            "row 4: column 'answer' holds 0, expected a rating from 1 to 2 .*, such as likert0-1",
+        ),
+        ("Disagree = 0", "Disagree = 9", "row 4: column 'answer' holds 9, expected a rating from 0 to 2"),
+        ("Agree = 2", "Agree = []", "values.rating.Agree"),
+    ],
+)
+def test_what_a_map_leaves_out_or_means_is_checked(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in RATED
+    path = write(tmp_path, "trials.csv", TRIALS, RATED.replace(old, new))
+    with pytest.raises((CorpusError, UnknownNameError), match=message):
+        pairbank.load_corpus(path)
+
+
+def test_some_of_several_conditions_are_contrasted(tmp_path: Path) -> None:
+    table = (
+        "frame,cond,ending\n1,best,He hums a tune.\n1,related,He hums a song.\n"
+        "2,best,She rows a boat.\n2,unrelated,She rows a lamp.\n2,extra,She rows.\n3,best,It rains.\n"
+    )
+    column_map = (
+        'layout = "long"\npair = "frame"\ncontrasts = [["best", "related"], ["best", "unrelated"]]\n'
+        '[columns]\nsentence = "ending"\npair_id = "frame"\n[label]\ncolumn = "cond"\n'
+    )
+    path = write(tmp_path, "frames.csv", table, column_map)
+    with pytest.raises(CorpusError, match="row 7: 1 better and 0 worse rows"):
+        pairbank.load_corpus(path)
+    path.write_text(table.removesuffix("3,best,It rains.\n"), encoding="utf-8")
+    assert sides(pairbank.load_corpus(path)) == [
+        ("He hums a tune.", "He hums a song."),
+        ("She rows a boat.", "She rows a lamp."),
+    ]
+
+
+def test_na_stays_a_word_where_the_map_says_so(tmp_path: Path) -> None:
+    text = "g,b,c\nNA,Na,x\nC d.,D c.,NA\n"
+    kept = '[reading]\nmissing = []\n[columns]\ntarget_good = "g"\ntarget_bad = "b"\nphenomenon = "c"\n'
+    items = pairbank.load_corpus(write(tmp_path, "na.csv", text, kept))
+    assert sides(items) == [("NA", "Na"), ("C d.", "D c.")]
+    assert items["phenomenon"][:] == ["x", "NA"]
+    gone = pairbank.load_corpus(write(tmp_path, "na.csv", text, kept.replace("missing = []", "quotes = true")))
+    assert sides(gone) == [("C d.", "D c.")]
+    assert gone["phenomenon"][:] == [None]
