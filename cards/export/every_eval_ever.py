@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.schema.columns import IDENTICAL_SIDES
 from pairbank.errors import BankError
-from pairbank.files import sha256_of_file, write_text
+from pairbank.files import sha256_of_file, write_text, written_together
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.api.names import TIE
@@ -62,7 +62,9 @@ def export_results(
     Raises:
         BankError: a table without a difference of two sides.
     """
-    return [_export(table, Path(out), organisation=organisation, when=str(at)) for table in tables]
+    with written_together(Path(out)) as staged:
+        paths = [_export(table, staged, organisation=organisation, when=str(at)) for table in tables]
+    return [Path(out) / path.relative_to(staged) for path in paths]
 
 
 def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:

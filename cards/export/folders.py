@@ -32,7 +32,7 @@ from pairbank.cards.bank.redistribution import licence_of
 from pairbank.cards.card.croissant import hub_licence
 from pairbank.cards.card.render import TAGS, pretty_name
 from pairbank.errors import BankError, OutputError, unknown_name
-from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json
+from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json, written_together
 from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, write_copy
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.scored_table.method_scores import choices_of, credits_of
@@ -59,13 +59,15 @@ def export_copies(
         if target in places:
             raise OutputError(f"{table} and {places[target]} would both be {target}; give each a folder of its own")
         places[target] = table
-    for target, path in places.items():
-        table = read_parquet(path)
-        signature = (table.schema.metadata or {}).get(METADATA_KEY)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_copy(target, table, json.loads(signature) if signature else None, bom=bom)
-        if kind in _DELIMITERS:
-            write_json(target.with_name(f"{target.name}-metadata.json"), _csvw(target, table, bom=bom))
+    with written_together(Path(out)) as staged:
+        for target, path in places.items():
+            table = read_parquet(path)
+            signature = (table.schema.metadata or {}).get(METADATA_KEY)
+            copy = staged / target.relative_to(out)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_copy(copy, table, json.loads(signature) if signature else None, bom=bom)
+            if kind in _DELIMITERS:
+                write_json(copy.with_name(f"{copy.name}-metadata.json"), _csvw(copy, table, bom=bom))
     return list(places)
 
 
@@ -126,9 +128,9 @@ def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on
             '--title "…" --author "Family, Given" --published YYYY-MM-DD'
         )
     records = {ZENODO: _zenodo(manifest, on_hub), DATACITE: _datacite(manifest, publisher, on_hub)}
-    for name, value in records.items():
-        (Path(out) / name).parent.mkdir(parents=True, exist_ok=True)
-        write_json(Path(out) / name, value)
+    with written_together(Path(out)) as staged:
+        for name, value in records.items():
+            write_json(staged / name, value)
     return [Path(out) / name for name in records]
 
 
@@ -208,27 +210,24 @@ COLUMNS = (
 
 def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str | Path) -> list[Path]:
     """Write tables for mixed models, and the script that fits them; return the files."""
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / SCORES]
-    n_rows = 0
-    with replaced_atomically(folder / SCORES) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        for part in (rows for table in tables for rows in _rows(table)):
-            part.to_csv(file, index=False, header=n_rows == 0, lineterminator="\n")
-            n_rows += len(part)
+    with written_together(Path(out)) as folder:
+        n_rows = 0
+        scores = folder / SCORES
+        with replaced_atomically(scores) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            for part in (rows for table in tables for rows in _rows(table)):
+                part.to_csv(file, index=False, header=n_rows == 0, lineterminator="\n")
+                n_rows += len(part)
         if not n_rows:
-            raise OutputError(f"{folder / SCORES}: no table has a score; nothing to export")
-    if people := [
-        read_parquet(Path(bank) / ratings_path(corpus)).to_pandas().assign(corpus=corpus)
-        for bank in banks
-        for corpus in read_manifest(Path(bank)).get(RATINGS, {})
-    ]:
-        written.append(folder / PEOPLE)
-        with replaced_atomically(written[-1]) as temporary:
-            pd.concat(people, ignore_index=True).to_csv(temporary, index=False, lineterminator="\n")
-    written.append(folder / SCRIPT)
-    write_bytes(written[-1], (files(__package__) / "templates" / SCRIPT).read_bytes())
-    return written
+            raise OutputError(f"{Path(out) / SCORES}: no table has a score; nothing to export")
+        if people := [
+            read_parquet(Path(bank) / ratings_path(corpus)).to_pandas().assign(corpus=corpus)
+            for bank in banks
+            for corpus in read_manifest(Path(bank)).get(RATINGS, {})
+        ]:
+            with replaced_atomically(folder / PEOPLE) as temporary:
+                pd.concat(people, ignore_index=True).to_csv(temporary, index=False, lineterminator="\n")
+        write_bytes(folder / SCRIPT, (files(__package__) / "templates" / SCRIPT).read_bytes())
+    return [Path(out) / name for name in (SCORES, *([PEOPLE] if people else []), SCRIPT)]
 
 
 def _rows(scored: Scored) -> Iterator[pd.DataFrame]:

@@ -98,6 +98,31 @@ def folder_beside(path: Path) -> Iterator[Path]:
         yield folder
 
 
+@contextlib.contextmanager
+def written_together(root: Path, *, last: str = "") -> Iterator[Path]:
+    """Yield an empty folder whose files take their places in `root` when the block ends without an error, or none does.
+
+    The file `last` is the last to move: where it is, all others are. A full disk leaves `root` as it was.
+    """
+    is_new = not root.exists()
+    undo = cleaned_up(lambda: _remove_if_empty(root) if is_new else None)
+    with writing(root), undo, folder_beside(root / "files") as staged:
+        try:
+            yield staged
+        except OutputError as error:  # names the place that the user knows
+            raise OutputError(str(error).replace(str(staged), str(root))) from error
+        paths = [path.relative_to(staged) for path in sorted(staged.rglob("*")) if path.is_file()]
+        for path in sorted(paths, key=lambda path: path.as_posix() == last):
+            refuse_other_than_a_file(root / path)
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (staged / path).replace(root / path)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
 def _beside(path: Path) -> Path:
     """Return a new name for a temporary file or folder beside `path`; remove what killed writers left there."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -298,6 +323,8 @@ _WHAT_TO_DO = {
     errno.EDQUOT: "make room",
     errno.EFBIG: "choose a place that takes larger files",
     errno.EROFS: "choose another place",
+    errno.ENOLCK: "its file system cannot lock files: set PAIRBANK_CACHE to a folder on a local disk",
+    errno.ENOSYS: "its file system cannot lock files: set PAIRBANK_CACHE to a folder on a local disk",
     errno.EACCES: "choose a place that you may write to",
     errno.EPERM: "choose a place that you may write to",
     errno.EEXIST: "a file or device stands where a folder is needed: choose another path",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairbank.errors import BankError, spelt_out
-from pairbank.files import defused, write_json, write_text
+from pairbank.files import defused, write_json, write_text, written_together
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
@@ -176,15 +177,19 @@ class Report:
         root = Path(folder)
         built = build_pages(self)
         pages = as_markdown(built)
-        with ThreadPoolExecutor(max_workers=1) as beside:  # while other processes draw
-            texts = beside.submit(self._other_files, built)
-            self._save_figures(root / FIGURES)
-        for name, text in texts.result().items():
-            write_text(root / name, text)
-        for name in reversed(pages):  # the first page last: where it stands, the report is whole
-            write_text(root / name, pages[name])
-        for stale in {*root.glob(f"{APPENDIX}/*.md")}.difference(root / name for name in pages):
-            stale.unlink()
+        # The first page last: where it is, the report is whole.
+        with written_together(root, last=next(iter(pages))) as staged:
+            with ThreadPoolExecutor(max_workers=1) as beside:  # while other processes draw
+                texts = beside.submit(self._other_files, built)
+                self._save_figures(staged / FIGURES)
+            for name, text in (texts.result() | pages).items():
+                write_text(staged / name, text)
+            current = {path.relative_to(staged) for path in staged.rglob("*")}
+        stale = [*root.glob(f"{APPENDIX}/*.md"), *root.glob(f"{FIGURES}/{CAPTIONS}")]
+        stale += [path for ending in ENDINGS for path in root.glob(f"{FIGURES}/*.{ending}")]
+        for path in stale:
+            if path.relative_to(root) not in current:
+                path.unlink()
         return root
 
     @property
@@ -205,21 +210,11 @@ class Report:
         return page | {f"{name}.csv": _csv(table) for name, table in self.csv_tables.items()}
 
     def _save_figures(self, folder: Path) -> None:
-        try:
-            saved = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
-        except BaseException:  # a full disk, say: no empty folder stays behind
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
-            raise
-        written = {path for figure in saved for path in figure.paths}
-        for stale in {path for ending in ENDINGS for path in folder.glob(f"*.{ending}")} - written:
-            stale.unlink()
-        warn_of_letters({letter for figure in saved for letter in figure.undrawn})
+        undrawn = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
+        warn_of_letters(itertools.chain.from_iterable(undrawn))
         if self.figures:
             captions = {f"{figure.name}.png": in_words(figure.caption, self.labels) for figure in self.figures}
             write_json(folder / CAPTIONS, captions)
-        else:
-            (folder / CAPTIONS).unlink(missing_ok=True)
 
 
 def report(
@@ -350,20 +345,13 @@ def _unpinned(scored: Sequence[Scored]) -> list[str]:
     return list(dict.fromkeys(html_as_text(" ".join(note.split())) for note in result if note is not None))
 
 
-@dataclass(frozen=True, slots=True)
-class _Saved:
-    """A figure's files, and the letters that no installed font has."""
-
-    paths: list[Path]
-    undrawn: list[str]
-
-
-def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> _Saved:
+def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> list[str]:
+    """Write a figure; return its letters that no installed font has."""
     with named(names):
         drawing, undrawn = figure.draw(), list[str]()
-        paths = save_figure(drawing, folder / figure.name, on_undrawn=undrawn.extend)
+        save_figure(drawing, folder / figure.name, on_undrawn=undrawn.extend)
         drawing.clear()  # its parts name each other, and would stay until Python looks for such circles
-        return _Saved(paths, undrawn)
+        return undrawn
 
 
 def _csv(table: pd.DataFrame) -> str:

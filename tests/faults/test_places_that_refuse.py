@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import pairbank
 from bank_fixtures import Score
 from pairbank import cli, files
+from pairbank.cards.export.folders import export_for_r
 from pairbank.errors import BankError, OutputError, PairbankError
 from pairbank.files import replaced_atomically, write_text
 from pairbank.scoring.scored import Scored
@@ -50,11 +51,13 @@ def test_a_full_disk_is_one_error_with_the_path_and_the_remedy_and_leaves_nothin
         lambda: table.save(tmp_path / "scored.parquet"),
         lambda: made.save(tmp_path / "report"),
         lambda: pairbank.write_bank(tmp_path / "bank", scored=[table]),
+        lambda: export_for_r([table], [], tmp_path / "r"),
+        lambda: pairbank.export_results([table], tmp_path / "eee", organisation="us"),
     ]
     for write in writes:
         with pytest.raises(PairbankError, match=rf"{tmp_path}.*(File too large|larger files).*{REMEDY}"):
             write()
-    assert all_of(tmp_path) in ([], ["report"])
+    assert all_of(tmp_path) == []
     monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
     with pytest.raises(PairbankError, match=rf"{tmp_path}.*{REMEDY}"):
         pairbank.load_corpus("starter", limit=1)
@@ -156,6 +159,30 @@ def test_no_verb_replaces_a_device_or_pipe_or_writes_below_one(ground: Path, tmp
     assert Path("/dev/full").is_char_device()
     assert all_of(tmp_path) == ["pipe"]
     assert pipe.is_fifo()
+
+
+def test_a_report_on_a_disk_that_is_full_leaves_the_report_that_was_there(tmp_path: Path, table: Scored) -> None:
+    pairbank.report([table], title="Before").save(tmp_path / "report")
+    before = {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()}
+    made = pairbank.report([table], title="After")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with pytest.raises(PairbankError, match=REMEDY):
+            made.save(tmp_path / "report")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()} == before
+
+
+def test_a_file_system_without_locks_is_told_with_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with pytest.raises(PairbankError, match=r"No locks available.*set PAIRBANK_CACHE to a folder on a local disk"):
+        pairbank.load_corpus("starter", limit=1)
 
 
 def test_a_device_is_refused_before_a_model_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,9 +44,44 @@ def test_a_command_that_is_terminated_says_so_and_leaves_nothing_half_written(tm
     running.send_signal(signal.SIGTERM)
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 143
-    assert "what was scored is stored" in errors
+    assert "stopped; what was scored is stored: rerun to resume" in errors
     assert "Traceback" not in errors
     assert [path.name for path in tmp_path.iterdir()] == ["own.csv"]
+
+
+OTHER = f"""
+import sys, time
+import pairbank, pairbank.cli
+
+def slow(*_arguments, **_options):
+    print({STARTED!r}, flush=True)
+    time.sleep(60)
+
+pairbank.{{verb}} = slow
+pairbank.cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("verb", "argv"),
+    [
+        ("write_site", ("site", "bank", "--out", "site")),
+        ("check_bank", ("check", "bank")),
+        ("merge_banks", ("merge", "bank", "bank", "--out", "both")),
+    ],
+)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_command_that_stores_nothing_says_in_one_line_that_it_was_stopped(
+    verb: str, argv: tuple[str, ...], number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", OTHER.format(verb=verb), *argv]
+    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    assert running.stdout.readline().strip() == STARTED
+    running.send_signal(number)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == code
+    assert errors.strip() == "stopped; no file is half written: rerun to do it again"
 
 
 CALLBACK = f"""

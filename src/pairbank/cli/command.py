@@ -24,8 +24,9 @@ from typer.models import OptionInfo
 from pairbank.cli.display.output import Output, giving, warn
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
-CONTINUED = ("score", "run")
+CONTINUED = ("score", "run", "words", "neuro")
 """Commands whose work is stored as it is done."""
+WRITTEN_WHOLE = "no file is half written: rerun to do it again"
 WORDS = {Path: "FILE", int: "N", float: "NUMBER", str: "TEXT", bool: ""}
 """What stands for a value in the help."""
 FOLDED = ("A file of your own", "More ways of scoring", "Many machines", "Model")
@@ -65,8 +66,8 @@ def as_command(function: _Function, *, as_json: bool = True) -> _Function:
             try:
                 function(**given)
             except KeyboardInterrupt:
-                if function.__name__ in CONTINUED:
-                    warn("\nstopped; what was scored is stored, and the same command goes on from there")
+                is_stored = function.__name__ in CONTINUED
+                warn(f"\nstopped; {'what was scored is stored: rerun to resume' if is_stored else WRITTEN_WHOLE}")
                 raise
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
