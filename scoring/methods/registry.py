@@ -101,6 +101,15 @@ def method_named(name: str, *, per_token: bool = False, options: MethodOptions |
     return Prompted(prompt, in_chat=requested.in_chat, shots=shots)
 
 
+def without_model(names: Iterable[str]) -> list[str]:
+    """Return the methods whose numbers are kept under the model's vocabulary, so that they are not found without it.
+
+    >>> without_model(["direct", "slor", "mean_logprob", "yes_no"])
+    ['slor']
+    """
+    return [name for name in names if name in LINKING_FUNCTIONS and LINKING_FUNCTIONS[name].needs != "nothing"]
+
+
 def cites_of(name: str) -> tuple[str, ...]:
     """Return the keys of the works to cite for a method, as the registry has it; none for one that it does not have.
 

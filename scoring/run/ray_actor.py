@@ -18,14 +18,14 @@ from pairbank.errors import ModelLoadError, PairbankError, ScoringError
 from pairbank.scoring.api.model import Divisible, ModelInfo, ScoringStats
 from pairbank.scoring.api.requests import WHOLE, Share
 from pairbank.scoring.models.options import LoadOptions
-from pairbank.scoring.run.shard import Job, Recipe
 from pairbank.scoring.run.store import VERSIONS
+from pairbank.scoring.run.work import Job, Recipe
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
     from pairbank.scoring.api.method import Method
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.run.shard import Run, UnitRequests
+    from pairbank.scoring.run.asking import Run, UnitRequests
 
 
 class Worker:

@@ -37,10 +37,10 @@ from pairbank.scoring.api.model import (
 )
 from pairbank.scoring.api.requests import N_PLACES, EncodedRequest, Request, Share
 from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.run.queue import Task, WorkQueue
 from pairbank.scoring.run.ray_actor import Done, Facts, VocabularyFacts, Worker
-from pairbank.scoring.run.shard import Job, Recipe
 from pairbank.scoring.run.store import VERSIONS
-from pairbank.scoring.run.units import Task, WorkQueue
+from pairbank.scoring.run.work import Job, Recipe
 
 if TYPE_CHECKING:
     import pyarrow as pa

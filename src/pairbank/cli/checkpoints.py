@@ -16,7 +16,7 @@ from pairbank.scoring.models.options import LoadOptions, name_at
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.scoring.score import ScoreRequest
+    from pairbank.scoring.run.work import ScoreOptions
 
 
 def checkpoints_of(
@@ -51,10 +51,11 @@ def score_checkpoints(
     items: datasets.Dataset,
     places: Sequence[tuple[str, LoadOptions]],
     out: Path,
-    request: ScoreRequest,
+    request: ScoreOptions,
 ) -> None:
     """Score items with one checkpoint after the other, a file each; say the results of all, with their curves."""
     import pairbank
+    from pairbank.scoring.score import score_as
     from pairbank.stats.analyses.trajectories import LEAST_CHECKPOINTS
 
     tables = []
@@ -62,7 +63,7 @@ def score_checkpoints(
         scorer = load(place, **options)
         with bars(work_of(scorer)) as bar:
             notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-            scored = pairbank.score(items, scorer, progress=notify, **request)
+            scored = score_as(items, scorer, request, progress=notify)
         path = scored.save(out / f"{scored.model_slug}.parquet")
         answer(scored=[{"out": path, "model": scored.model, "n_items": len(scored), "methods": scored.methods}])
         say(f"{path}: {len(scored):,} items with {', '.join(scored.methods)}")

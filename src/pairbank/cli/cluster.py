@@ -17,7 +17,7 @@ from pairbank.scoring.models.options import LoadOptions
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.run.units import Part
-    from pairbank.scoring.score import Joining, PartScored
+    from pairbank.scoring.score import Joining, PartScored, StoredParts
 
 Cluster = Callable[[str, LoadOptions], contextlib.AbstractContextManager["Scorer"]]
 """Starts workers with a model, and lets them go."""
@@ -85,12 +85,12 @@ class ClusterOptions:
                 say(line)
 
 
-def joined(model: str, options: LoadOptions, joining: Joining) -> Scorer:
+def joined(model: str, options: LoadOptions, joining: Joining) -> StoredParts:
     """Return what stands for a model that was scored in parts; it is not loaded."""
     from pairbank.errors import ScoringError
     from pairbank.files import cache_dir
     from pairbank.scoring.models.load import remembered
-    from pairbank.scoring.score import stored_model
+    from pairbank.scoring.score import StoredParts
 
     info = remembered(model, anywhere=True, **options)
     if info is None:
@@ -98,7 +98,7 @@ def joined(model: str, options: LoadOptions, joining: Joining) -> Scorer:
             f"{model}: no part was scored with these options and versions in {cache_dir()}; run the parts first "
             "(--part 1/N …) with the same PAIRBANK_CACHE. Servers have no parts to join: leave --join out"
         )
-    return stored_model(info, joining)
+    return StoredParts(info=info, joining=joining)
 
 
 def say_part(part: Part, done: PartScored) -> None:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.importing.scores import Imports
     from pairbank.scoring.run.units import Part
-    from pairbank.scoring.score import ScoreRequest
+    from pairbank.scoring.run.work import ScoreOptions
+    from pairbank.scoring.score import StoredParts
     from pairbank.scoring.scored import Scored
 
 
@@ -76,9 +77,10 @@ class ScoringOptions:
     unigrams: UnigramFiles = None
     bom: Annotated[bool, more(help="Start .csv and .tsv files with a byte-order mark, for Excel.")] = False
 
-    def request(self, corpus: str, items: datasets.Dataset) -> ScoreRequest:
+    def request(self, corpus: str, items: datasets.Dataset) -> ScoreOptions:
         """Return what is asked of `score` for the items of a corpus; say what is to be said of it."""
         from pairbank.scoring.applicability import methods_of_run
+        from pairbank.scoring.run.work import ScoreOptions
 
         chosen = methods_of_run(
             corpus,
@@ -92,14 +94,14 @@ class ScoringOptions:
         )
         for text in chosen.notes:
             warn(f"note: {text}")
-        return {
-            "methods": chosen.methods,
-            "over_length": self.over_length,
-            "per_token": self.per_token,
-            "prompts": chosen.prompts,
-            "seed": self.seed,
-            "unigrams": self.unigrams or None,
-        }
+        return ScoreOptions(
+            methods=chosen.methods,
+            over_length=self.over_length,
+            per_token=self.per_token,
+            prompts=chosen.prompts,
+            seed=self.seed,
+            unigrams=self.unigrams or None,
+        )
 
 
 def score(
@@ -150,12 +152,15 @@ def score(
             score_checkpoints(items, checkpoints, out[0], request)
             return
         workers = None if cluster is None else stack.enter_context(cluster(model, options))
-        workers = workers if machines.join is None else joined(model, options, Joining(of=machines.join))
         if part is not None:
             _score_part(items, workers or load(model, **options), part, request)
             return
-        scored = _stored(items, model, options, request) if workers is None else None
-        scored = scored or _scored(items, workers or load(model, **options), request)
+        if machines.join is not None:
+            scored = _scored(items, joined(model, options, Joining(of=machines.join)), request)
+        else:
+            scored = (None if workers else _stored(items, model, options, request)) or _scored(
+                items, workers or load(model, **options), request
+            )
     for path in out:
         _say_replaced(path, before.get(path), scored)
         scored.save(path, bom=how.bom)
@@ -176,33 +181,33 @@ def _signatures(out: Sequence[Path]) -> dict[Path, Mapping[str, Any] | None]:
     return signatures
 
 
-def _score_part(items: datasets.Dataset, scorer: Scorer, part: Part, request: ScoreRequest) -> None:
+def _score_part(items: datasets.Dataset, scorer: Scorer, part: Part, options: ScoreOptions) -> None:
     from pairbank.scoring.score import score_part
 
     with bars(work_of(scorer)) as bar:
         notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-        say_part(part, score_part(items, scorer, part, progress=notify, **request))
+        say_part(part, score_part(items, scorer, part, options, progress=notify))
 
 
-def _stored(items: datasets.Dataset, model: str, options: LoadOptions, request: ScoreRequest) -> Scored | None:
+def _stored(items: datasets.Dataset, model: str, how: LoadOptions, options: ScoreOptions) -> Scored | None:
     """Return the scored table where every number is stored, so that the model need not be loaded; else None."""
     from pairbank.scoring.api.model import ScoringStats
     from pairbank.scoring.models.load import remembered
     from pairbank.scoring.score import score_stored
 
-    info = remembered(model, progress=Downloads(doing="reading").on_progress, **options)
-    scored = None if info is None else score_stored(items, info, **request)
+    info = remembered(model, progress=Downloads(doing="reading").on_progress, **how)
+    scored = None if info is None else score_stored(items, info, options)
     if scored is not None:
         say_work({scored.model: ScoringStats()})
     return scored
 
 
-def _scored(items: datasets.Dataset, scorer: Scorer, request: ScoreRequest) -> Scored:
-    import pairbank
+def _scored(items: datasets.Dataset, scorer: Scorer | StoredParts, options: ScoreOptions) -> Scored:
+    from pairbank.scoring.score import score_as
 
     with bars(work_of(scorer)) as bar:
         notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-        scored = pairbank.score(items, scorer, progress=notify, **request)
+        scored = score_as(items, scorer, options, progress=notify)
     say_work(work_of(scorer))
     return scored
 

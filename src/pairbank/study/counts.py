@@ -12,7 +12,6 @@ from pairbank.study.corpora import ChosenItems
 from pairbank.study.declaration import Study, UnigramText
 
 if TYPE_CHECKING:
-    from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.methods.documents import Documents
     from pairbank.scoring.methods.unigrams import Unigrams, UnigramTables
     from pairbank.scoring.models.vocabulary import Vocabulary
@@ -39,7 +38,7 @@ class Counts:
     """Counts made in this run: tokenizer, corpora and language -> table."""
 
     def of(
-        self, study: Study, chosen: ChosenItems, model: Scorer, *, progress: Callable[[int], None] = lambda _n: None
+        self, study: Study, chosen: ChosenItems, model: object, *, progress: Callable[[int], None] = lambda _n: None
     ) -> list[Unigrams] | None:
         """Return the counts for a corpus with a model, one table a language; None where no method needs any."""
         if not needs_counts(study.methods):

@@ -9,7 +9,7 @@ import functools
 import gc
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,9 @@ from pairbank.scoring.api.model import Scorer
 from pairbank.study.model_list import ModelChoice
 
 if TYPE_CHECKING:
-    from pairbank.scoring.score import Progress
+    from pairbank.scoring.methods.unigrams import Unigrams
+    from pairbank.scoring.run.work import Progress, ScoreOptions
+    from pairbank.scoring.score import StoredParts
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.neuro import Probed
     from pairbank.study.corpora import ChosenItems
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 ProgressOf = Callable[[str, str], "Progress | None"]
 """Task and model -> what is told how far it is."""
-Load = Callable[[ModelChoice], Scorer]
+Load = Callable[[ModelChoice], "Scorer | StoredParts"]
 FAILURES = (PairbankError, RuntimeError, MemoryError, OSError)
 """What ends one model and not the run: errors of ours, and what torch, drivers and full disks raise."""
 _FOLDERS = re.compile(r"(?<![\w:/.~])(?:~|\.{0,2})/(?:[^\s/'\"]+/)*([^\s/'\"]+)/?")
@@ -118,20 +120,21 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, take
         _free()
 
 
-def _score(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer, progress: ProgressOf) -> None:
-    from pairbank.scoring.score import counts_lacking, score
+def options_of(study: Study, counts: Sequence[Unigrams] | None) -> ScoreOptions:
+    """Return what a study asks of each model."""
+    from pairbank.scoring.run.work import ScoreOptions
+
+    return ScoreOptions(methods=study.methods, prompts=study.prompts, unigrams=counts, seed=study.seed)
+
+
+def _score(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer | StoredParts, progress: ProgressOf) -> None:
+    from pairbank.scoring.score import counts_lacking, score_as
 
     study = plan.study
     try:
-        table = score(
-            corpus.items,
-            scorer,
-            methods=study.methods,
-            prompts=study.prompts,
-            unigrams=plan.counts.of(study, corpus, scorer, progress=_counting(progress, model.name, study)),
-            seed=study.seed,
-            progress=progress(f"scoring {corpus.name}", model.name),
-        )
+        counts = plan.counts.of(study, corpus, scorer, progress=_counting(progress, model.name, study))
+        notify = progress(f"scoring {corpus.name}", model.name)
+        table = score_as(corpus.items, scorer, options_of(study, counts), progress=notify)
     except FAILURES as error:
         model.failures.append(Failure(model=model.name, corpus=corpus.name, reason=_reason(error)))
         return
@@ -155,12 +158,17 @@ def _counting(progress: ProgressOf, model: str, study: Study) -> Callable[[int],
     return on_progress
 
 
-def _probe(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer, progress: ProgressOf) -> None:
+def _probe(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer | StoredParts, progress: ProgressOf) -> None:
     """Add what probes find in the model's hidden states of a corpus, or a note why there are none."""
     from pairbank.probing import probe
+    from pairbank.scoring.score import StoredParts
 
     study = plan.study
     if not set(study.probe) <= set(corpus.items.column_names):
+        return
+    if isinstance(scorer, StoredParts):
+        why = "parts hold scores alone; run it without --join"
+        model.notes.append(Note(what=f"Not probed: {corpus.name}", why=why))
         return
     progress_of = functools.cache(lambda task: progress(f"{task} of {corpus.name}", model.name))
 

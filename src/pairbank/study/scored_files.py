@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairbank.errors import BankError
 from pairbank.study.model_list import ModelChoice
-from pairbank.study.one_model import Load, ProgressOf, loaded
+from pairbank.study.one_model import ProgressOf, loaded, options_of
 
 if TYPE_CHECKING:
+    from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.run.units import Part
     from pairbank.scoring.score import PartScored
     from pairbank.scoring.scored import Scored
@@ -28,7 +29,7 @@ def score_study_part(
     model: Asked,
     part: Part,
     *,
-    load: Load = loaded,
+    load: Callable[[ModelChoice], Scorer] = loaded,
     progress: ProgressOf = lambda _task, _model: None,
     n_before: int = 0,
 ) -> PartScored:
@@ -44,10 +45,7 @@ def score_study_part(
             corpus.items,
             scorer,
             part,
-            methods=study.methods,
-            prompts=study.prompts,
-            unigrams=plan.counts.of(study, corpus, scorer),
-            seed=study.seed,
+            options_of(study, plan.counts.of(study, corpus, scorer)),
             n_before=n_before + n_units_of_all,
             progress=progress(f"scoring {corpus.name}", scorer.info.name),
         )

@@ -17,9 +17,9 @@ import pairbank
 from pairbank.scoring.api.requests import N_PLACES
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.run.queue import Task, WorkQueue
 from pairbank.scoring.run.ray_actor import Worker
-from pairbank.scoring.run.shard import Job, Recipe
-from pairbank.scoring.run.units import Task, WorkQueue
+from pairbank.scoring.run.work import Job, Recipe
 from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 

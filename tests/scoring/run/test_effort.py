@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from pairbank.scoring.run.units import n_beginnings
+from pairbank.scoring.run.effort import n_beginnings
 
 
 def test_beginnings_are_counted_as_a_set_of_them_would_be() -> None:

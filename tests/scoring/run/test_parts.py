@@ -21,8 +21,9 @@ from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models import load
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.scoring.run.shard import Run
+from pairbank.scoring.run.asking import Run
 from pairbank.scoring.run.units import Part, part_named, units_of
+from pairbank.scoring.run.work import ScoreOptions
 from pairbank.scoring.score import score_part
 from tiny_bidirectional_models import saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
@@ -61,7 +62,7 @@ def test_the_union_of_parts_is_one_run_to_the_byte(name: str, tmp_path: Path, mo
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(30))
     whole = pairbank.score(items, model, methods=METHODS).save(tmp_path / "whole.parquet").read_bytes()
     monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
-    done = [score_part(items, model, Part(number=i, of=3), methods=METHODS) for i in (3, 1, 2)]
+    done = [score_part(items, model, Part(number=i, of=3), ScoreOptions(methods=METHODS)) for i in (3, 1, 2)]
     assert sum(one.n_units for one in done) == done[0].n_units_of_all == 10
 
     def scores_nothing(*_: object) -> None:
@@ -126,7 +127,7 @@ def test_bytes_do_not_depend_on_threads(architecture: str, tmp_path: Path, monke
 
 def test_small_corpora_are_not_all_the_first_parts() -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(4))
-    counts = [score_part(items, FakeScorer(), Part(number=1, of=2), n_before=n).n_units for n in (0, 1)]
+    counts = [score_part(items, FakeScorer(), Part(number=1, of=2), ScoreOptions(), n_before=n).n_units for n in (0, 1)]
     assert counts == [1, 0]
 
 
@@ -166,3 +167,34 @@ def test_a_study_is_scored_in_parts_too(tmp_path: Path, monkeypatch: pytest.Monk
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "bank" / "manifest.json").is_file()
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bloom"])
+def test_joining_names_missing_parts_and_loads_no_model(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = saved_model(ARCHITECTURES[name], tmp_path / name)
+    pairs = "".join(f"A dog barks {i}.,A dog bark {i}.\n" for i in range(300))
+    (tmp_path / "mine.csv").write_text("good,bad\n" + pairs)
+    out = tmp_path / "o.parquet"
+    words = ["score", str(tmp_path / "mine.csv"), "--model", str(folder), "--out", str(out)]
+    for method in ("direct", "direct_wb", "mean_logprob", "meta_question_simple"):
+        words += ["-m", method]
+
+    def run(*more: str) -> str:
+        return CliRunner().invoke(app, [*words, *more], catch_exceptions=False).output
+
+    assert "part 1/2: " in run("--part", "1/2")
+    with pytest.raises(
+        ScoringError, match=r"of \d+ units by .* are not stored, the first from item .* --part 2/2 with"
+    ):
+        run("--join", "2")
+    run("--part", "2/2")
+    monkeypatch.setattr("pairbank.cli.scoring.load", None)
+    run("--join", "2")
+    joined = out.read_bytes()
+    run()
+    assert out.read_bytes() == joined
+    with pytest.raises(ScoringError, match="bayes_uniform needs the model's vocabulary; leave --join out"):
+        run("-m", "bayes_uniform", "--join", "2")

@@ -28,7 +28,8 @@ from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.tokenizing import refuse_special_tokens
 from pairbank.scoring.run import store
-from pairbank.scoring.run.shard import Run
+from pairbank.scoring.run.asking import Run
+from pairbank.scoring.run.shard import StoredShards
 from prompt_files import BOTH_ORDERS
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -206,11 +207,15 @@ class Echo(Length):
 def test_a_method_that_satisfies_the_protocol_is_run_stored_and_shown() -> None:
     rows = [ROW | {"subset": "asked"}, ROW | {"subset": "other"}]
     fake = FakeScorer()
-    run = Run(reader=fake, writer=fake, model_key="fake", over_length="error")
-    told: list[float] = []
-    result = run.shard(rows, [Length()], told.append)["length"].to_pylist()
+    run, stored = Run(reader=fake, writer=fake, over_length="error"), StoredShards(model_key="fake")
+    shard = stored.find(rows, [Length()])
+    assert [method.name for method in shard.missing] == ["length"]
+    stored.keep(shard, run.computed(rows, shard.missing))
+    result = shard.tables["length"].to_pylist()
     assert result == [{"length_delta": -1.0, "length_flags": []}, {"length_delta": None, "length_flags": ["no"]}]
-    assert run.shard(rows, [Length()], told.append)["length"].to_pylist() == result
+    again = StoredShards(model_key="fake").find(rows, [Length()])
+    assert not again.missing
+    assert again.tables["length"].to_pylist() == result
     assert store.shard_key("m", Length(), rows[:1]) != store.shard_key("m", Length(), rows[1:])
     assert "⟦The keys are here.⟧" in shown(Length(), rows[0], fake)
     with pytest.raises(ScoringError, match="it lacks no"):
@@ -220,7 +225,7 @@ def test_a_method_that_satisfies_the_protocol_is_run_stored_and_shown() -> None:
 def test_a_method_that_satisfies_the_writing_protocol_gets_what_the_model_wrote() -> None:
     rows = [ROW | {"subset": "asked"}, ROW | {"subset": "other"}]
     fake = FakeScorer()
-    run = Run(reader=fake, writer=fake, model_key="fake writes", over_length="error")
-    result = run.shard(rows, [Echo()], lambda _share: None)["length"].to_pylist()
+    run = Run(reader=fake, writer=fake, over_length="error")
+    result = run.computed(rows, [Echo()])["length"].to_pylist()
     assert [row["length_flags"] for row in result] == [["written"], ["no"]]
     assert "⟦the shorter text⟧" in shown(Echo(), rows[0], fake)

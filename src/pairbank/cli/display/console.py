@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pairbank.scoring.api.model import Scorer, ScoringStats
-    from pairbank.scoring.score import Progress
+    from pairbank.scoring.run.work import Progress
+    from pairbank.scoring.score import StoredParts
     from pairbank.stats.report.report import Report
 
 
@@ -62,7 +63,7 @@ def show(table: pd.DataFrame, *, name: str = "", whole: Sequence[str] = ()) -> N
         Console(width=width).print(line, markup=False, highlight=False, emoji=False, soft_wrap=isinstance(line, str))
 
 
-def work_of(*scorers: Scorer) -> dict[str, ScoringStats | None]:
+def work_of(*scorers: Scorer | StoredParts) -> dict[str, ScoringStats | None]:
     """Return what scorers count of their work."""
     return {scorer.info.name: stats_of(scorer) for scorer in scorers}
 
@@ -279,7 +280,7 @@ MOST_LINES = 16
 """Of workers that are shown while they score; in the end all are."""
 
 
-def stats_of(scorer: Scorer) -> ScoringStats | None:
+def stats_of(scorer: Scorer | StoredParts) -> ScoringStats | None:
     """Return what a scorer counts of its work, if it counts."""
     from pairbank.scoring.api.model import ScoringStats
 

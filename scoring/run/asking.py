@@ -1,0 +1,180 @@
+"""A model asked about items, each thing once. In: rows and methods. Out: a table of columns for each method.
+
+Requests that several methods, orders or items have in common go to the model once; answers that the model writes come
+last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.method import Answered, Method, WritingMethod, answered
+from pairbank.scoring.api.model import Divisible, Noting, Stepwise, ended
+from pairbank.scoring.methods.generated import generated_records
+from pairbank.scoring.run.store import schema_of
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.scoring.api.model import OverLength, Scorer
+    from pairbank.scoring.api.requests import EncodedRequest, Request, Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Asks a model about items by methods."""
+
+    reader: Scorer
+    """Answers requests."""
+    writer: Scorer
+    """Writes answers: the model itself, where the reader is one made around it."""
+    over_length: OverLength
+
+    def computed(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> dict[str, pa.Table]:
+        """Return the methods' columns for these items, scored now and not stored."""
+        return ended(self.steps(rows, methods, lambda _share: None))
+
+    def steps(
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], on_progress: Callable[[float], None]
+    ) -> Generator[None, None, dict[str, pa.Table]]:
+        """Do what `computed` does in the steps of `Stepwise`."""
+        in_turn = sorted(methods, key=lambda method: isinstance(method, WritingMethod))
+        tables = yield from self._computed(rows, in_turn, on_progress)
+        return {method.name: table for method, table in zip(in_turn, tables, strict=True)}
+
+    def share_of_values(self, asked: UnitRequests, share: Share) -> FloatArray:
+        """Return the answers that a share of the forward passes gives, one after the other; NaN for all others."""
+        if isinstance(self.reader, Divisible) and asked.requests:
+            return np.concatenate(self.reader.share_of_logprobs(asked.requests, share))
+        return np.full(sum(request.n_values for request in asked.requests), np.nan)
+
+    def _computed(
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], on_progress: Callable[[float], None]
+    ) -> Generator[None, None, Iterator[pa.Table]]:
+        """Return each method's columns: first those that read probabilities, in one plan, then those that write."""
+        n_read = sum(not isinstance(m, WritingMethod) for m in methods)
+        requested = self.asked(rows, methods[:n_read])
+        on_share = self._on_share(requested.requests, lambda share: on_progress(share * n_read / len(methods)))
+        logprobs: Sequence[FloatArray] = []
+        if requested.requests and n_read == len(methods) and isinstance(self.reader, Stepwise):
+            logprobs = yield from self.reader.logprob_steps(requested.requests, progress=on_share)
+        elif requested.requests:
+            logprobs = self.reader.token_logprobs(requested.requests, progress=on_share)
+        return self._tables(rows, methods, self._noted(requested).tables(logprobs), on_progress)
+
+    def _tables(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        methods: Sequence[Method],
+        read: Iterator[pa.Table],
+        on_progress: Callable[[float], None],
+    ) -> Iterator[pa.Table]:
+        """Yield the columns of the methods that read, and then those of the methods that write, which do so now."""
+        yield from read
+        written = [m for m in methods if isinstance(m, WritingMethod)]
+        n_read = len(methods) - len(written)
+        for n_before, method in enumerate(written, start=n_read):
+
+            def on_share(share: float, n_before: int = n_before) -> None:
+                on_progress((n_before + share) / len(methods))
+
+            records = generated_records(method, rows, self.writer, over_length=self.over_length, on_progress=on_share)
+            results = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
+            yield pa.Table.from_pylist(results, schema=schema_of(method))
+
+    def _noted(self, asked: UnitRequests) -> UnitRequests:
+        """Return what was asked, with the flags that the answers brought."""
+        reader = self.reader
+        if not isinstance(reader, Noting):
+            return asked
+        return replace(asked, encoded=[replace(e, flags=(*e.flags, *reader.flags_of(e))) for e in asked.encoded])
+
+    def asked(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> UnitRequests:
+        """Return what these methods, none of which lets the model write, ask about these items."""
+        per_method = [
+            [method.requests(row, self.reader) if method.applies_to(row) else [] for row in rows] for method in methods
+        ]
+        requests = [r for per_row in per_method for of_row in per_row for r in of_row]
+        places: dict[Request, int] = {}
+        where = [places.setdefault(replace(r, where=""), len(places)) for r in requests]
+        first = dict(zip(reversed(where), reversed(requests), strict=True))
+        distinct = [first[place] for place in range(len(places))]
+        encoded = self.reader.encode(distinct) if distinct else []
+        return UnitRequests(
+            rows=rows,
+            methods=methods,
+            n_requests=[[len(of_row) for of_row in per_row] for per_row in per_method],
+            places=where,
+            encoded=encoded,
+            fits=self._fits(distinct, encoded),
+        )
+
+    def _fits(self, requests: Sequence[Request], encoded: Sequence[EncodedRequest]) -> list[bool]:
+        longest = self.reader.info.max_length
+        fits = [longest is None or len(e.ids) - 1 <= longest for e in encoded]
+        if self.over_length == "error" and not all(fits):
+            first = fits.index(False)
+            raise ScoringError(
+                f"{requests[first].where}: {len(encoded[first].ids)} tokens, but {self.reader.info.name} takes "
+                f"{longest}; shorten the item, use a model with a longer context, or ask for NaN "
+                "(over_length='nan', --over-length nan)"
+            )
+        return fits
+
+    def _on_share(
+        self, requests: Sequence[EncodedRequest], on_progress: Callable[[float], None]
+    ) -> Callable[[int], None]:
+        """Return what is told of each number of requests that have been answered."""
+        n_done = 0
+
+        def finished(n_requests: int) -> None:
+            nonlocal n_done
+            n_done += n_requests
+            on_progress(n_done / len(requests))
+
+        return finished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitRequests:
+    """What a unit asks of the model: equal requests of several methods, orders or items once."""
+
+    rows: Sequence[Mapping[str, Any]]
+    methods: Sequence[Method]
+    n_requests: list[list[int]]
+    """Of each method, about each item."""
+    places: list[int]
+    """Of each request, which of the encoded ones it is."""
+    encoded: list[EncodedRequest]
+    fits: list[bool]
+    """Into the model's context."""
+
+    @property
+    def requests(self) -> list[EncodedRequest]:
+        """Those that the model answers."""
+        return [e for e, ok in zip(self.encoded, self.fits, strict=True) if ok]
+
+    def tables_of(self, values_nats: FloatArray) -> Iterator[pa.Table]:
+        """Yield each method's columns, given the answers one after the other."""
+        ends = np.cumsum([request.n_values for request in self.requests])
+        return self.tables(np.split(values_nats, ends[:-1]) if len(ends) else [])
+
+    def tables(self, logprobs_nats: Sequence[FloatArray]) -> Iterator[pa.Table]:
+        """Yield each method's columns, given the answers to `requests`."""
+        scored = iter(logprobs_nats)
+        distinct = [
+            answered(e, next(scored)) if ok else Answered(request=e, logprobs_nats=None)
+            for e, ok in zip(self.encoded, self.fits, strict=True)
+        ]
+        answers = iter([distinct[place] for place in self.places])
+        for method, of_rows in zip(self.methods, self.n_requests, strict=True):
+            records = [
+                method.values([next(answers) for _ in range(n)], row) if n else method.unasked(row)
+                for row, n in zip(self.rows, of_rows, strict=True)
+            ]
+            yield pa.Table.from_pylist(records, schema=schema_of(method))

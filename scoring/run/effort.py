@@ -1,0 +1,76 @@
+"""The work of units, to tell how far a run is. In: units and items. Out: a number for each, in no known measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from pairbank.scoring.api.method import Method, WritingMethod
+
+if TYPE_CHECKING:
+    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.api.requests import EncodedRequest, Request
+    from pairbank.scoring.run.units import Unit
+
+MOST_LOOKED_AT = 96
+"""Items of a corpus, evenly spread, that are looked at for the methods scored together."""
+TOKENS_OF_WRITING = 400
+"""For an item whose answer is written."""
+_LEAST = 1.0
+
+
+def efforts(
+    units: Sequence[Unit], item: Callable[[int], Mapping[str, Any]], n_items: int, reader: Scorer
+) -> list[float]:
+    """Return the work of each unit, in no particular measure."""
+    places = range(0, n_items, max(1, -(-n_items // MOST_LOOKED_AT)))
+    by_methods: dict[tuple[str, ...], dict[int, float]] = {}
+    results = []
+    for unit in units:
+        key = tuple(method.name for method in unit.methods)
+        if key not in by_methods:
+            by_methods[key] = {place: _of_item(item(place), unit.methods, reader) for place in places}
+        costs = by_methods[key]
+        own_values = [cost for place, cost in costs.items() if unit.start <= place < unit.stop] or list(costs.values())
+        results.append(max(_LEAST, unit.n_items * sum(own_values) / len(own_values)))
+    return results
+
+
+def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) -> float:
+    """Return the tokens that an item takes: those that requests share count once, where the model reads on."""
+    requests: list[Request] = []
+    n_written = 0
+    for method in methods:
+        if not method.applies_to(row):
+            continue
+        if isinstance(method, WritingMethod):
+            n_written += TOKENS_OF_WRITING
+        else:
+            requests += method.requests(row, reader)
+    encoded = reader.encode(requests) if requests else []
+    return n_written + (sum(map(_of_masked, encoded)) if reader.info.pll else _of_causal(encoded))
+
+
+def _of_causal(encoded: Sequence[EncodedRequest]) -> int:
+    return n_beginnings([entry.ids for entry in encoded])
+
+
+def n_beginnings(sequences: Sequence[tuple[int, ...]]) -> int:
+    """Return how many different beginnings some sequences have: a pass that shares them reads one token for each.
+
+    >>> n_beginnings([(1, 2, 3), (1, 2, 4), (1, 2)])
+    4
+    """
+    ordered = sorted(set(sequences))
+    return sum(map(len, ordered)) - sum(_n_shared(a, b) for a, b in pairwise(ordered))
+
+
+def _n_shared(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    differing = (k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
+    return next(differing, min(len(a), len(b)))
+
+
+def _of_masked(entry: EncodedRequest) -> int:
+    """Each token that is scored is a sequence of its own."""
+    return len(entry.ids) * entry.n_scored

@@ -1,0 +1,112 @@
+"""What is left to do where several workers score. In: jobs, and what workers gave or did not. Out: tasks.
+
+A task is a job as a whole while there are many, a share of its forward passes when few are left, so that no worker
+waits long for the last. Pure: it knows no worker.
+
+Shares get smaller as what is left does ("guided self-scheduling", Polychronopoulos and Kuck 1987): a task is at most
+half of a worker's part of what is left. Once all shares of a job are there, one more task makes its tables of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.scoring.api.requests import N_PLACES, WHOLE, Share
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.scoring.run.work import Job
+
+LEAST_PLACES = 4
+"""Of a share: smaller ones of a small unit would have no pass."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What one worker does next."""
+
+    job: Job
+    share: Share = WHOLE
+    values_nats: FloatArray | None = None
+    """What all shares gave: the tables are to be made of it."""
+
+    @property
+    def gives_tables(self) -> bool:
+        """The job is done with it; else it gives values."""
+        return self.share.is_whole
+
+
+class WorkQueue:
+    """What is left to do."""
+
+    def __init__(self, jobs: Sequence[Job], *, n_workers: int) -> None:
+        """Begin with jobs that nobody has begun; with one worker none is divided."""
+        self._waiting = deque(jobs)
+        self._first_place = 0
+        """Of the first job that waits: the places before are given out."""
+        self._next: deque[Task] = deque()
+        """Tables of what was divided, and what came back."""
+        self._values_nats: dict[int, FloatArray] = {}
+        """What shares gave, by unit."""
+        self._n_workers = n_workers
+        self._jobs = {job.unit: job for job in jobs}
+        self._n_places_done: Counter[int] = Counter()
+        self.n_deaths: Counter[int] = Counter()
+        """Of workers, by unit."""
+
+    @property
+    def n_units_waiting(self) -> int:
+        """Units of which something is not given out."""
+        return len({task.job.unit for task in self._next} | {job.unit for job in self._waiting})
+
+    @property
+    def share_done(self) -> float:
+        """Of the work, from 0 to 1."""
+        done = sum(self._jobs[unit].work * n / N_PLACES for unit, n in self._n_places_done.items())
+        return done / sum(job.work for job in self._jobs.values())
+
+    def task(self) -> Task | None:
+        """Return what a worker that is free does; None where there is nothing, as yet or any more."""
+        if self._next:
+            return self._next.popleft()
+        if not self._waiting:
+            return None
+        job, first = self._waiting[0], self._first_place
+        stop = min(N_PLACES, first + self._n_places_of(job))
+        if stop > N_PLACES - LEAST_PLACES:
+            stop = N_PLACES
+            self._waiting.popleft()
+        self._first_place = stop % N_PLACES
+        return Task(job=job, share=Share(first=first, stop=stop))
+
+    def _n_places_of(self, job: Job) -> int:
+        """Return how much of the first job a worker gets."""
+        if self._n_workers == 1 or not job.is_divisible:
+            return N_PLACES
+        work = sum(waiting.work for waiting in self._waiting) - job.work * self._first_place / N_PLACES
+        fair = work / (2 * self._n_workers)
+        return max(LEAST_PLACES, math.ceil(N_PLACES * fair / job.work))
+
+    def came_back(self, task: Task) -> None:
+        """Take a task back whose worker died."""
+        self.n_deaths[task.job.unit] += 1
+        self._next.appendleft(task)
+
+    def gave(self, task: Task, values_nats: FloatArray | None) -> None:
+        """Take note of what a worker did; what no share gave, one worker computes as a whole."""
+        unit = task.job.unit
+        if values_nats is None:
+            self._n_places_done[unit] = N_PLACES
+            return
+        self._n_places_done[unit] += task.share.n_places
+        before = self._values_nats.get(unit, values_nats)
+        self._values_nats[unit] = np.where(np.isnan(values_nats), before, values_nats)
+        if self._n_places_done[unit] == N_PLACES:
+            all_nats = self._values_nats.pop(unit)
+            self._next.append(Task(job=task.job, values_nats=None if np.isnan(all_nats).any() else all_nats))

@@ -1,0 +1,215 @@
+"""What a call of `score` asks of a model about some items: what of it is stored, what is missing, and computing that.
+
+In: items, a description of a model, `ScoreOptions`. Out: shards, one per unit. Only `compute` needs the model itself;
+where that lives in other processes (`Workers`; `ray_workers` is one), it hands out jobs and stores what comes back. A
+`Recipe` says what a run does to items as plain values, so that any process that has the model can do a part of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from pairbank.builders.schema.columns import COLUMNS
+from pairbank.errors import ModelChangedError, ScoringError
+from pairbank.files import sha256_of_text
+from pairbank.scoring.api.method import Method, WritingMethod
+from pairbank.scoring.api.model import one_begun_ahead
+from pairbank.scoring.api.names import MethodName
+from pairbank.scoring.methods.prompted import Pool
+from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
+from pairbank.scoring.methods.unigrams import UnigramTables
+from pairbank.scoring.prompts.registry import prompts_of
+from pairbank.scoring.run.asking import Run
+from pairbank.scoring.run.effort import efforts
+from pairbank.scoring.run.shard import Shard, StoredShards
+from pairbank.scoring.run.units import Unit, units_of
+from pairbank.scoring.scored import refuse_score_columns
+
+if TYPE_CHECKING:
+    import datasets
+    import pyarrow as pa
+
+    from pairbank.scoring.api.model import ModelInfo, OverLength, Scorer
+
+Progress = Callable[[float, int], None]
+"""Called with (items done, items in all) after every forward pass; an item may be done in part, by its work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """What is asked of a model, and how; `pairbank.score` describes each."""
+
+    methods: Sequence[str] = ("direct",)
+    over_length: OverLength = "error"
+    per_token: bool = False
+    unigrams: UnigramTables | None = None
+    prompts: Sequence[str | Path] = ()
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """`ScoreOptions`, checked against the items; it can be sent to another process."""
+
+    names: tuple[str, ...]
+    """Of methods, in the order of tables."""
+    over_length: OverLength = "error"
+    options: MethodOptions = field(default_factory=MethodOptions)
+
+    def methods(self, model: Scorer | None) -> list[Method]:
+        """Return the methods, bound to a model where they need to be; without one, some cannot score."""
+        options = replace(self.options, scorer=model)
+        return [method_named(name, options=options) for name in self.names]
+
+    def run(self, model: Scorer, methods: Sequence[Method]) -> Run:
+        """Return what asks the model by these methods."""
+        reader = functools.reduce(lambda reader, method: method.reader(reader), methods, model)
+        return Run(reader=reader, writer=model, over_length=self.over_length)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A unit of work as it is sent."""
+
+    unit: int
+    rows: Sequence[Mapping[str, Any]]
+    names: tuple[str, ...]
+    """Of the methods that are not stored yet."""
+    is_divisible: bool
+    """The model writes nothing for it, so that its forward passes can be shared out."""
+
+    @property
+    def work(self) -> int:
+        """A guess of it, good enough to compare jobs by."""
+        return len(self.rows) * len(self.names)
+
+
+@runtime_checkable
+class Workers(Protocol):
+    """What a scorer has whose model is elsewhere."""
+
+    def carried_out(
+        self, jobs: Sequence[Job], recipe: Recipe, on_progress: Callable[[float], None]
+    ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
+        """Yield each job with its tables, by name of method, as they are done; tell what share of the work is."""
+
+
+class Work:
+    """Items, and all that is asked about them."""
+
+    def __init__(self, items: datasets.Dataset, info: ModelInfo, options: ScoreOptions, model: Scorer | None) -> None:
+        """Check items and options; without a model its stored scores are found, but for `without_model` methods."""
+        _check_items(items)
+        if not options.methods:
+            raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
+        asked = [MethodName.parsed(name).id for name in options.methods if name not in FAMILIES]
+        prompts = prompts_of(options.prompts, asked=asked)
+        names = in_order(options.methods, prompts)
+        self.items, self.info, self.model = items, info, model
+        self.recipe = Recipe(
+            names=tuple(names),
+            over_length=options.over_length,
+            options=MethodOptions(
+                per_token=options.per_token,
+                seed=options.seed,
+                pool=Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None,
+                prompts=prompts,
+                unigrams=options.unigrams,
+                languages=tuple(sorted(set(items["language"][:]))),
+            ),
+        )
+        self.methods = self.recipe.methods(model)
+        refuse_score_columns(items, self.methods)  # before hours of scoring, not after
+        self.units = units_of(len(items), self.methods)
+        self.store = StoredShards(model_key=sha256_of_text(info.key, options.over_length))
+
+    def stored(self) -> Iterator[Shard]:
+        """Yield the shard of each unit, with what of it is stored."""
+        return (self._stored(unit) for unit in self.units)
+
+    def missing(self) -> list[Unit]:
+        """Return the units of which something is not stored."""
+        return [unit for unit, shard in zip(self.units, self.stored(), strict=True) if shard.missing]
+
+    def compute(self, on_progress: Progress, units: Sequence[Unit] | None = None) -> Iterator[Shard]:
+        """Yield the shard of each unit, from the store or scored now and stored."""
+        if self.model is None:
+            raise ScoringError(f"{self.info.name}: the model is needed to score; load it")
+        chosen = self.units if units is None else units
+        run = self.recipe.run(self.model, self.methods)
+        if isinstance(self.model, Workers):
+            return self._shared_out(self.model, chosen, on_progress)
+        return self._computed(run, chosen, on_progress)
+
+    def rows(self, unit: Unit) -> list[dict[str, Any]]:
+        """Return a unit's items."""
+        rows: list[dict[str, Any]] = self.items.select(range(unit.start, unit.stop)).to_list()
+        return rows
+
+    def _stored(self, unit: Unit) -> Shard:
+        return self.store.find(self.rows(unit), unit.methods)
+
+    def _computed(self, run: Run, units: Sequence[Unit], on_progress: Progress) -> Iterator[Shard]:
+        n_items = self._n_items(units)
+        work = efforts(units, self.items.__getitem__, len(self.items), run.reader)
+        per_item = n_items / sum(work) if work else 0.0
+        done = [0.0] * len(units)
+
+        def steps(number: int) -> Generator[None, None, Shard]:
+            def on_share(share: float) -> None:
+                done[number] = share * work[number] * per_item
+                on_progress(round(math.fsum(done), 6), n_items)
+
+            shard = self._stored(units[number])
+            if missing := shard.missing:
+                try:
+                    self.store.keep(shard, (yield from run.steps(shard.rows, missing, on_share)))
+                except ModelChangedError as error:
+                    ids = [str(row.get("item_id", "?")) for row in shard.rows]
+                    names = ", ".join(method.name for method in missing)
+                    raise ModelChangedError(f"items {ids[0]} to {ids[-1]} ({names}): {error}") from error
+            on_share(1.0)
+            return shard
+
+        yield from one_begun_ahead(steps(number) for number in range(len(units)))
+
+    def _shared_out(self, workers: Workers, units: Sequence[Unit], on_progress: Progress) -> Iterator[Shard]:
+        shards, n_items = {unit.number: self._stored(unit) for unit in units}, self._n_items(units)
+        jobs = [
+            Job(
+                unit=number,
+                rows=shard.rows,
+                names=tuple(method.name for method in shard.missing),
+                is_divisible=not any(isinstance(method, WritingMethod) for method in shard.missing),
+            )
+            for number, shard in shards.items()
+            if shard.missing
+        ]
+
+        def on_share(share: float) -> None:
+            on_progress(round(share * n_items, 6), n_items)
+
+        if not jobs:
+            on_share(1.0)
+        for job, tables in workers.carried_out(jobs, self.recipe, on_share):
+            self.store.keep(shards[job.unit], tables)
+        yield from shards.values()
+
+    def _n_items(self, units: Sequence[Unit]) -> int:
+        """Return how many items the units make, counting an item once a method's share."""
+        return round(sum(unit.n_items * len(unit.methods) for unit in units) / len(self.methods))
+
+
+def _check_items(items: datasets.Dataset) -> None:
+    if missing := [c.name for c in COLUMNS if c.name not in items.column_names]:
+        raise ScoringError(f"items lack the column(s) {', '.join(missing)}; get them from pairbank.load_corpus")
+    if not len(items):
+        raise ScoringError("no items to score; expected at least one row")
+    corpora = sorted(set(items["corpus"][:]))
+    if len(corpora) > 1:
+        raise ScoringError(f"items of {len(corpora)} corpora ({', '.join(corpora)}); score one corpus at a time")
