@@ -19,20 +19,14 @@ from typing import TYPE_CHECKING, Any
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import HALF_EMPTY, TIE_ANSWER, UNPARSED
-from pairbank.scoring.importing.declared import (
-    JUDGED,
-    SHOWN,
-    SIDES,
-    DeclaredScore,
-    ScoreImportError,
-)
+from pairbank.scoring.importing.declared import JUDGED, SHOWN, SIDES, DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.method import ImportedMethod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pairbank.arrays import BoolArray
-    from pairbank.scoring.api.layout import ColumnKind
-    from pairbank.scoring.importing.reading import Chunk
+    from pairbank.scoring.importing.chunk import Chunk
 
 ORDERS = ("good_first", "bad_first")
 NUMBERED = ("1", "2")
@@ -97,75 +91,83 @@ NO_ORDER = Asking(
 ASKINGS = (SIDES_JUDGED, SENTENCE_JUDGED, BOTH_ORDERS, ONE_ORDER, NO_ORDER)
 
 
+def decision_numbers(score: DeclaredScore) -> tuple[str, ...]:
+    """Return the names of the columns that can hold a score's decisions."""
+    return tuple(dict.fromkeys(score.name + column for asking in ASKINGS for column in asking.columns))
+
+
+def decision_method(score: DeclaredScore, names: frozenset[str], where: str) -> ImportedMethod:
+    """Return what was decided about each item, held as the mapped columns say."""
+    asking, c = asking_of(score, names, where), ScoreColumns(score.name)
+    decisions = _Decisions(score=score, asking=asking)
+    return ImportedMethod(
+        name=score.name,
+        numbers=decisions.numbers,
+        columns=c.kinds(c.good, c.bad, c.delta, c.answers, c.unparsed, c.flags),
+        definition=_definition(score, asking, decisions.numbers),
+        part=decisions.part,
+    )
+
+
+def _definition(score: DeclaredScore, asking: Asking, numbers: Sequence[str]) -> dict[str, Any]:
+    """Return what was decided in words, its hash, and the layout of the answers."""
+    label = {"label": score.label} if score.label else {}
+    return {
+        "paper": f"{f'{score.label}, ' if label else ''}decisions: {asking.words}; no log-probabilities",
+        "cites": [],
+        "sha256": sha256_of_text("imported", "decision", *asking.presentations, *asking.options, score.label),
+        "imported": {
+            "kind": "decision",
+            "answers": {meaning: list(cells) for meaning, cells in score.answers.items()},
+            "columns": list(numbers),
+            **label,
+        },
+        "layout": {
+            "method": score.name,
+            "kind": asking.kind,
+            "presentations": list(asking.presentations),
+            "options": list(asking.options),
+            "correct": list(asking.correct),
+            **asking.layout,
+            "readout": "decision",
+            "unit": "share of answers",
+            **({"of_probability": True} if score.of_probability else {}),
+        },
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedDecisions:
-    """What was decided about each item."""
+class _Decisions:
+    """Reads the decisions of some rows."""
 
     score: DeclaredScore
     asking: Asking
 
     @property
-    def name(self) -> str:
-        """The prefix of its columns."""
-        return self.score.name
-
-    @property
     def numbers(self) -> tuple[str, ...]:
-        """The columns of the file that it reads."""
-        return tuple(self.name + column for column in self.asking.columns)
-
-    @property
-    def columns(self) -> dict[str, ColumnKind]:
-        """Shares, their difference, the answers, how many were not parsed, flags."""
-        c = ScoreColumns(self.name)
-        return c.kinds(c.good, c.bad, c.delta, c.answers, c.unparsed, c.flags)
-
-    @property
-    def definition(self) -> dict[str, Any]:
-        """What was decided in words, its hash, and the layout of the answers."""
-        asking, label = self.asking, f"{self.score.label}, " if self.score.label else ""
-        return {
-            "paper": f"{label}decisions: {asking.words}; no log-probabilities",
-            "cites": [],
-            "sha256": sha256_of_text("imported", "decision", *asking.presentations, *asking.options, self.score.label),
-            "imported": {
-                "kind": "decision",
-                "answers": {k: list(v) for k, v in self.score.answers.items()},
-                "columns": list(self.numbers),
-                **({"label": self.score.label} if self.score.label else {}),
-            },
-            "layout": {
-                "method": self.name,
-                "kind": asking.kind,
-                "presentations": list(asking.presentations),
-                "options": list(asking.options),
-                "correct": list(asking.correct),
-                **asking.layout,
-                "readout": "decision",
-                "unit": "share of answers",
-                **({"of_probability": True} if self.score.of_probability else {}),
-            },
-        }
+        return tuple(self.score.name + column for column in self.asking.columns)
 
     def part(self, chunk: Chunk, two_sided: BoolArray) -> Mapping[str, Any]:
         """Return shares, answers and flags of some rows; null where an answer that is needed is missing."""
+        name = self.score.name
         if self.asking is SENTENCE_JUDGED and two_sided.any():
             where = chunk.where(int(two_sided.argmax()))
             raise ScoreImportError(
-                f"{where}: a pair, and {self.name} has no answers about its worse side: "
-                f"map {self.name}_bad too, or {self.name} where one answer chooses a side"
+                f"{where}: a pair, and {name} has no answers about its worse side: "
+                f"map {name}_bad too, or {name} where one answer chooses a side"
             )
-        cells = [chunk.column(name) for name in self.numbers]
-        rows = [self._row(chunk, row, [column[row] for column in cells]) for row in range(len(chunk))]
-        return {name: [result.get(name) for result in rows] for name in self.columns}
+        columns = ScoreColumns(name)
+        cells = zip(*(chunk.column(number) for number in self.numbers), strict=True)
+        rows = [self._row(chunk, row, answers, columns) for row, answers in enumerate(cells)]
+        names = (columns.good, columns.bad, columns.delta, columns.answers, columns.unparsed, columns.flags)
+        return {name: [row.get(name) for row in rows] for name in names}
 
-    def _row(self, chunk: Chunk, row: int, cells: Sequence[str | None]) -> Mapping[str, Any]:
-        columns = ScoreColumns(self.name)
-        if any(cell is None for cell in cells):
-            return {} if all(cell is None for cell in cells) else {columns.flags: [HALF_EMPTY]}
-        answers = self._answers(chunk, row, [cell or "" for cell in cells])
-        requested = [answer for answer in answers if answer is not None]
-        n_unparsed = requested.count(UNPARSED)
+    def _row(self, chunk: Chunk, row: int, cells: Sequence[str | None], columns: ScoreColumns) -> Mapping[str, Any]:
+        given = [cell for cell in cells if cell is not None]
+        if len(given) < len(cells):
+            return {columns.flags: [HALF_EMPTY]} if given else {}
+        answers = self._answers(chunk, row, given)
+        n_unparsed = answers.count(UNPARSED)
         good, bad = self._shares(answers)
         return {
             columns.good: good,
@@ -179,49 +181,46 @@ class ImportedDecisions:
     def _answers(self, chunk: Chunk, row: int, cells: Sequence[str]) -> list[str | None]:
         """Return the option chosen in each presentation, or tie or unparsed; None where it was not asked."""
         if self.asking is ONE_ORDER:
-            first = self._meaning(chunk, row, cells[1], self.numbers[1], among=SIDES, key="shown_first")
-            at = SIDES.index(first)
-            return [self._option(chunk, row, cells[0], self.numbers[0], at) if i == at else None for i in (0, 1)]
-        return [
-            self._option(chunk, row, cell, name, at)
-            for at, (cell, name) in enumerate(zip(cells, self.numbers, strict=True))
-        ]
+            at = SIDES.index(self._meaning(chunk, row, cells[1], 1, among=SIDES, key="shown_first"))
+            answer = self._option(chunk, row, cells[0], 0, at)
+            return [answer if order == at else None for order in (0, 1)]
+        return [self._option(chunk, row, cell, at, at) for at, cell in enumerate(cells)]
 
-    def _option(self, chunk: Chunk, row: int, cell: str, name: str, at: int) -> str:
+    def _option(self, chunk: Chunk, row: int, cell: str, number: int, at: int) -> str:
         """Return the option that a cell chose in the presentation `at`."""
         options = self.asking.options
         if options == JUDGED:
-            return self._meaning(chunk, row, cell, name, among=(*JUDGED, UNPARSED))
+            return self._meaning(chunk, row, cell, number, among=(*JUDGED, UNPARSED))
         by_place = SHOWN if options == NUMBERED and self.score.answers.keys() & {*SHOWN} else SIDES
-        result = self._meaning(chunk, row, cell, name, among=(*by_place, TIE_ANSWER, UNPARSED))
-        if result in (TIE_ANSWER, UNPARSED) or options == SIDES:
-            return result
-        chosen = by_place.index(result)
+        answer = self._meaning(chunk, row, cell, number, among=(*by_place, TIE_ANSWER, UNPARSED))
+        if answer in (TIE_ANSWER, UNPARSED) or options == SIDES:
+            return answer
+        chosen = by_place.index(answer)
         return options[chosen if by_place is SHOWN else chosen ^ at]
 
     def _meaning(
-        self, chunk: Chunk, row: int, cell: str, name: str, *, among: Sequence[str], key: str = "answers"
+        self, chunk: Chunk, row: int, cell: str, number: int, *, among: Sequence[str], key: str = "answers"
     ) -> str:
-        result = self.score.meaning_of(cell, among=among, key=key)
-        if result is None:
+        meaning = self.score.meaning_of(cell, among=among, key=key)
+        if meaning is None:
             raise ScoreImportError(
-                f"{chunk.where(row)}: {name} is {cell!r}, expected one of {', '.join(among)}; say what else stands for "
-                f"which: scores.{self.name}.{key} = {{{among[0]} = {cell!r}, …}}"
+                f"{chunk.where(row)}: {self.numbers[number]} is {cell!r}, expected one of {', '.join(among)}; say what "
+                f"else stands for which: scores.{self.score.name}.{key} = {{{among[0]} = {cell!r}, …}}"
             )
-        return result
+        return meaning
 
     def _shares(self, answers: Sequence[str | None]) -> tuple[float | None, float | None]:
         asking = self.asking
         if asking.options == JUDGED:
             shares = [None if answer == UNPARSED else float(answer == JUDGED[0]) for answer in answers]
             return shares[0], shares[1] if asking is SIDES_JUDGED else None
-        requested = [(answer, asking.options[k]) for answer, k in zip(answers, asking.correct, strict=True) if answer]
-        if all(answer == UNPARSED for answer, _ in requested):
+        asked = [(answer, asking.options[k]) for answer, k in zip(answers, asking.correct, strict=True) if answer]
+        if all(answer == UNPARSED for answer, _ in asked):
             return None, None
-        ties = sum(answer == TIE_ANSWER for answer, _ in requested) / 2
-        right = sum(answer == correct for answer, correct in requested) + ties
-        wrong = sum(answer not in (correct, TIE_ANSWER, UNPARSED) for answer, correct in requested) + ties
-        return right / len(requested), wrong / len(requested)
+        ties = sum(answer == TIE_ANSWER for answer, _ in asked) / 2
+        right = sum(answer == correct for answer, correct in asked) + ties
+        wrong = sum(answer not in (correct, TIE_ANSWER, UNPARSED) for answer, correct in asked) + ties
+        return right / len(asked), wrong / len(asked)
 
 
 def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking:
@@ -234,7 +233,7 @@ def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking
     meanings = score.answers.keys() - {TIE_ANSWER, UNPARSED}
     expected = ({*JUDGED},) if asking.options == JUDGED else ({*SIDES},) if asking is NO_ORDER else ({*SIDES}, {*SHOWN})
     if meanings and meanings not in expected:
-        ways = " or ".join(" and ".join(sorted(entry)) for entry in expected)
+        ways = " or ".join(" and ".join(sorted(answers)) for answers in expected)
         remedy = f"; map {score.name}:shown_first to the column that says it" if meanings == {*SHOWN} else ""
         raise ScoreImportError(
             f"{where}: scores.{score.name}.answers says what stands for {', '.join(sorted(meanings))}; a file with "

@@ -36,11 +36,11 @@ from pairbank.builders.sources.tables import ROWS_A_BATCH
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import slug
+from pairbank.scoring.importing.chunk import Chunk
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import same_texts
+from pairbank.scoring.importing.method import ImportedMethod, flag_column, part_table
 from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
-from pairbank.scoring.importing.reading import Chunk
-from pairbank.scoring.importing.sides import Imported, flag_column, part_table
 from pairbank.scoring.run.store import ARROW_TYPES
 from pairbank.scoring.scored import Scored, with_columns
 from pairbank.scoring.signature import corpus_signature
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import datasets
 
     from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.scoring.importing.reading import Cells
+    from pairbank.scoring.importing.chunk import Cells
 
 
 NOT_IMPORTED = "not_imported"
@@ -60,7 +60,7 @@ class ModelTable:
     """Collects the rows of one model."""
 
     def __init__(
-        self, model: str, methods: Sequence[Imported], how: ImportProfile, items: datasets.Dataset | None
+        self, model: str, methods: Sequence[ImportedMethod], how: ImportProfile, items: datasets.Dataset | None
     ) -> None:
         self.model = model
         self.methods = methods
@@ -76,24 +76,24 @@ class ModelTable:
             schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in method.columns.items()])
             self.parts[method.name].append(part_table(method.part(chunk, two_sided), schema))
 
-    def flags(self, method: Imported) -> pa.ChunkedArray:
+    def flags(self, method: ImportedMethod) -> pa.ChunkedArray:
         """Return a method's flags, null where the file has nothing of it."""
         name = ScoreColumns(method.name).flags
         return pa.chunked_array([part[name].combine_chunks() for part in self.parts[method.name]])
 
-    def n_by_flag(self, method: Imported) -> dict[str, int]:
+    def n_by_flag(self, method: ImportedMethod) -> dict[str, int]:
         """Return how many items have each flag, and of how many the file has nothing."""
         flags = self.flags(method)
         return _counts(pc.list_flatten(flags)) | ({NOT_IMPORTED: flags.null_count} if flags.null_count else {})
 
-    def has_numbers(self, method: Imported) -> bool:
+    def has_numbers(self, method: ImportedMethod) -> bool:
         """Return whether the file has a number or an answer of the method."""
         columns = ScoreColumns(method.name)
         names = {columns.good, columns.unparsed} & method.columns.keys()
         known = (part[name] for part in self.parts[method.name] for name in names)
         return any(column.null_count < len(column) for column in known)
 
-    def differences(self, method: Imported) -> FloatArray:
+    def differences(self, method: ImportedMethod) -> FloatArray:
         """Return the sizes of a method's differences, of the items that have one."""
         name = ScoreColumns(method.name).delta
         deltas = (part[name].combine_chunks() for part in self.parts[method.name] if name in part.column_names)
@@ -185,7 +185,7 @@ class _TheirItems:
         return order, self._items.select(sorted(self._places)), manifest_of(self._items) or {}
 
 
-def _source_of(method: Imported, how: ImportProfile) -> str:
+def _source_of(method: ImportedMethod, how: ImportProfile) -> str:
     """Return where the numbers come from, and of a declared score what they are."""
     declared = "imported" in method.definition
     meaning = method.definition["paper"]

@@ -24,11 +24,11 @@ from pairbank.declarations import Declaration, record_of, table_of
 from pairbank.errors import unknown_name
 from pairbank.files import reading
 from pairbank.scoring.api.names import DIRECT
-from pairbank.scoring.importing.decisions import ASKINGS, ImportedDecisions, asking_of
+from pairbank.scoring.importing.decisions import decision_method, decision_numbers
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError, ScoreTable, declared_score
 from pairbank.scoring.importing.declared import Kind as ScoreKind
-from pairbank.scoring.importing.sides import DIRECT_LOGPROB, Imported, ImportedAnswers, ImportedSides
-from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.importing.method import ImportedMethod
+from pairbank.scoring.importing.sides import DIRECT_LOGPROB, prompt_method, prompt_numbers, sides_method
 from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.prompts.toml import parse_prompts
@@ -65,6 +65,8 @@ class ImportProfile:
     task: Task = "sentence_pair"
     model: str = ""
     """The model of all rows, where no column says it."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """A model's name in the files -> its name in tables, where the two differ."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prompts: tuple[Prompt, ...] = ()
     """Prompts that the registry does not have (in TOML: the name of a file in the registry's format)."""
@@ -72,22 +74,27 @@ class ImportProfile:
     """Scores that are neither log-probabilities in nats nor answers to a prompt (in TOML: a table a score)."""
 
     @property
-    def sides(self) -> dict[str, ImportedSides]:
-        """Methods with a number a side: `direct`, and the scores declared."""
-        results = {score.name: ImportedSides(score=score) for score in self.scores if score.kind != "decision"}
-        return {DIRECT: ImportedSides(score=DIRECT_LOGPROB)} | results
+    def sides(self) -> dict[str, DeclaredScore]:
+        """Scores with a number a side: `direct`, and those declared."""
+        return {DIRECT: DIRECT_LOGPROB} | {score.name: score for score in self.scores if score.kind != "decision"}
 
     @property
-    def answers(self) -> dict[str, ImportedAnswers]:
+    def decisions(self) -> dict[str, DeclaredScore]:
+        """Scores that are decisions."""
+        return {score.name: score for score in self.scores if score.kind == "decision"}
+
+    @property
+    def answers(self) -> dict[str, Prompt]:
         """Prompts whose answers a file can have; the profile's own go first."""
-        known = {p.id: p for p in (*prompts().values(), *self.prompts)}
-        return {p.id: ImportedAnswers(method=Prompted(p)) for p in known.values() if p.readout == "options"}
+        known = {prompt.id: prompt for prompt in (*prompts().values(), *self.prompts)}
+        return {name: prompt for name, prompt in known.items() if prompt.readout == "options"}
 
     @property
     def numbers(self) -> dict[str, tuple[str, ...]]:
         """The names that a number or decision can have, by method."""
-        decided = {score.name: _decision_names(score) for score in self.scores if score.kind == "decision"}
-        return {name: method.numbers for name, method in (self.sides | self.answers).items()} | decided
+        sides = {name: (f"{name}_good", f"{name}_bad") for name in self.sides}
+        answers = {name: prompt_numbers(prompt) for name, prompt in self.answers.items()}
+        return sides | answers | {name: decision_numbers(score) for name, score in self.decisions.items()}
 
 
 def profile_names() -> list[str]:
@@ -139,13 +146,13 @@ def _profile(table: Mapping[str, Any], path: Path) -> ImportProfile:
     if unknown := [key for key in stated.get("cites", ()) if key not in references()]:
         raise ScoreImportError(f"{where}: cites has {unknown_name('reference', unknown[0], references())}")
     columns, scores, file = stated.pop("columns", {}), stated.pop("scores", {}), stated.pop("prompts", "")
-    own_values: tuple[Prompt, ...] = ()
+    own_prompts: tuple[Prompt, ...] = ()
     if file:
         beside = path.parent / file
         if not beside.is_file():
             raise ScoreImportError(f"{where}: no file {beside} of prompts")
-        own_values = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside))
-    profile = with_scores_declared(ImportProfile(**stated, prompts=own_values), scores, where=where)
+        own_prompts = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside))
+    profile = with_scores_declared(ImportProfile(**stated, prompts=own_prompts), scores, where=where)
     return with_columns_mapped(profile, columns, where=where)
 
 
@@ -159,10 +166,6 @@ def with_scores_declared(
     more = {name: declared_score(name, text, where=where, taken=taken) for name, text in scores.items()}
     kept = [score for score in profile.scores if score.name not in more]
     return replace(profile, scores=(*kept, *more.values()))
-
-
-def _decision_names(score: DeclaredScore) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(score.name + column for asking in ASKINGS for column in asking.columns))
 
 
 def with_columns_mapped(
@@ -186,26 +189,29 @@ def check_name(profile: ImportProfile, name: str, where: str) -> None:
         return
     near = numbers.get(name.split(":", maxsplit=1)[0], ()) if ":" in name else ()
     prompted = [f"{prompt}:…" for prompt in profile.answers]
-    others = [entry for method, names in numbers.items() if method not in profile.answers for entry in names]
+    others = [number for method, names in numbers.items() if method not in profile.answers for number in names]
     error = unknown_name("name", name, near or [*plain, *others, *prompted])
     raise ScoreImportError(f"{where}: {error}; a score of another kind is to be declared (scores)")
 
 
 def imported_methods(
     profile: ImportProfile, names: frozenset[str], header: Iterable[str], where: str
-) -> list[Imported]:
+) -> list[ImportedMethod]:
     """Return the methods that a file has numbers of, each with all that it needs."""
-    chosen: list[Imported] = []
-    for name, method in (profile.sides | profile.answers).items():
-        missing = [number for number in method.numbers if number not in names]
+    chosen: list[ImportedMethod] = []
+    sides, answers = profile.sides, profile.answers
+    declared = {score.name for score in profile.scores}
+    for name, numbers in profile.numbers.items():
+        if name in profile.decisions:
+            chosen.append(decision_method(profile.decisions[name], names, where))
+            continue
+        missing = [number for number in numbers if number not in names]
         if profile.task in ONE_SIDED_TASKS and missing == [f"{name}_bad"]:
             missing = []
-        if len(missing) < len(method.numbers) or any(score.name == name for score in profile.scores):
+        if len(missing) < len(numbers) or name in declared:
             if missing:
                 raise ScoreImportError(f"{where}: {name} lacks {', '.join(missing)}; map them to columns")
-            chosen.append(method)
-    decided = [score for score in profile.scores if score.kind == "decision"]
-    chosen += [ImportedDecisions(score=score, asking=asking_of(score, names, where)) for score in decided]
+            chosen.append(sides_method(sides[name]) if name in sides else prompt_method(answers[name]))
     if not chosen:
         raise ScoreImportError(
             f"{where}: no scores; map columns to direct_good and direct_bad (log-probabilities in nats), or to "

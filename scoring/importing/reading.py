@@ -14,39 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from pairbank.builders.sources.tables import ROWS_A_BATCH, Table
+from pairbank.scoring.importing.chunk import Chunk
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
 
 NULLS = frozenset(["", "NA", "NaN", "nan", "None", "null"])
-Cells = Sequence[str | None]
-"""A column: texts, None for an empty cell."""
 Line = tuple[int, Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
-    """Some rows of one model: our names -> their cells."""
-
-    path: Path
-    lines: Sequence[int]
-    """Number of each row in the file."""
-    cells: Mapping[str, Cells]
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def where(self, row: int) -> str:
-        """Return where a row of the chunk stands, for messages."""
-        return f"{self.path}, row {self.lines[row]}"
-
-    def column(self, name: str) -> Cells:
-        """Return a column; all empty where the file has none."""
-        return self.cells.get(name) or [None] * len(self.lines)
-
-    def some(self, rows: Sequence[int]) -> Chunk:
-        """Return some of the rows."""
-        cells = {name: [column[row] for row in rows] for name, column in self.cells.items()}
-        return Chunk(path=self.path, lines=[self.lines[row] for row in rows], cells=cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +61,7 @@ def _chunk(path: Path, lines: Sequence[Line], columns: Mapping[str, tuple[str, .
 
 def _by_model(chunks: Iterable[Chunk], how: ImportProfile) -> Iterator[tuple[str, Chunk]]:
     for chunk in chunks:
-        models = [cell or how.model for cell in chunk.column("model")]
+        models = [how.models.get(cell, cell) if cell else how.model for cell in chunk.column("model")]
         if "" in models:
             raise ScoreImportError(f"{chunk.where(models.index(''))}: no model; fill the cell")
         names = dict.fromkeys(models)

@@ -25,9 +25,11 @@ from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_file, sha256_of_texts
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.api.names import TIE
+from pairbank.scoring.importing.chunk import Chunk
 from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.join import TextJoin, by_file, question_name
-from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Stated
+from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Source, Stated
+from pairbank.scoring.importing.method import ImportedMethod
 from pairbank.scoring.importing.model_table import NOT_IMPORTED, ModelTable
 from pairbank.scoring.importing.profile import (
     ImportProfile,
@@ -37,8 +39,7 @@ from pairbank.scoring.importing.profile import (
     with_columns_mapped,
     with_scores_declared,
 )
-from pairbank.scoring.importing.reading import Chunk, score_file
-from pairbank.scoring.importing.sides import Imported
+from pairbank.scoring.importing.reading import score_file
 from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:
@@ -112,7 +113,9 @@ def import_scores(
     return [tables.pop(name).scored(origin) for name in [*tables]]
 
 
-def check_numbers(path: Path, how: ImportProfile, methods: Sequence[Imported], tables: Sequence[ModelTable]) -> None:
+def check_numbers(
+    path: Path, how: ImportProfile, methods: Sequence[ImportedMethod], tables: Sequence[ModelTable]
+) -> None:
     """Refuse a method or a model without numbers, and scores so small that statistics take them for ties."""
     for method in methods:
         checked = ", ".join(repr(column) for name in method.numbers for column in how.columns.get(name, (name,)))
@@ -206,7 +209,7 @@ def import_logs(
         ]
         return Imports(tables=_distinct(tables), left_out=[], stated=[])
     try:
-        logs = reader_of(how.reader).read(files, how, items)
+        logs = reader_of(how.reader).read(Source(paths=tuple(files), how=how, items=items))
     except PairbankError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -301,9 +304,8 @@ def _table(
         for name, score in declared.items()
         if score.kind == "decision" or any(f"{name}_{side}" in numbered for side in SIDES)
     }
-    kept = [score for score in how.scores if score.name not in declared]
     names = frozenset(cell for row in rows for cell, value in row.cells.items() if value is not None)
-    used = [score for score in kept if any(entry.startswith(score.name) for entry in names)]
+    used = [x for x in how.scores if x.name not in declared and not names.isdisjoint(how.numbers[x.name])]
     how = replace(how, scores=(*used, *declared.values()), model=name)
     methods = imported_methods(how, names, sorted(names), str(rows[0].file))
     table = ModelTable(name, methods, how, items)

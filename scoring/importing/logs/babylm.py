@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import normalised
-from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Stated, files_in, json_file
+from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Source, Stated, json_file
 
 if TYPE_CHECKING:
     import datasets
@@ -37,16 +37,16 @@ Sides = tuple[str, str, str]
 """Item id, better side, worse side, as they are compared."""
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:
+def read(source: Source) -> list[Log]:
     """Return a log a file."""
-    files = files_in(paths, "*predictions.json", expected="predictions.json, as --save_predictions writes it")
-    if items is None:
+    files = source.files("*predictions.json", expected="predictions.json, as --save_predictions writes it")
+    if source.items is None:
         raise ScoreImportError(
             "predictions of BabyLM's pipeline hold only the texts that were preferred; give the items that were scored "
             "(--items blimp, or the pipeline's own .jsonl)"
         )
-    parts = _parts(items)
-    return [_log(file, how, parts) for file in files]
+    parts = _parts(source.items)
+    return [_log(file, source.how, parts) for file in files]
 
 
 def _parts(items: datasets.Dataset) -> dict[str, list[Sides]]:
@@ -70,7 +70,6 @@ def _log(file: Path, how: ImportProfile, parts: Mapping[str, Sequence[Sides]]) -
         tool="BabyLM evaluation pipeline",
         settings={key: facts[key] for key in ("revision", "backend", "task", "data") if key in facts},
         files=tuple(path for path in (file, file.parent / REPORT) if path.is_file()),
-        scores=(DeclaredScore(name=NAME, kind="decision", label="the sentence of higher log-probability"),),
     )
     if words := _WORDS.fullmatch(revision):
         log.facts = {"family": name, "training_words": int(words[1]) * _TIMES[words[2]]}

@@ -18,278 +18,184 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS
-from pairbank.builders.sources.tables import open_table
 from pairbank.scoring.api.names import UNPARSED
-from pairbank.scoring.importing.declared import JUDGED, SIDES, DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.declared import SIDES, ScoreImportError
 from pairbank.scoring.importing.join import normalised
-from pairbank.scoring.importing.logs.log import Judgment, Log, LogRow, Refusals, files_in
+from pairbank.scoring.importing.logs.log import Judgment, Log, LogRow, Refusals, Source, finite, published_rows
 
-if TYPE_CHECKING:
-    import datasets
-
-    from pairbank.scoring.importing.profile import ImportProfile
-
-SURPRISALS, PROMPTED = "surprisals_*.csv", "prompting_*.csv"
-STIMULI, SAMPLED, PEOPLE = "stimuli.csv", "dgl_models.csv", "dgl_people.csv"
 CONDITIONS = {"grammatical": "1", "ungrammatical": "0"}
 TOOL = "scripts of response-to-DGL"
 _ARTICLES = {"a", "an"}
-_SAMPLED_MODELS = {"davinci2": "text-davinci-002", "davinci3": "text-davinci-003", "chatGPT": "ChatGPT"}
-_CHAT = {"original_prompt_gpt3.5_turbo": "gpt-3.5-turbo", "original_prompt_gpt4": "gpt-4"}
 _RATERS = ("rater", "participant")
 """The column of raters; their names do not leave the reader."""
 _TEMPLATE_ANSWERED = ("text-davinci-002", "text-davinci-003")
-_ANSWERS = dict(zip(JUDGED, (("C",), ("N",)), strict=True))
-_QUESTION = "Is the following sentence grammatically correct in English? Respond with C or N"
-_DIRECT = DeclaredScore(
-    name="direct_bos_unstated",
-    kind="logprob",
-    direction="higher",
-    unit="nats",
-    label="log P of the sentence, its first token included; what stood before it is not stated",
-)
-_ASKED = DeclaredScore(name="asked", kind="decision", answers=_ANSWERS, label=_QUESTION)
-_ASKED_TEMPLATE = DeclaredScore(
-    name="asked_without_sentence",
-    kind="decision",
-    answers=_ANSWERS,
-    label=f"{_QUESTION}; the published script sends [SENTENCE] in place of the sentence",
-)
-_SAMPLED = DeclaredScore(
-    name="sampled",
-    kind="rating",
-    direction="higher",
-    unit="share of ten sampled answers that accept",
-    label=_QUESTION,
-    scale=(0.0, 1.0),
-)
+Row = Mapping[str, str]
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+def read(source: Source) -> list[Log]:
     """Return a log a system: of pairs, or of single sentences where the profile's task is `sentence`."""
-    return _sentences(paths) if how.task == "sentence" else _pairs(paths)
+    return _sentences(source) if source.how.task == "sentence" else _pairs(source)
 
 
-def _pairs(paths: Sequence[Path]) -> list[Log]:
+def _pairs(source: Source) -> list[Log]:
     logs = []
-    for file in files_in(paths, SURPRISALS, expected="surprisals_MODEL.csv"):
-        rows, refusals, halves = [], Refusals(), list[tuple[int, dict[str, Any]]]()
-        for line, row in _rows(file, "phenomenon", "test_item", "sentence_grammatical", "sum_surprisal_grammatical"):
-            texts = [row[f"sentence_{condition}"] for condition in CONDITIONS]
-            if all(texts):
-                rows.append(_pair(file, line, row, row))
+    for file in source.files("surprisals_*.csv", expected="surprisals_MODEL.csv"):
+        refusals, halves = Refusals(), list[tuple[int, Row]]()
+        pairs: list[tuple[int, Row, Row]] = []
+        for line, row in published_rows(file, *source.columns()):
+            if all(row[f"sentence_{condition}"] for condition in CONDITIONS):
+                pairs.append((line, row, row))
             else:
                 halves.append((line, row))
-        for line, good, bad in _put_together(file, halves, refusals):
-            rows.append(_pair(file, line, good, bad))
+        pairs += _put_together(file, halves, refusals)
+        rows = [_pair(source, file, *pair) for pair in pairs]
         model = file.stem.removeprefix("surprisals_")
-        logs.append(
-            Log(model=model, tool=TOOL, files=(file,), rows=rows, scores=(_DIRECT,), left_out=refusals.left_out())
-        )
+        logs.append(Log(model=model, tool=TOOL, files=(file,), rows=rows, left_out=refusals.left_out()))
     return logs
 
 
-def _pair(file: Path, line: int, good: dict[str, Any], bad: dict[str, Any]) -> LogRow:
-    cells: dict[str, str | None] = {
-        "phenomenon": good["phenomenon"],
-        "subset": good["phenomenon"],
-        "pair_id": good["test_item"],
-        "context_good": "",
-        "context_bad": "",
-    }
-    for side, condition, row in zip(SIDES, CONDITIONS, (good, bad), strict=True):
-        cells[f"target_{side}"] = row[f"sentence_{condition}"]
-        text = row[f"sum_surprisal_{condition}"]
-        try:
-            cells[f"{_DIRECT.name}_{side}"] = repr(-float(text))
-        except (TypeError, ValueError) as error:
-            raise ScoreImportError(f"{file}, row {line}: {text!r}, expected a surprisal") from error
-    return LogRow(file=file, line=line, cells=cells)
+def _pair(source: Source, file: Path, line: int, good: Row, bad: Row) -> LogRow:
+    cells = source.cells(good) | {name: cell for name, cell in source.cells(bad).items() if name.endswith("_bad")}
+    for name in (f"direct_bos_unstated_{side}" for side in SIDES):
+        cells[name] = repr(-finite(cells[name], f"{file}, row {line}", "a surprisal"))
+    return LogRow(file=file, line=line, cells={**cells, "context_good": "", "context_bad": ""})
 
 
-def _put_together(
-    file: Path, halves: Iterable[tuple[int, dict[str, Any]]], refusals: Refusals
-) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+def _put_together(file: Path, halves: Iterable[tuple[int, Row]], refusals: Refusals) -> Iterator[tuple[int, Row, Row]]:
     """Yield pairs made of two rows with the same words; count the halves that remain."""
-    results: dict[str, dict[Any, list[tuple[int, dict[str, Any]]]]] = {name: defaultdict(list) for name in CONDITIONS}
+    sides: dict[str, dict[tuple[str, ...], list[tuple[int, Row]]]] = {name: defaultdict(list) for name in CONDITIONS}
     for line, row in halves:
         condition = next((name for name in CONDITIONS if row[f"sentence_{name}"]), None)
         if condition is None:
             refusals.add(file, "no sentence", f"row {line}")
             continue
         words = sorted(set(normalised(row[f"sentence_{condition}"]).lower().split()) - _ARTICLES)
-        results[condition][row["phenomenon"], *words].append((line, row))
-    goods, bads = results.values()
-    for words in dict.fromkeys([*goods, *bads]):
-        good, bad = goods.get(words, []), bads.get(words, [])
+        sides[condition][row["phenomenon"], *words].append((line, row))
+    goods, bads = sides.values()
+    for same_words in dict.fromkeys([*goods, *bads]):
+        good, bad = goods.get(same_words, []), bads.get(same_words, [])
         if len(good) == len(bad) == 1:
-            yield good[0][0], good[0][1], bad[0][1]
+            yield *good[0], bad[0][1]
             continue
         for line, row in [*good, *bad]:
             refusals.add(file, "the other side of the pair is not there", f"row {line}: {row['test_item']}")
 
 
-def _sentences(paths: Sequence[Path]) -> list[Log]:
-    stimuli, refusals, drawn = _stimuli(paths), Refusals(), _draws(paths)
-    accepted: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
-    files: dict[str, list[Path]] = defaultdict(list)
-    for file, model, score, answers in (*_answers(paths), *_shares(drawn)):
-        files[model].append(file)
-        for text, answer in answers:
-            if text not in stimuli:
-                refusals.add(file, "the sentence is none of the stimuli", repr(text[:60]))
-            elif score in accepted[model].setdefault(text, {}):
-                raise ScoreImportError(f"{file}: {text[:60]!r} has two answers of {model}; leave one of them")
-            else:
-                accepted[model][text][score] = answer
-    judgments = _judgments(paths, stimuli, refusals)
-    draws: dict[str, list[Judgment]] = defaultdict(list)
-    for (_, model), entries in drawn.items():
-        draws[_SAMPLED_MODELS.get(model, model)] += [entry for entry in entries if entry.text in stimuli]
-    people = _means(judgments)
-    scores = (_ASKED, _ASKED_TEMPLATE, _SAMPLED)
+def _sentences(source: Source) -> list[Log]:
+    stimuli, refusals, sampled = _stimuli(source), Refusals(), _sampled(source)
+    answers: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    files: dict[str, dict[Path, None]] = defaultdict(dict)
+    for file, model, score, text, answer in (*_answers(source), *_shares(sampled)):
+        files[model][file] = None
+        if text not in stimuli:
+            refusals.add(file, "the sentence is none of the stimuli", repr(text[:60]))
+        elif score in answers[model][text]:
+            raise ScoreImportError(f"{file}: {text[:60]!r} has two answers of {model}; leave one of them")
+        else:
+            answers[model][text][score] = answer
+    judgments, people = _people(source, stimuli, refusals)
     logs = []
-    for model, result in accepted.items():
-        named = {score for numbers in result.values() for score in numbers}
-        rows = [
-            LogRow(
-                file=stimuli[text].file,
-                line=stimuli[text].line,
-                cells={
-                    **stimuli[text].cells,
-                    **people.get(text, {}),
-                    **{f"{name}_good": numbers[name] for name in numbers},
-                },
-            )
-            for text, numbers in ((text, result[text]) for text in stimuli if text in result)
-        ]
-        selected = tuple(score for score in scores if score.name in named)
-        of_model = tuple(dict.fromkeys(files[model]))
-        logs.append(Log(model=model, tool=TOOL, files=of_model, rows=rows, scores=selected, draws=draws[model]))
-    logs[0].left_out = refusals.left_out()
-    logs[0].judgments = judgments
+    for model, by_text in answers.items():
+        log = Log(model=model, tool=TOOL, files=tuple(files[model]))
+        for text in (text for text in stimuli if text in by_text):
+            scores = {f"{score}_good": answer for score, answer in by_text[text].items()}
+            cells = {**stimuli[text].cells, **people.get(text, {}), **scores}
+            log.rows.append(LogRow(file=stimuli[text].file, line=stimuli[text].line, cells=cells))
+        drawn = [draw for (_, name), draws in sampled.items() if name == model for draw in draws]
+        log.draws = [draw for draw in drawn if draw.text in stimuli]
+        logs.append(log)
+    logs[0].left_out, logs[0].judgments = refusals.left_out(), judgments
     return logs
 
 
-def _stimuli(paths: Sequence[Path]) -> dict[str, LogRow]:
-    (file, *more) = files_in(paths, STIMULI, expected=f"{STIMULI} of response-to-DGL")
-    if more:
-        raise ScoreImportError(f"{file}, {more[0]}: two tables of stimuli; give one folder")
-    results = {}
-    for line, row in _rows(file, "phenomenon", "test_item", "condition", "sentence"):
-        cells = {
-            "target_good": row["sentence"],
-            "phenomenon": row["phenomenon"],
-            "subset": row["phenomenon"],
-            "pair_id": row["test_item"],
-            "label": CONDITIONS[_condition(row, file, line)],
-        }
-        results[row["sentence"]] = LogRow(file=file, line=line, cells=cells)
-    return results
-
-
-def _answers(paths: Sequence[Path]) -> Iterator[tuple[Path, str, str, list[tuple[str, str]]]]:
-    """Yield file, model, score and its (sentence, answer)s."""
-    for file in files_in(paths, PROMPTED, expected="prompting_MODEL.csv"):
-        rows = [row for _, row in _rows(file, "sentence", "condition")]
-        columns = {column: model for column, model in _CHAT.items() if column in rows[0]}
-        if not columns and "response_clean" in rows[0]:
-            columns = {"response_clean": file.stem.removeprefix("prompting_")}
-        if not columns:
-            raise ScoreImportError(f"{file}: no answers; expected a column response_clean, or {', '.join(_CHAT)}")
-        for column, model in columns.items():
-            score = _ASKED_TEMPLATE if model in _TEMPLATE_ANSWERED else _ASKED
-            yield file, model, score.name, [(row["sentence"], row[column] or UNPARSED) for row in rows]
-
-
-def _draws(paths: Sequence[Path]) -> dict[tuple[Path, str], list[Judgment]]:
-    """Return the sampled answers by file and the model's name there."""
-    results: dict[tuple[Path, str], list[Judgment]] = defaultdict(list)
-    for file in files_in(paths, SAMPLED, expected=SAMPLED):
-        for line, row in _rows(file, "model", "sentence", "condition", "accuracy", "repetition"):
-            value = float(_accepts(row, file, line))
-            entry = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale=BINARY)
-            results[file, row["model"]].append(entry)
-    return results
-
-
-def _shares(
-    drawn: Mapping[tuple[Path, str], Sequence[Judgment]],
-) -> Iterator[tuple[Path, str, str, list[tuple[str, str]]]]:
-    """Yield file, model, score and its (sentence, share of the sampled answers that accept it)s."""
-    for (file, model), entries in drawn.items():
-        values: dict[str, list[float]] = defaultdict(list)
-        for entry in entries:
-            values[entry.text].append(entry.value)
-        yield (
-            file,
-            _SAMPLED_MODELS.get(model, model),
-            _SAMPLED.name,
-            [(text, repr(sum(v) / len(v))) for text, v in values.items()],
+def _stimuli(source: Source) -> dict[str, LogRow]:
+    file = source.file("stimuli.csv", expected="stimuli.csv of response-to-DGL")
+    return {
+        row["sentence"]: LogRow(
+            file=file, line=line, cells={**source.cells(row), "label": CONDITIONS[_condition(row, file, line)]}
         )
+        for line, row in published_rows(file, *source.columns(), "condition")
+    }
 
 
-def _judgments(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refusals) -> list[Judgment]:
-    """Return the share of each rater's repetitions that accept a sentence."""
-    texts: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for file in files_in(paths, PEOPLE, expected=PEOPLE):
-        rows = _rows(file, "sentence", "condition", "accuracy")
+def _answers(source: Source) -> Iterator[tuple[Path, str, str, str, str]]:
+    """Yield file, model, score, sentence and answer."""
+    for file in source.files("prompting_*.csv", expected="prompting_MODEL.csv"):
+        rows = [row for _, row in published_rows(file, "sentence", "condition")]
+        models = {column: model for column, model in source.how.models.items() if column in rows[0]}
+        if not models and "response_clean" in rows[0]:
+            models = {"response_clean": file.stem.removeprefix("prompting_")}
+        if not models:
+            raise ScoreImportError(f"{file}: no answers; expected a column response_clean, or original_prompt_MODEL")
+        for column, model in models.items():
+            score = "asked_without_sentence" if model in _TEMPLATE_ANSWERED else "asked"
+            yield from ((file, model, score, row["sentence"], row[column] or UNPARSED) for row in rows)
+
+
+def _sampled(source: Source) -> dict[tuple[Path, str], list[Judgment]]:
+    """Return the sampled answers by file and model."""
+    draws: dict[tuple[Path, str], list[Judgment]] = defaultdict(list)
+    columns = ("model", "sentence", "condition", "accuracy", "repetition")
+    for file in source.files("dgl_models.csv", expected="dgl_models.csv"):
+        for line, row in published_rows(file, *columns):
+            value = float(_accepts(row, file, line))
+            draw = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale=BINARY)
+            draws[file, source.how.models.get(row["model"], row["model"])].append(draw)
+    return draws
+
+
+def _shares(sampled: Mapping[tuple[Path, str], Sequence[Judgment]]) -> Iterator[tuple[Path, str, str, str, str]]:
+    """Yield file, model, score, sentence and the share of the sampled answers that accept it."""
+    for (file, model), draws in sampled.items():
+        values: dict[str, list[float]] = defaultdict(list)
+        for draw in draws:
+            values[draw.text].append(draw.value)
+        yield from ((file, model, "sampled", text, repr(sum(v) / len(v))) for text, v in values.items())
+
+
+def _people(
+    source: Source, stimuli: Mapping[str, LogRow], refusals: Refusals
+) -> tuple[list[Judgment], dict[str, dict[str, str]]]:
+    """Return the share of each rater's repetitions that accept a sentence, and each sentence's human judgment."""
+    accepted: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for file in source.files("dgl_people.csv", expected="dgl_people.csv"):
+        rows = published_rows(file, "sentence", "condition", "accuracy")
         named = next((name for name in _RATERS if name in rows[0][1]), None)
         if named is None:
             raise ScoreImportError(f"{file}: no column {' or '.join(_RATERS)}; expected the file as it was published")
         numbers = {name: str(n) for n, name in enumerate(dict.fromkeys(row[named] for _, row in rows))}
         for line, row in rows:
             if row["sentence"] in stimuli:
-                texts[row["sentence"], numbers[row[named]]].append(_accepts(row, file, line))
+                accepted[row["sentence"], numbers[row[named]]].append(_accepts(row, file, line))
             else:
                 refusals.add(file, "the sentence is none of the stimuli", f"row {line}: {row['sentence'][:60]!r}")
-    return [
-        Judgment(text=text, rater=rater, value=sum(result) / len(result), scale=SHARE_THAT_ACCEPTS, n=len(result))
-        for (text, rater), result in texts.items()
-    ]
-
-
-def _means(judgments: Sequence[Judgment]) -> dict[str, dict[str, str]]:
-    """Return by sentence the share of all judgments that accept it, and the number of raters."""
-    by_text: dict[str, list[Judgment]] = defaultdict(list)
-    for judgment in judgments:
-        by_text[judgment.text].append(judgment)
-    return {
+    judgments, by_text = [], defaultdict[str, list[list[int]]](list)
+    for (text, rater), values in accepted.items():
+        share = sum(values) / len(values)
+        judgments.append(Judgment(text=text, rater=rater, value=share, scale=SHARE_THAT_ACCEPTS))
+        by_text[text].append(values)
+    people = {
         text: {
-            "human_good": repr(
-                sum(round(member.value * member.n) for member in result) / sum(entry.n for entry in result)
-            ),
-            "human_n": str(len(result)),
+            "human_good": repr(sum(map(sum, raters)) / sum(map(len, raters))),
+            "human_n": str(len(raters)),
             "human_scale": SHARE_THAT_ACCEPTS,
         }
-        for text, result in by_text.items()
+        for text, raters in by_text.items()
     }
+    return judgments, people
 
 
-def _accepts(row: dict[str, Any], file: Path, line: int) -> int:
+def _accepts(row: Row, file: Path, line: int) -> int:
     """Return whether a judgment accepts a sentence: the files say whether it agrees with the condition."""
     if row["accuracy"] not in ("0", "1"):
         raise ScoreImportError(f"{file}, row {line}: accuracy is {row['accuracy']!r}, expected 0 or 1")
     return int(row["accuracy"] == CONDITIONS[_condition(row, file, line)])
 
 
-def _condition(row: dict[str, Any], file: Path, line: int) -> str:
-    if (result := str(row["condition"])) not in CONDITIONS:
-        raise ScoreImportError(f"{file}, row {line}: condition is {result!r}, expected {' or '.join(CONDITIONS)}")
-    return result
-
-
-def _rows(file: Path, *columns: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return the rows of a file, which has at least some columns and one row."""
-    table = open_table(file)
-    if missing := [column for column in columns if column not in table.columns]:
-        raise ScoreImportError(f"{file}: no column {', '.join(missing)}; expected the file as it was published")
-    rows = [
-        (line, {name: "" if cell is None else str(cell) for name, cell in row.items()}) for line, row in table.rows()
-    ]
-    if not rows:
-        raise ScoreImportError(f"{file}: no rows")
-    return rows
+def _condition(row: Row, file: Path, line: int) -> str:
+    if row["condition"] not in CONDITIONS:
+        expected = " or ".join(CONDITIONS)
+        raise ScoreImportError(f"{file}, row {line}: condition is {row['condition']!r}, expected {expected}")
+    return row["condition"]

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.scoring.importing.declared import SIDES, DeclaredScore, Kind, ScoreImportError
@@ -29,19 +29,14 @@ from pairbank.scoring.importing.logs.log import (
     Log,
     LogRow,
     Refusals,
+    Source,
     Stated,
     decided,
-    files_in,
     json_file,
     json_lines,
     side_of,
 )
 from pairbank.scoring.prompts.registry import prompts
-
-if TYPE_CHECKING:
-    import datasets
-
-    from pairbank.scoring.importing.profile import ImportProfile
 
 ENDING = "_samples.jsonl"
 OURS = "pairbank."
@@ -54,10 +49,10 @@ _COUNTED_FROM_0 = ("lm_eval",)
 _REQUIRED = ("model_id", "evaluation_name", "sample_id", "input", "answer_attribution", "evaluation")
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+def read(source: Source) -> list[Log]:
     """Return a log a file of samples and model."""
     expected = f"UUID{ENDING} in the schema of Every Eval Ever"
-    return [log for file in files_in(paths, f"*{ENDING}", expected=expected) for log in _logs(file)]
+    return [log for file in source.files(f"*{ENDING}", expected=expected) for log in _logs(file)]
 
 
 def _logs(file: Path) -> Iterator[Log]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import question_name
@@ -21,29 +21,24 @@ from pairbank.scoring.importing.logs.log import (
     Choice,
     Log,
     Refusals,
+    Source,
     Stated,
     decided,
-    files_in,
     json_file,
     model_name,
     side_of,
 )
 
-if TYPE_CHECKING:
-    import datasets
-
-    from pairbank.scoring.importing.profile import ImportProfile
-
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What Inspect's accuracy makes of a score's value."""
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+def read(source: Source) -> list[Log]:
     """Return a log a file."""
     expected = "logs of inspect_ai (.eval, or .json by --log-format json)"
-    files = [file for file in files_in(paths, "*.*", expected=expected) if file.suffix in (".eval", ".json")]
+    files = [file for file in source.files("*.*", expected=expected) if file.suffix in (".eval", ".json")]
     if not files:
-        raise ScoreImportError(f"{', '.join(map(str, paths))}: no .eval or .json file; expected {expected}")
+        raise ScoreImportError(f"{source}: no .eval or .json file; expected {expected}")
     return [_log(file, _read(file)) for file in files]
 
 

@@ -10,74 +10,55 @@ Kauf, Ivanova et al. 2023, Cognitive Science 47(11), e13386; Kauf & Ivanova 2023
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from pairbank.builders.sources.tables import open_table
 from pairbank.errors import CorpusError
 from pairbank.files import reading
-from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.logs.log import Judgment, Log, LogRow, Refusals, files_in
-
-if TYPE_CHECKING:
-    import datasets
-
-    from pairbank.scoring.importing.profile import ImportProfile
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.logs.log import Judgment, Log, LogRow, Refusals, Source, finite, published_rows
 
 SET, RATINGS = "_SentenceSet.csv", "_ratings.csv"
 SCALE = "plausibility7"
-SCORES = {
-    "sentence-LL": ("sentence_ll", "log P of the sentence, summed; which special tokens are scored is not stated"),
-    "sentence-PLL": ("sentence_pll", "pseudo-log-likelihood of the sentence, its tokens masked in turn, summed"),
-    "sentence-l2r-PLL": (
-        "sentence_pll_l2r",
-        "pseudo-log-likelihood of the sentence, left to right (l2r: in the word or the sentence is not stated), summed",
-    ),
-}
-"""What a file's name says -> the method, and what it is."""
+SCORES = {"sentence-LL": "sentence_ll", "sentence-PLL": "sentence_pll", "sentence-l2r-PLL": "sentence_pll_l2r"}
+"""What a file's name says -> the score of the profile."""
 TYPES = {"AI": "animate-inanimate", "AAN": "animate-animate", "AAR": "animate-animate, reversible"}
 REVERSIBLE = "AAR"
 _NAME = re.compile(r"[^.]+\.(?P<model>.+)\.(?P<score>[^.]+)\.txt")
 _SIDES = {"Plausible": "good", "Implausible": "bad"}
 _NO_RATING = ("", "NA")
-_Found = dict[str, dict[str, dict[str, float]]]
+Scores = dict[str, dict[str, float]]
+"""Sentence -> method -> score."""
+People = dict[str, tuple[float, int]]
+"""Sentence -> mean rating and number of raters, 0 where only the mean is published."""
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+def read(source: Source) -> list[Log]:
     """Return a log a system, with the rows of all sets."""
     refusals, logs, judgments = Refusals(), dict[str, Log](), list[Judgment]()
-    for file in files_in(paths, f"*{SET}", expected=f"NAME{SET} of lm-event-knowledge"):
+    for file in source.files(f"*{SET}", expected=f"NAME{SET} of lm-event-knowledge"):
         name = file.name.removesuffix(SET)
         rows = list(_items(file, name))
-        people, ratings = _people(paths, f"{name}{RATINGS}")
+        people, ratings = _people(source, name)
         judgments += ratings
         texts = {text for row in rows for text in _texts(row)}
-        for model, (files, result) in _scores(paths, name, texts, refusals).items():
+        for model, (files, scores) in _scores(source, name, texts, refusals).items():
             log = logs.setdefault(model, Log(model=model, tool="scripts of lm-event-knowledge"))
             log.files = (*log.files, *files)
-            log.rows += [_scored(row, result, people) for row in rows if all(text in result for text in _texts(row))]
+            log.rows += [_scored(row, scores, people) for row in rows if all(text in scores for text in _texts(row))]
     if not logs:
-        raise ScoreImportError(f"{', '.join(map(str, paths))}: no scores of sentences; expected NAME/….sentence-LL.txt")
-    for log in logs.values():
-        named = {cell for row in log.rows for cell in row.cells}
-        log.scores = tuple(
-            DeclaredScore(name=name, kind="logprob", direction="higher", unit="nats", label=label)
-            for name, label in SCORES.values()
-            if f"{name}_good" in named
-        )
-    next(iter(logs.values())).left_out = refusals.left_out()
-    next(iter(logs.values())).judgments = judgments
+        raise ScoreImportError(f"{source}: no scores of sentences; expected NAME/….sentence-LL.txt")
+    first = next(iter(logs.values()))
+    first.left_out, first.judgments = refusals.left_out(), judgments
     return list(logs.values())
 
 
 def _items(file: Path, name: str) -> Iterator[LogRow]:
     """Yield a row a pair, or a sentence of a reversible event, without scores."""
     pairs: dict[tuple[str, ...], dict[str, tuple[int, str]]] = defaultdict(dict)
-    for line, row in _rows(file, "ItemNum", "Sentence", "Plausibility", "Voice"):
+    for line, row in published_rows(file, "ItemNum", "Sentence", "Plausibility", "Voice"):
         kind, side = row.get("TrialType", ""), _SIDES.get(row["Plausibility"])
         if side is None or kind not in (*TYPES, ""):
             raise ScoreImportError(
@@ -107,7 +88,7 @@ def _texts(row: LogRow) -> dict[str, str]:
     return {text: side for side in _SIDES.values() if (text := row.cells.get(f"target_{side}"))}
 
 
-def _scored(row: LogRow, scores: Mapping[str, Mapping[str, float]], people: Mapping[str, tuple[float, int]]) -> LogRow:
+def _scored(row: LogRow, scores: Scores, people: People) -> LogRow:
     cells: dict[str, str | None] = dict(row.cells)
     for text, side in _texts(row).items():
         cells |= {f"{name}_{side}": repr(value) for name, value in scores[text].items()}
@@ -118,67 +99,46 @@ def _scored(row: LogRow, scores: Mapping[str, Mapping[str, float]], people: Mapp
     return LogRow(file=row.file, line=row.line, cells=cells)
 
 
-def _scores(
-    paths: Sequence[Path], name: str, texts: set[str], refusals: Refusals
-) -> dict[str, tuple[list[Path], dict[str, dict[str, float]]]]:
-    """Return by model the files and sentence -> method -> score of one set."""
-    files: dict[str, list[Path]] = defaultdict(list)
-    result: _Found = defaultdict(lambda: defaultdict(dict))
-    for file in files_in(paths, "*.txt", expected="….MODEL.sentence-LL.txt"):
+def _scores(source: Source, name: str, texts: set[str], refusals: Refusals) -> Mapping[str, tuple[list[Path], Scores]]:
+    """Return the files of one set and its scores, by model."""
+    by_model: dict[str, tuple[list[Path], Scores]] = defaultdict(lambda: ([], defaultdict(dict)))
+    for file in source.files("*.txt", expected="….MODEL.sentence-LL.txt"):
         if file.parent.name != name:
             continue
         match = _NAME.fullmatch(file.name)
         if match is None or match["score"] not in SCORES:
             refusals.add(file.parent, "files that hold no score of whole sentences in nats", file.name)
             continue
-        method, _ = SCORES[match["score"]]
-        files[match["model"]].append(file)
+        files, scores = by_model[match["model"]]
+        files.append(file)
         for line, text, value in _lines(file):
             if text not in texts:
                 refusals.add(file, f"the sentence is not in {name}{SET}", f"row {line}: {text[:60]!r}")
-            elif result[match["model"]][text].setdefault(method, value) != value:
+            elif scores[text].setdefault(SCORES[match["score"]], value) != value:
                 raise ScoreImportError(f"{file}, row {line}: {text[:60]!r} has another score before; leave one of them")
-    return {model: (files[model], result[model]) for model in files}
+    return by_model
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str, float]]:
     with reading(file, CorpusError), file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
-            cells = line.rstrip("\n").split("\t")
-            try:
-                value = float(cells[2])
-            except (IndexError, ValueError):
-                value = math.nan
-            if not math.isfinite(value):
-                raise ScoreImportError(f"{file}, row {number}: {line[:60]!r}; expected number, sentence and score")
-            yield number, cells[1], value
+            _, text, score = [*line.rstrip("\n").split("\t"), "", "", ""][:3]
+            yield number, text, finite(score, f"{file}, row {number}: {line[:60]!r}", "number, sentence and score")
 
 
-def _people(paths: Sequence[Path], name: str) -> tuple[dict[str, tuple[float, int]], list[Judgment]]:
-    """Return sentence -> mean rating and number of raters, 0 where only the mean is published, and single ratings."""
+def _people(source: Source, name: str) -> tuple[People, list[Judgment]]:
+    """Return people's mean ratings, and single ones where they are published."""
     ratings: dict[str, list[float]] = defaultdict(list)
     judgments = []
     numbers: dict[str, int] = {}
-    for file in files_in(paths, name, expected=f"people's ratings, {name}"):
-        for line, row in _rows(file, "Sentence", "Score"):
+    for file in source.files(f"{name}{RATINGS}", expected=f"people's ratings, {name}{RATINGS}"):
+        for line, row in published_rows(file, "Sentence", "Score"):
             if row["Score"] in _NO_RATING:
                 continue
-            try:
-                value = float(row["Score"])
-            except ValueError as error:
-                raise ScoreImportError(f"{file}, row {line}: {row['Score']!r}, expected a rating") from error
+            value = finite(row["Score"], f"{file}, row {line}", "a rating")
             ratings[row["Sentence"]].append(value)
             if (worker := row.get("rater") or row.get("WorkerId")) is not None:
-                # workers' ids do not leave the reader
-                rater = f"{name.removesuffix(RATINGS)} {numbers.setdefault(worker, len(numbers))}"
+                rater = f"{name} {numbers.setdefault(worker, len(numbers))}"  # workers' ids do not leave the reader
                 judgments.append(Judgment(text=row["Sentence"], rater=rater, value=value, scale=SCALE))
-    means = {text: (sum(result) / len(result), len(result) if judgments else 0) for text, result in ratings.items()}
+    means = {text: (sum(values) / len(values), len(values) if judgments else 0) for text, values in ratings.items()}
     return means, judgments
-
-
-def _rows(file: Path, *columns: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    table = open_table(file)
-    if missing := [column for column in columns if column not in table.columns]:
-        raise ScoreImportError(f"{file}: no column {', '.join(missing)}; expected the file as it was published")
-    for line, row in table.rows():
-        yield line, {name: "" if cell is None else str(cell) for name, cell in row.items()}

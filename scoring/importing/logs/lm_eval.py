@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,17 +34,12 @@ from pairbank.scoring.importing.logs.log import (
     Log,
     LogRow,
     Refusals,
+    Source,
     Stated,
-    files_in,
     json_file,
     json_lines,
     model_name,
 )
-
-if TYPE_CHECKING:
-    import datasets
-
-    from pairbank.scoring.importing.profile import ImportProfile
 
 TOOL = "lm-evaluation-harness"
 SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
@@ -180,13 +175,13 @@ class _Run:
         return {name: value for name, value in (("dtype", dtype), ("revision", revision)) if value}
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+def read(source: Source) -> list[Log]:
     """Return a log a file of samples."""
     expected = "samples_TASK_DATE.jsonl, as lm_eval --log_samples --output_path FOLDER writes"
-    named = files_in(paths, "*.json*", expected=expected)
+    named = source.files("*.json*", expected=expected)
     files = [file for file in named if SAMPLES.fullmatch(file.name)]
     if not files:
-        raise ScoreImportError(f"{', '.join(map(str, paths))}: no samples_*.jsonl; expected {expected}")
+        raise ScoreImportError(f"{source}: no samples_*.jsonl; expected {expected}")
     return [_log(file) for file in files]
 
 

@@ -11,15 +11,18 @@ orders where the log asked both, else in the one that it asked, else in an order
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pairbank.builders.sources.readers import json_object
+from pairbank.builders.sources.tables import open_table
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
@@ -120,10 +123,54 @@ class Judgment:
     """Answers that the value is the mean of."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a reader is given."""
+
+    paths: tuple[Path, ...]
+    """Files, or folders that hold them."""
+    how: ImportProfile
+    items: datasets.Dataset | None = None
+    """The corpus that was scored, where the user gives it."""
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.paths))
+
+    def files(self, pattern: str, *, expected: str) -> list[Path]:
+        """Return the files that are named or lie in named folders, however deep, sorted by path."""
+        files: list[Path] = []
+        for path in self.paths:
+            if path.is_dir():
+                inside = sorted(file for file in path.rglob(pattern) if file.is_file())
+                if not inside:
+                    raise ScoreImportError(f"{path}: no {pattern} in this folder; expected {expected}")
+                files += inside
+            elif path.is_file():
+                files.append(path)
+            else:
+                raise ScoreImportError(f"no file or folder {path}; expected {expected}")
+        return list(dict.fromkeys(files))
+
+    def file(self, pattern: str, *, expected: str) -> Path:
+        """Return the one file of a name."""
+        file, *more = self.files(pattern, expected=expected)
+        if more:
+            raise ScoreImportError(f"{file}, {more[0]}: two tables of the same name; give one of them")
+        return file
+
+    def cells(self, row: Mapping[str, Any]) -> dict[str, str | None]:
+        """Return a row's cells under our names, by the profile's columns."""
+        return {name: row[column] for name, (column,) in self.how.columns.items()}
+
+    def columns(self) -> list[str]:
+        """Return the columns that the profile maps."""
+        return [column for columns in self.how.columns.values() for column in columns]
+
+
 class Reader(Protocol):
     """A module of this folder: reads the files of one format."""
 
-    def read(self, paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:
+    def read(self, source: Source) -> list[Log]:
         """Return what the files hold, a log a model and run, in the files' order."""
 
 
@@ -145,20 +192,44 @@ class Refusals:
         ]
 
 
-def files_in(paths: Iterable[Path], pattern: str, *, expected: str) -> list[Path]:
-    """Return the files that are named or lie in named folders, however deep, sorted by path."""
-    results: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(file for file in path.rglob(pattern) if file.is_file())
-            if not inside:
-                raise ScoreImportError(f"{path}: no {pattern} in this folder; expected {expected}")
-            results += inside
-        elif path.is_file():
-            results.append(path)
-        else:
-            raise ScoreImportError(f"no file or folder {path}; expected {expected}")
-    return list(dict.fromkeys(results))
+def published_rows(file: Path, *columns: str) -> list[tuple[int, dict[str, str]]]:
+    """Return the rows of a published table, which has at least some columns and one row; empty cells are ""."""
+    table = open_table(file)
+    _check_columns(columns, table.columns, str(file))
+    rows = [
+        (line, {name: "" if cell is None else str(cell) for name, cell in row.items()}) for line, row in table.rows()
+    ]
+    if not rows:
+        raise ScoreImportError(f"{file}: no rows; expected the file as it was published")
+    return rows
+
+
+def csv_rows(
+    lines: Iterable[str], columns: Iterable[str], where: str, *, delimiter: str = ","
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield (number, row) of delimited text that has at least some columns."""
+    table = csv.DictReader(lines, delimiter=delimiter)
+    _check_columns(columns, table.fieldnames or (), where)
+    yield from enumerate(table, 2)
+
+
+def _check_columns(columns: Iterable[str], header: Collection[str], where: str) -> None:
+    expected = list(dict.fromkeys(columns))
+    if missing := [column for column in expected if column not in header]:
+        raise ScoreImportError(
+            f"{where}: no column {', '.join(missing)}; expected {', '.join(expected)}, as the file was published"
+        )
+
+
+def finite(cell: object, where: str, expected: str = "a finite number") -> float:
+    """Return a cell's number."""
+    try:
+        value = float(str(cell))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ScoreImportError(f"{where}: {cell!r:.80}, expected {expected}")
+    return value
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -218,25 +289,19 @@ def decided(name: str, label: str, choices: Sequence[Choice]) -> tuple[DeclaredS
     unknown = any(choice.shown_first is None for choice in choices)
     both = not unknown and any(len({choice.shown_first for choice in asked}) == 2 for asked in pairs.values())
     rows = []
-    for requested in pairs.values():
-        orders = [None if unknown else choice.shown_first for choice in requested]
-        if len(set(orders)) < len(orders):
+    for first, *others in pairs.values():
+        asked = [first, *others]
+        if (unknown and others) or len({choice.shown_first for choice in asked}) < len(asked):
             raise ScoreImportError(
-                f"{requested[1].file.name}, row {requested[1].line}: the same pair was asked in the same order in row "
-                f"{requested[0].line}: {requested[0].good[:60]!r}; import one answer to each question"
+                f"{others[0].file.name}, row {others[0].line}: the same pair was asked in the same order in row "
+                f"{first.line}: {first.good[:60]!r}; import one answer to each question"
             )
-        cells: dict[str, str | None] = {
-            **requested[0].cells,
-            "target_good": requested[0].good,
-            "target_bad": requested[0].bad,
-        }
-        for choice in requested:
-            if both:
-                cells[f"{name}:{choice.shown_first}_first"] = choice.chosen
-            else:
-                cells[name] = choice.chosen
-                cells |= {} if unknown else {f"{name}:shown_first": choice.shown_first}
-        rows.append(LogRow(file=requested[0].file, line=requested[0].line, cells=cells))
+        cells: dict[str, str | None] = {**first.cells, "target_good": first.good, "target_bad": first.bad}
+        for choice in asked:
+            cells[f"{name}:{choice.shown_first}_first" if both else name] = choice.chosen
+        if not both and not unknown:
+            cells[f"{name}:shown_first"] = first.shown_first
+        rows.append(LogRow(file=first.file, line=first.line, cells=cells))
     return DeclaredScore(name=name, kind="decision", label=label), rows
 
 

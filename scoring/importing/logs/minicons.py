@@ -25,15 +25,14 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.sources.tables import SUFFIXES, open_table
 from pairbank.scoring.api.names import DIRECT
-from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.declared import SIDES, ScoreImportError
 from pairbank.scoring.importing.join import normalised
-from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, files_in
+from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Source, finite
 
 if TYPE_CHECKING:
     import datasets
 
     from pairbank.builders.sources.tables import Table
-    from pairbank.scoring.importing.profile import ImportProfile
 
 _STEMS: Mapping[str, tuple[str, float]] = {
     "logprob": ("logprob", 1.0),
@@ -48,19 +47,18 @@ _KINDS: Mapping[str, tuple[str, float]] = {
     for bos in ("", _BOS)
 }
 """A column's name -> the score that it is, and what it is multiplied by."""
-_SIDES = ("good", "bad")
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:
+def read(source: Source) -> list[Log]:
     """Return a log a model and file."""
     expected = f"a table of minicons' scores ({', '.join(SUFFIXES)})"
-    files = [file for file in files_in(paths, "*.*", expected=expected) if file.suffix.lower() in SUFFIXES]
+    files = [file for file in source.files("*.*", expected=expected) if file.suffix.lower() in SUFFIXES]
     if not files:
-        raise ScoreImportError(f"{', '.join(map(str, paths))}: expected {expected}")
-    return [log for file in files for log in _logs(file, how, items)]
+        raise ScoreImportError(f"{source}: expected {expected}")
+    return [log for file in files for log in _logs(file, source)]
 
 
-def _logs(file: Path, how: ImportProfile, items: datasets.Dataset | None) -> Iterator[Log]:
+def _logs(file: Path, source: Source) -> Iterator[Log]:
     table = open_table(file)
     columns = set(table.columns)
     paired = [kind for kind in _KINDS if {f"{kind}_good", f"{kind}_bad"} <= columns]
@@ -73,16 +71,16 @@ def _logs(file: Path, how: ImportProfile, items: datasets.Dataset | None) -> Ite
             )
     by_model: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
     for line, row in table.rows():
-        by_model[str(row.get("model") or how.model or file.stem)].append((line, row))
+        by_model[str(row.get("model") or source.how.model or file.stem)].append((line, row))
     for model, rows in by_model.items():
         log = Log(model=model, tool="minicons", settings={"columns": list(table.columns)}, files=(file,))
         if paired and {"sentence_good", "sentence_bad"} <= columns:
             log.rows = [_pair(file, line, row, paired) for line, row in rows]
         elif single and "sentence" in columns:
-            if items is None:
+            if source.items is None:
                 raise ScoreImportError(f"{file}: a row a sentence; which are pairs? Give the corpus (--items)")
             refusals = Refusals()
-            log.rows = list(_matched_rows(file, _sums(table, rows, single), items, refusals))
+            log.rows = list(_matched_rows(file, _sums(table, rows, single), source.items, refusals))
             log.left_out = refusals.left_out()
         else:
             raise ScoreImportError(
@@ -95,11 +93,11 @@ def _logs(file: Path, how: ImportProfile, items: datasets.Dataset | None) -> Ite
 
 def _pair(file: Path, line: int, row: Mapping[str, Any], kinds: Sequence[str]) -> LogRow:
     cells: dict[str, str | None] = {"context_good": "", "context_bad": ""}
-    for side in _SIDES:
+    for side in SIDES:
         cells[f"target_{side}"] = str(row[f"sentence_{side}"])
         for kind in kinds:
             name, times = _KINDS[kind]
-            cells[f"{name}_{side}"] = repr(times * _number(row[f"{kind}_{side}"], f"{file}, row {line}"))
+            cells[f"{name}_{side}"] = repr(times * finite(row[f"{kind}_{side}"], f"{file}, row {line}"))
     for name in ("subset", "paradigm", "phenomenon", "pair_id", "item_id", "language"):
         if row.get(name) not in (None, ""):
             cells[name] = str(row[name])
@@ -116,7 +114,7 @@ def _sums(
     results: dict[str, tuple[int, str, dict[str, float]]] = {}
     for line, row in rows:
         text = str(row["sentence"])
-        numbers = {_KINDS[k][0]: _KINDS[k][1] * _number(row[k], f"{table.path}, row {line}") for k in kinds}
+        numbers = {_KINDS[k][0]: _KINDS[k][1] * finite(row[k], f"{table.path}, row {line}") for k in kinds}
         key = normalised(text)
         if key not in results:
             results[key] = (line, text, numbers)
@@ -138,12 +136,12 @@ def _matched_rows(
     for item in items.with_format("arrow").select_columns(columns)[:].to_pylist():
         if item["target_bad"] is None or item["context_good"] or item["context_bad"]:
             continue
-        keys = [normalised(item[f"target_{side}"]) for side in _SIDES]
+        keys = [normalised(item[f"target_{side}"]) for side in SIDES]
         if not all(key in sentences for key in keys):
             continue
         used |= {*keys}
         cells: dict[str, str | None] = {"item_id": item["item_id"]}
-        for side, key in zip(_SIDES, keys, strict=True):
+        for side, key in zip(SIDES, keys, strict=True):
             cells |= {f"{name}_{side}": repr(value) for name, value in sentences[key][2].items()}
         yield LogRow(file=file, line=sentences[keys[0]][0], cells=cells)
     for key, (line, text, _) in sentences.items():
@@ -151,13 +149,3 @@ def _matched_rows(
             refusals.add(
                 file, "the sentence is no side of an item whose other side is there", f"row {line}: {text[:60]!r}"
             )
-
-
-def _number(cell: object, where: str) -> float:
-    try:
-        value = float(str(cell))
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ScoreImportError(f"{where}: {cell!r:.80}, expected a finite number")
-    return value

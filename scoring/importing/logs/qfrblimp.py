@@ -13,20 +13,15 @@ Beauchemin et al. 2025, QFrBLiMP, arXiv:2509.25664.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pairbank.builders.sources.readers import records, text_lines
 from pairbank.builders.sources.tables import open_table
 from pairbank.files import reading
-from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, files_in
-
-if TYPE_CHECKING:
-    import datasets
-
-    from pairbank.scoring.importing.profile import ImportProfile
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Source
 
 DIRECT, ASKED = "preferred", "asked"
 NO_MODELS = ("Aléatoire", "Annotateurs")
@@ -34,30 +29,14 @@ SIZES = "models_size.json"
 PREDICTIONS = "predictions"
 _FILE_ENDING, _DECISION = "_predictions.tsv", "minimal_pair_comparison"
 _ENDING = "_prompting"
-_ANSWERS = {"good": ("1",), "bad": ("0",)}
-_SCORES = (
-    DeclaredScore(
-        name=DIRECT,
-        kind="decision",
-        answers=_ANSWERS,
-        of_probability=True,
-        label="the sentence of higher probability",
-    ),
-    DeclaredScore(
-        name=ASKED,
-        kind="decision",
-        answers=_ANSWERS,
-        label="the sentence that was answered, an answer that could not be parsed counted as the bad one",
-    ),
-)
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+def read(source: Source) -> list[Log]:
     """Return a log a system."""
-    place = _place(paths)
-    if items is None:
+    place = _place(source)
+    if source.items is None:
         raise ScoreImportError(f"{place}: rows have numbers and no texts; give the corpus (--items qfrblimp)")
-    table = items.with_format("arrow").select_columns(["item_id", "pair_id"])[:]
+    table = source.items.with_format("arrow").select_columns(["item_id", "pair_id"])[:]
     ids = dict(zip(table["pair_id"].to_pylist(), table["item_id"].to_pylist(), strict=True))
     names, rows = _table(place)
     if unknown := [number for number, row in rows if str(row["id"]) not in ids]:
@@ -83,7 +62,6 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
                 tool="QFrBLiMP's scripts",
                 settings={"columns": columns},
                 files=_files(place, columns.values()),
-                scores=tuple(score for score in _SCORES if score.name in columns),
                 facts={} if size is None else {"size_billions": size / 1e9},
                 rows=[
                     LogRow(file=place, line=number, cells={"item_id": ids[str(row["id"])], **result})
@@ -95,10 +73,10 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
     return logs
 
 
-def _place(paths: Sequence[Path]) -> Path:
+def _place(source: Source) -> Path:
     """Return the table of decisions, or the folder of predictions in the form of the repository."""
-    folders = [path for path in paths if path.is_dir() and (path / PREDICTIONS).is_dir()]
-    result = folders or files_in(paths, "decisions.csv", expected=f"decisions.csv or {PREDICTIONS}/ of QFrBLiMP")
+    folders = [path for path in source.paths if path.is_dir() and (path / PREDICTIONS).is_dir()]
+    result = folders or source.files("decisions.csv", expected=f"decisions.csv or {PREDICTIONS}/ of QFrBLiMP")
     if len(result) > 1:
         raise ScoreImportError(f"{result[0]}, {result[1]}: two tables of decisions; give one")
     return result[0]

@@ -14,39 +14,21 @@ Hu, Gauthier, Qian, Wilcox & Levy 2020, A Systematic Assessment of Syntactic Gen
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pairbank.builders.corpora.syntaxgym import joined_with_spans, phenomenon_of
 from pairbank.errors import CorpusError
 from pairbank.files import reading
-from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, files_in, json_file
-
-if TYPE_CHECKING:
-    import datasets
-
-    from pairbank.scoring.importing.profile import ImportProfile
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Source, csv_rows, json_file
 
 RESULTS, SUITES = "syntaxgym_results_*.csv", "*.json"
-COLUMNS = ["model", "suite", "item", "correct"]
+COLUMNS = ("model", "suite", "item", "correct")
 LEFT_OUT = ("fgd-embed3", "fgd-embed4", "nn-nv-rpl")
 """Suites that the paper's analysis excludes."""
-NAMES = {
-    "gpt-2": "GPT-2",
-    "gpt-2-pretrained": "GPT-2 (pretrained)",
-    "gpt-2-xl-pretrained": "GPT-2-XL (pretrained)",
-    "grnn": "GRNN (pretrained)",
-    "jrnn": "JRNN (pretrained)",
-    "ngram": "n-gram",
-    "ordered-neurons": "ON-LSTM",
-    "rnng": "RNNG",
-    "transformer-xl": "Transformer-XL (pretrained)",
-    "vanilla": "LSTM",
-}
 WORSE = {
     *("implaus", "np_mismatch", "vp_mismatch", "mismatch_sing", "mismatch_plural", "pos_pos", "pos_neg"),
     *("what_nogap", "what_no-gap", "that_gap", "that_subjgap", "sub_no-matrix", "no-sub_matrix"),
@@ -54,25 +36,19 @@ WORSE = {
 }
 """Conditions that a prediction says are more surprising than another one."""
 NEITHER = {"what_matrixgap", "that_matrixgap", "unreduced_unambig", "unambig_comma", "obj_comma"}
-HELD = DeclaredScore(
-    name="predictions_hold",
-    kind="decision",
-    answers={"good": ("True",), "bad": ("False",)},
-    of_probability=True,
-    label="all predictions of the item's suite hold: inequalities of surprisals summed over regions of its sentences",
-)
+HELD = "predictions_hold"
 
 
-def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+def read(source: Source) -> list[Log]:
     """Return a log a system, by name."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for file in files_in(paths, SUITES, expected="the suites, json/SUITE.json"):
+    for file in source.files(SUITES, expected="the suites, json/SUITE.json"):
         if file.stem not in LEFT_OUT:
             rows |= _items(file)
     runs: dict[str, list[dict[tuple[str, str], bool]]] = defaultdict(list)
     files: dict[str, Path] = {}
     n_left_out: dict[Path, int] = defaultdict(int)
-    for file in files_in(paths, RESULTS, expected="sg_results/syntaxgym_results_MODEL_CORPUS.csv"):
+    for file in source.files(RESULTS, expected="sg_results/syntaxgym_results_MODEL_CORPUS.csv"):
         for run, results in _runs(file).items():
             kept = {item: result for item, result in results.items() if item[0] not in LEFT_OUT}
             n_left_out[file] += len(results) - len(kept)
@@ -80,7 +56,7 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
                 raise ScoreImportError(
                     f"{file}: {missing[0][0]} has no item {missing[0][1]} in the suites that are given"
                 )
-            system = _name(run, file)
+            system = _name(run, file, source.how.models)
             runs[system].append(kept)
             files[system] = file
     logs = [_log(system, runs[system], files[system], rows) for system in sorted(runs)]
@@ -92,14 +68,14 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
     return logs
 
 
-def _name(run: str, file: Path) -> str:
+def _name(run: str, file: Path, names: Mapping[str, str]) -> str:
     """Return a system's name; the runs of an n-gram model are one system."""
     kind, corpus, seed = run.split("_")
-    if kind not in NAMES:
-        raise ScoreImportError(f"{file}: model is {run!r}; expected NAME_CORPUS_SEED with one of {', '.join(NAMES)}")
+    if kind not in names:
+        raise ScoreImportError(f"{file}: model is {run!r}; expected NAME_CORPUS_SEED with one of {', '.join(names)}")
     if not corpus:
-        return NAMES[kind]
-    trained = f"{NAMES[kind]} {corpus.removesuffix('-gptbpe').upper()}"
+        return names[kind]
+    trained = f"{names[kind]} {corpus.removesuffix('-gptbpe').upper()}"
     return trained if kind == "ngram" else f"{trained} #{seed}"
 
 
@@ -115,10 +91,9 @@ def _log(
         tool="SyntaxGym",
         settings={"runs": len(runs)},
         files=(file,),
-        scores=(HELD,),
         facts={"family": system.partition(" ")[0]},
         rows=[
-            LogRow(file=file, line=number, cells={**rows[item], HELD.name: str(value > 0.5)})
+            LogRow(file=file, line=number, cells={**rows[item], HELD: str(value > 0.5)})
             for number, (item, value) in enumerate(share.items(), 2)
         ],
     )
@@ -128,10 +103,7 @@ def _runs(file: Path) -> dict[str, dict[tuple[str, str], bool]]:
     """Return run -> (suite, item) -> whether all predictions hold."""
     results: dict[str, dict[tuple[str, str], bool]] = defaultdict(dict)
     with reading(file, CorpusError), file.open(encoding="utf-8", newline="") as lines:
-        table = csv.DictReader(lines)
-        if table.fieldnames != COLUMNS:
-            raise ScoreImportError(f"{file}: columns {table.fieldnames}; expected {', '.join(COLUMNS)}")
-        for number, row in enumerate(table, 2):
+        for number, row in csv_rows(lines, COLUMNS, str(file)):
             item = (row["suite"], row["item"])
             if row["correct"] not in ("True", "False") or item in results[row["model"]]:
                 raise ScoreImportError(

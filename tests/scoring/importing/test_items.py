@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pairbank.builders.corpora.tabular_items import TabularOptions, TextIds, tabular_item
 from pairbank.builders.schema.validation import Validator
 from pairbank.errors import CorpusError
+from pairbank.scoring.importing.chunk import Chunk
 from pairbank.scoring.importing.model_table import OwnItems
 from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
-from pairbank.scoring.importing.reading import Chunk
 
 HOW = ImportProfile(corpus="mine", language="pt-BR")
 # e + combining acute is not NFC; few texts, so that sides and pairs repeat

@@ -20,7 +20,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.cut import cut_alike, filled_alike
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.profile import load_profile
-from pairbank.scoring.importing.sides import ImportedSides
+from pairbank.scoring.importing.sides import sides_method
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import signature_line
@@ -100,7 +100,7 @@ def test_hu_and_franks_direct_scores_are_minicons_own() -> None:
         (score,) = load_profile(name).scores
         assert score.name == "logprob_minicons"
         assert "none for Pythia and OLMo" in score.label
-        hashes.add(ImportedSides(score=score).definition["sha256"])
+        hashes.add(sides_method(score).definition["sha256"])
     assert Direct().definition["sha256"] not in hashes
 
 

@@ -20,7 +20,7 @@ from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.logs.lm_eval import Variant
 from pairbank.scoring.importing.profile import load_profile, profile_names
 from pairbank.scoring.importing.scores import READERS, Imports, import_logs
-from pairbank.scoring.importing.sides import ImportedSides
+from pairbank.scoring.importing.sides import sides_method
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
@@ -109,7 +109,7 @@ def test_what_the_harness_scored_is_never_taken_for_direct(
     joined = Variant(delimiter="", has_context=False, bos="bos")
     assert [score.name for score in joined.scores()] == ["per_char", "per_byte"], "the rest is `direct` itself"
     hashes = {
-        ImportedSides(score=score).definition["sha256"]
+        sides_method(score).definition["sha256"]
         for variant in (joined, Variant(delimiter=" ", has_context=False, bos="bos"))
         for score in variant.scores()
     }
