@@ -13,15 +13,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pairbank.builders.corpora.cells import SIDES, line_to_type, mark_before
 from pairbank.builders.corpora.column_use import (
-    further_options,
-    labels,
+    Rows,
+    decider_of,
     likely_sides,
     not_sentences,
-    single_words,
     texts,
     verdict,
     words_of,
@@ -57,8 +55,7 @@ MAPPABLE = tuple(c.name for c in COLUMNS if c.name not in ("item_id", "corpus"))
 
 _LABEL = re.compile(
     r"\b(?:labels?|judge?ments?|judge?d|ratings?|scores?|acceptability|grammaticality|plausibility|gold|class|category"
-    r"|ids?|idx|index|nr|no|nums?|numbers?|source|notes?|comments?|lang|language|urteil|bewertung|kategorie|nummer"
-    r"|quelle|jugement|juicio|giudizio|étiquette|etiqueta)\b|标签|標籤|ラベル|编号|番号|оценк|метк"
+    r"|ids?|idx|index|nr|no|nums?|numbers?|source|notes?|comments?|lang|language)\b"
 )
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’»」)]*\s*$")
 _CJK_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6,}")
@@ -74,9 +71,7 @@ class Roles:
     """Which column was taken as the better, which as the worse side, and why."""
 
 
-def roles_of(
-    path: Path, header: Sequence[str], first_rows: Sequence[Mapping[str, Any]], stated: Mapping[str, str]
-) -> Roles:
+def roles_of(path: Path, header: Sequence[str], first_rows: Rows, stated: Mapping[str, str]) -> Roles:
     """Return what the columns are, from the user's map, then exact names, then synonyms, then the place of two."""
     _check_stated(path, header, stated)
     mapping = {**stated, **_named(path, header, stated)}
@@ -129,7 +124,7 @@ def _check_stated(path: Path, header: Sequence[str], stated: Mapping[str, str]) 
         raise CorpusError(f"{path}: column {stated[SIDES[0]]!r} is mapped to both sides; expected a column for each")
 
 
-def _untold(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str]) -> str:
+def _untold(path: Path, header: Sequence[str], rows: Rows, mapping: Mapping[str, str]) -> str:
     """Return why the sides cannot be told, and what to type."""
     missing = " and which is ".join(name for name in SIDES if name not in mapping)
     names = ", ".join(header)
@@ -150,12 +145,28 @@ def _untold(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]
             f"a pair; a table of any other layout is read by a map: type {_new_map(path)}, which writes one to check"
         )
     good, bad = sides[::-1] if "target_bad" in mapping else sides
-    further = further_options(header, rows, {**mapping, "target_good": good, "target_bad": bad})
-    also = f", and for what else it seems to have: {further}" if further else ""
+    if decider_of(header, rows, (good, bad)) is not None:
+        return _undecided(path, header, rows, (good, bad)) or ""
     return (
         f"cannot tell which column is {missing}; found {names}{others}; name them 'good' and 'bad', or, if these are "
         f"the pair, the better sentence first, type: {line_to_type(good, bad)} "
-        f"(columns={{'target_good': {good!r}, 'target_bad': {bad!r}}}){also}"
+        f"(columns={{'target_good': {good!r}, 'target_bad': {bad!r}}})"
+    )
+
+
+def _undecided(path: Path, header: Sequence[str], rows: Rows, sides: tuple[str, str]) -> str | None:
+    """Return that a column says in each row which side is the better one, which names of columns cannot."""
+    decider = decider_of(header, rows, sides)
+    if decider is None:
+        return None
+    n_first, n_second = (
+        sum(str(row.get(decider.column)).strip() == value for row in rows) for value in (decider.first, decider.second)
+    )
+    return (
+        f"column {decider.column!r} seems to say which of {sides[0]!r} and {sides[1]!r} is the better one "
+        f"({decider.first!r} in {n_first:,} of the first rows, {decider.second!r} in {n_second:,}), and no reading by "
+        f"names heeds it: type {_new_map(path)}, which writes a map with [label]; or, if it says something else, type: "
+        f"{line_to_type(*sides)}"
     )
 
 
@@ -163,14 +174,13 @@ def _new_map(path: Path) -> str:
     return f"pairbank new map {shlex.quote(str(path))}"
 
 
-def _is_no_pair(rows: Sequence[Mapping[str, Any]], good: str, bad: str) -> bool:
+def _is_no_pair(rows: Rows, good: str, bad: str) -> bool:
     """Return whether one of two columns holds labels, numbers or single words beside sentences."""
-    cells = {name: texts(rows, name) for name in (good, bad)}
-    kinds = (not_sentences, labels, single_words)
-    return any(kind(cells[entry], cells[other]) for kind in kinds for entry, other in ((good, bad), (bad, good)))
+    ours, theirs = texts(rows, good), texts(rows, bad)
+    return bool(not_sentences(ours, theirs, strictly=True) or not_sentences(theirs, ours, strictly=True))
 
 
-def _no_header(header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+def _no_header(header: Sequence[str], rows: Rows) -> str:
     """Return what to type for a file whose first line is a row like the others."""
     sides = tuple(header)
     if len(header) > len(SIDES):
@@ -192,7 +202,7 @@ def _doubts(
     path: Path,
     mapping: Mapping[str, str],
     header: Sequence[str],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Rows,
     stated: Mapping[str, str],
     *,
     by_place: bool,
@@ -201,6 +211,8 @@ def _doubts(
     if stated.keys() >= set(SIDES):
         return
     good, bad = (mapping[name] for name in SIDES)
+    if undecided := _undecided(path, [name for name in header if name not in mapping.values()], rows, (good, bad)):
+        yield undecided
     if by_place:
         yield from _doubts_of_names(path, header, rows)
     cells = {name: texts(rows, name) for name in (good, bad)}
@@ -216,7 +228,7 @@ def _no_sentences(
     path: Path,
     mapping: Mapping[str, str],
     header: Sequence[str],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Rows,
     stated: Mapping[str, str],
     *,
     by_place: bool,
@@ -231,11 +243,7 @@ def _no_sentences(
     cells = {name: texts(rows, name) for name in (good, bad)}
     doubted = by_place or bool(stated.keys() & set(SIDES))
     for name, other in ((good, bad), (bad, good)):
-        ours, theirs = cells[name], cells[other]
-        why = not_sentences(ours, theirs)
-        if doubted:
-            why = why or labels(ours, theirs) or single_words(ours, theirs)
-        if why:
+        if why := not_sentences(cells[name], cells[other], strictly=doubted):
             sides = likely_sides([entry for entry in header if entry != name], rows)
             instead = "" if sides is None else f"the pair may be {line_to_type(*sides)}; "
             yield (
@@ -245,7 +253,7 @@ def _no_sentences(
             )
 
 
-def _doubts_of_names(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _doubts_of_names(path: Path, header: Sequence[str], rows: Rows) -> Iterator[str]:
     """Yield what the names of two columns say against the first as the better one."""
     good, bad = header
     as_read, exchanged = line_to_type(good, bad), line_to_type(bad, good)

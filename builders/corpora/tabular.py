@@ -620,7 +620,7 @@ def _told(table: Table, column_map: ColumnMap | None, options: TabularOptions, *
         table=table,
         map=ColumnMap(columns=roles.columns, fixed=fixed, inferred=True),
         said=roles.said,
-        unused=not_used(table.columns, rows, {**fixed, **roles.columns}),
+        unused=not_used(table.columns, {**fixed, **roles.columns}),
     )
 
 

@@ -80,18 +80,18 @@ def test_attention_checks_are_proposed_and_a_report_states_who_was_excluded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = ["Teilnehmer;Item;Satz;grammatisch;Urteil;trial"]
+    rows = ["Participant;Item;Sentence;grammatical;Judgment;trial"]
     for rater in range(4):
         for number, (good, bad) in enumerate(PAIRS[:3]):
             rows += [
-                f"VP{rater};i{number};{good};ja;{7 - rater % 2};1",
-                f"VP{rater};i{number};{bad};nein;{1 + rater};2",
+                f"VP{rater};i{number};{good};yes;{7 - rater % 2};1",
+                f"VP{rater};i{number};{bad};no;{1 + rater};2",
             ]
-        rows.append(f"VP{rater};check1;Bitte wählen Sie hier die 6.;Kontrolle;{6 if rater else 2};3")
+        rows.append(f"VP{rater};check1;Please choose the 6 here.;control;{6 if rater else 2};3")
     Path("urteile.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     proposed = typed("new", "map", "urteile.csv")
     assert 'layout = "long"' in proposed
-    assert 'good = ["ja"]\nbad = ["nein"]' in proposed
+    assert 'good = ["yes"]\nbad = ["no"]' in proposed
     assert '[[ratings.attention]]\ncolumn = "Item"\nvalues = ["check1"]\nat_least = 6\nat_most = 6' in proposed
     typed("score", "urteile.csv", "--language", "en", "--model", "fake:a", "-m", "direct", "--out", "scored.parquet")
     typed("report", "scored.parquet", "--out", "report")

@@ -447,11 +447,7 @@ def wide_tables() -> Iterator[Case]:
         typed = {"target_good": good, "target_bad": bad}
         yield csv(f"{good} against {bad}", wide, options={"columns": typed}, refused=f"{why}.*{re.escape(pair)}")
     typed = {"target_good": "guter Satz", "target_bad": "schlechter Satz"}
-    said = (
-        "not used, only kept: 'Nr', 'Phänomen', 'Mittelwert gut', 'Mittelwert schlecht'; ratings. type "
-        "--column 'human_good=Mittelwert gut' --column 'human_bad=Mittelwert schlecht'; classes. type "
-        "--column 'phenomenon=Phänomen'"
-    )
+    said = "not used, only kept: 'Nr', 'Phänomen', 'Mittelwert gut', 'Mittelwert schlecht'$"
     yield csv("columns that are not used", wide, options={"columns": typed}, said=said, pairs=GERMAN)
     rated = typed | {"human_good": "Mittelwert gut", "human_bad": "Mittelwert schlecht", "phenomenon": "Phänomen"}
     yield csv(

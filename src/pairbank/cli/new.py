@@ -106,7 +106,7 @@ def new_map(
     """
     import itertools
 
-    from pairbank.builders.corpora.column_use import proposed_map
+    from pairbank.builders.corpora.proposed_map import FILL_IN, proposed_map, tried_map
     from pairbank.builders.sources.tables import ROWS_LOOKED_AT, open_table
 
     opened = open_table(table, encoding=encoding)
@@ -114,12 +114,16 @@ def new_map(
     place = table.with_name(f"{table.stem}.map.toml") if out is None else out
     head = "# Told from the names of columns and the first rows: check every line. All keys: docs/column-maps.md\n"
     columns = f"# Columns of {table.name}: {', '.join(opened.columns)}\n".replace("\r", " ")
-    body = (f"encoding = {json.dumps(encoding)}\n" if encoding else "") + proposed_map(opened.columns, rows)
+    body = proposed_map(opened.columns, rows)
+    if encoding:
+        body += f"\n[reading]\nencoding = {json.dumps(encoding)}\n"
+    body = tried_map(table, body, encoding=encoding) + body
     write_all({place: head + columns + body})
     say(f"{place}\n{body}")
     answer(written=[place])
     by_map = "" if out is None else f" --map {place}"
-    hint(f"Next: check it, then pairbank score {table}{by_map} --model demo --out scored.parquet")
+    first = "answer its questions" if FILL_IN in body or "# QUESTION" in body else "check it"
+    hint(f"Next: {first}, then pairbank score {table}{by_map} --model demo --out scored.parquet")
 
 
 def checked(name: str) -> None:

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import pairbank
 from own_files import read
-from pairbank.builders.corpora.column_use import proposed_map
 from pairbank.builders.corpora.corpus_map import read_map
+from pairbank.builders.corpora.proposed_map import proposed_map
 from pairbank.builders.dataset import manifest_of
 from pairbank.cli import app
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, UnknownNameError
@@ -354,11 +354,15 @@ def proposed(folder: Path, name: str, text: str) -> str:
 
 
 def test_new_map_fills_in_a_map_that_reads_the_table(tmp_path: Path) -> None:
-    text = proposed(tmp_path, "urteile.csv", JUDGMENTS[: JUDGMENTS.index("check")].replace(";who;", ";Participant;"))
+    judgments = JUDGMENTS[: JUDGMENTS.index("check")].replace(";who;", ";Participant;")
+    asked = proposed(tmp_path, "gefragt.csv", judgments)
+    assert "# QUESTION: which value of 'ok' means acceptable (good)?" in asked
+    assert "item: 1 | Participant: anna | trial: 1 | sentence: Die Hunde bellen. | ok: ja" in asked
+    text = proposed(tmp_path, "urteile.csv", judgments.replace(";ja;", ";yes;").replace(";nein;", ";no;"))
     assert 'layout = "long"' in text
     assert 'rater = "Participant"' in text
     assert 'item = "item"' in text
-    assert 'good = ["ja"]' in text
+    assert 'good = ["yes"]' in text
     assert pairbank.load_corpus(tmp_path / "urteile.csv")["human_n"][:] == [4, 2]
     single = proposed(tmp_path, "single.csv", "sentence,mean_rating\nThe dog barks.,6.5\nThe dog bark here.,2\n")
     assert 'human = "mean_rating"' in single
@@ -372,6 +376,59 @@ def test_new_map_fills_in_a_map_that_reads_the_table(tmp_path: Path) -> None:
     )
     assert 'column = "label"\ngood = ["1"]\nbad = ["0"]' in labelled
     assert pairbank.load_corpus(tmp_path / "labelled.tsv")["label"][:] == [1, 0]
+
+
+GOLD = "id,{},gold_label\n1,The lamp hums.,The lamp hum.,{}\n2,My aunts sings.,My aunts sing.,{}\n"
+
+
+@pytest.mark.parametrize(
+    ("sides", "first", "second"),
+    [
+        ("sentence_A,sentence_B", "A", "B"),
+        ("option1,option2", "1", "2"),
+        ("left,right", "left", "right"),
+        ("s1,s2", "s1", "s2"),
+        ("good,bad", "first", "second"),
+    ],
+)
+def test_a_column_that_says_which_side_is_better_goes_before_names(
+    tmp_path: Path, sides: str, first: str, second: str
+) -> None:
+    table = GOLD.format(sides, first, second)
+    path = tmp_path / "gold.csv"
+    path.write_text(table, encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"column 'gold_label' seems to say which of .*pairbank new map"):
+        pairbank.load_corpus(path)
+    columns = dict(zip(("target_good", "target_bad"), sides.split(","), strict=True))
+    assert len(pairbank.load_corpus(path, columns=columns)) == 2, "the user says that it means something else"
+    text = proposed(tmp_path, "gold.csv", table)
+    assert f'[label]\ncolumn = "gold_label"\nsides = {json.dumps(sides.split(","))}' in text
+    assert "# Tried on the table: 2 items." in text
+    assert pairbank.load_corpus(path)["target_good"][:] == ["The lamp hums.", "My aunts sing."]
+
+
+def test_what_new_map_cannot_decide_is_a_question_with_rows(tmp_path: Path) -> None:
+    numbers = proposed(tmp_path, "numbers.csv", GOLD.format("s_a,s_b", "0", "1"))
+    assert "# QUESTION: does gold_label = '0' mean that 's_a' is the better one?" in numbers
+    assert "#   gold_label: 0 | s_a: The lamp hums. | s_b: The lamp hum." in numbers
+    words = proposed(tmp_path, "none.csv", "status,q1,q2\nIP Address,7,2\nIP Address,odd,3\nPreview,6,1\n")
+    assert 'sentence = "FILL_IN"' in words
+    assert "# QUESTION: which column holds the sentences?" in words
+    assert "#   status: IP Address | q1: odd | q2: 3" in words
+    with pytest.raises(UnknownNameError, match="FILL_IN"):
+        pairbank.load_corpus(tmp_path / "none.csv")
+
+
+def test_new_map_says_what_its_map_leaves_out_or_cannot_read(tmp_path: Path) -> None:
+    left_out = proposed(
+        tmp_path, "some.csv", "sentence,label\nThe dog barks.,1\nThe dog bark here.,0\nNA,1\nHe sang it.,1\n"
+    )
+    assert "# Tried on the table: 3 items; 1 row(s) left out, with 'NA' for a sentence" in left_out
+    uneven = "item,condition,sentence\n1,good,The dog barks.\n1,bad,The dog bark.\n2,good,It rains.\n"
+    uneven += "3,good,He sang.\n3,bad,He sing.\n"
+    text = proposed(tmp_path, "uneven.csv", uneven)
+    assert "# QUESTION: the table cannot be read by this map:" in text
+    assert "row 4: 1 better and 0 worse rows" in text
 
 
 def test_a_table_with_one_text_column_is_offered_a_map(tmp_path: Path) -> None:

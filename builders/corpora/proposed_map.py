@@ -1,0 +1,257 @@
+"""A column map for a table that nobody has described: filled in where names and first rows decide, else a question.
+
+In: a table. Out: the text of a map in TOML. What could not be decided is `FILL_IN` below a question with three sample
+rows. The map is tried on the table before it is given out: a comment says what it reads and what it leaves out, or why
+it cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pairbank.builders.corpora.column_use import (
+    LEAST_ALIKE,
+    Decider,
+    Rows,
+    alike,
+    are_numbers,
+    are_sentences,
+    decider_of,
+    likely_sides,
+    texts,
+    verdict,
+    words_of,
+)
+from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.corpus_map import read_map
+from pairbank.builders.corpora.tabular import READING, tabular_corpus
+from pairbank.builders.corpora.tabular_items import TabularOptions
+from pairbank.errors import PairbankError
+
+FILL_IN = "FILL_IN"
+_RATER = re.compile(r"\b(?:participants?|subjects?|subj|raters?|annotators?|workers?|informants?|persons?|prolific)\b")
+_ITEM = re.compile(r"\b(?:items?|itm|pairs?|stimulus|stimuli|set)\b")
+_RATING = re.compile(r"\b(?:mean|average|ratings?|scores?|judge?ments?|human|likert|points)\b|accept|natural")
+_CLASS = re.compile(r"phenom|construction|categor|paradigm")
+_LABELLED = re.compile(r"\b(?:labels?|gold|judge?ment|acceptability|grammaticality|condition|type|ok)\b")
+_OF_A_TRIAL = re.compile(r"\b(?:trial|order|list|age|rt|time|no|nr|id|index|position|block)\b")
+_GOOD = ("1", "true", "yes", "ok", "good", "acceptable", "grammatical", "correct", "g", "y", "t")
+_ATTENTION = re.compile(r"\b(?:attention|catch|checks?\d*|instructed)\b")
+_INSTRUCTION = re.compile(r"\bplease\b.*\d", re.IGNORECASE)
+"""Of a sentence that tells which answer to give."""
+_CELL_OF_RATINGS = re.compile(r"\[?\s*\d+(?:\.\d+)?(?:\s*[,;|/ ]\s*\d+(?:\.\d+)?)+\s*\]?")
+_SAMPLES, _LONGEST_SAMPLE = 3, 60
+
+
+def proposed_map(header: Sequence[str], rows: Rows) -> str:
+    """Return a column map for a table, filled in from the names of its columns and its first rows.
+
+    >>> rows = [{"s": "Dogs bark.", "ok": 1}, {"s": "Dogs barks loudly.", "ok": 0}]
+    >>> print(proposed_map(["s", "ok"], rows))
+    layout = "sentences"
+    <BLANKLINE>
+    [columns]
+    sentence = "s"
+    <BLANKLINE>
+    [label]
+    column = "ok"
+    good = ["1"]
+    bad = ["0"]
+    <BLANKLINE>
+    """
+    words = {name: words_of(name) for name in header}
+    rater = next((name for name in header if _RATER.search(words[name]) and _repeats(rows, name)), "")
+    sentences = [name for name in header if are_sentences(texts(rows, name))]
+    sides = likely_sides(header, rows) if len(sentences) > 1 and not rater else None
+    if sides is not None:
+        decider = decider_of(header, rows, sides)
+        if decider is not None or alike(rows, *sides) >= LEAST_ALIKE:
+            return _map_of_pairs(header, rows, sides, decider)
+    return _map_of_sentences(header, rows, rater, sentences)
+
+
+def _map_of_pairs(header: Sequence[str], rows: Rows, sides: tuple[str, str], decider: Decider | None) -> str:
+    words = {name: words_of(name) for name in header}
+    columns = {"phenomenon": _first(header, _CLASS, words), "pair_id": _first(header, _ITEM, words)}
+    if decider is None:
+        return _toml("pairs", {"target_good": sides[0], "target_bad": sides[1], **columns}, {}, {})
+    label = {"column": decider.column, "sides": [*sides], "first": decider.first, "second": decider.second}
+    question = ""
+    if not decider.is_certain:
+        question = (
+            f"# QUESTION: does {decider.column} = {decider.first!r} mean that {sides[0]!r} is the better one? Else "
+            f"exchange first and second.\n{_samples(rows, [decider.column, *sides])}"
+        )
+    return question + _toml("pairs", columns, label, {})
+
+
+def _map_of_sentences(header: Sequence[str], rows: Rows, rater: str, sentences: Sequence[str]) -> str:
+    words = {name: words_of(name) for name in header}
+    checks = _attention_rows(header, rows, words) if rater else []
+    all_rows, rows = rows, [row for row in rows if row not in checks]
+    numeric = [name for name in header if are_numbers(rows, name)]
+    raters = [name for name in numeric if _RATER.search(words[name]) and name != rater]
+    cell = next((name for name in header if _holds_ratings(texts(rows, name))), "")
+    if rater:  # each sentence stands there once for each rater: its cells need not differ
+        sentences = [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
+    sentence = max(sentences, key=lambda name: _mean_words(rows, name), default=FILL_IN)
+    item = next((name for name in header if _ITEM.search(words[name]) and _repeats(rows, name)), "")
+    used = {sentence, rater, item, *raters, cell}
+    label, good, bad = _likely_label([name for name in header if name not in used], rows, words)
+    ratings = [name for name in numeric if name not in {*used, label} and _RATING.search(words[name])]
+    others = [name for name in numeric if name not in {*used, label} and not _OF_A_TRIAL.search(words[name])]
+    rating = ratings[0] if ratings else others[0] if rater and len(others) == 1 else ""
+    is_long = bool(item and label) and _both_in_each(rows, item, label)
+    columns = {"sentence": sentence, "item" if is_long or rater else "pair_id": item}
+    columns |= {"rater": rater, "rating": rating or FILL_IN} if rater else {"human": rating}
+    columns |= {"phenomenon": next((name for name in header if _CLASS.search(words[name]) and name not in used), "")}
+    individual: dict[str, Any] = {"columns": raters} if len(raters) > 1 else {"cell": cell} if cell else {}
+    if rater or individual:
+        columns.pop("human", None)
+        names = raters or [cell or rating]
+        individual["scale"] = _likely_scale([row.get(name) for row in all_rows for name in names])
+        if checks and item and rating:
+            individual["attention"] = _attention(checks, item, rating, sentence)
+    labelled = {"column": label, "good": good, "bad": bad} if label else {}
+    questions = [
+        f"# QUESTION: which column holds {what}? Put its name in place of {FILL_IN}.\n"
+        for what, column in (("the sentences", sentence), ("the ratings", columns.get("rating")))
+        if column == FILL_IN
+    ]
+    if good == [FILL_IN]:
+        questions.append(f"# QUESTION: which value of {label!r} means acceptable (good)? Or delete [label].\n")
+    asked = "".join(questions) + (_samples(rows, header) if questions else "")
+    return asked + _toml("long" if is_long else "sentences", columns, labelled, individual)
+
+
+def _samples(rows: Rows, header: Sequence[str]) -> str:
+    """Return three rows as comments."""
+    lines = []
+    for row in rows[:_SAMPLES]:
+        cells = (f"{name}: {str(row.get(name))[:_LONGEST_SAMPLE]}" for name in header)
+        lines.append("#   " + re.sub(r"[\x00-\x1f\x7f]", " ", " | ".join(cells)) + "\n")
+    return "".join(lines)
+
+
+def tried_map(table: Path, body: str, *, encoding: str | None = None) -> str:
+    """Return, as a comment, what a map reads of a table: how many items, which rows are left out; or why it cannot."""
+    if FILL_IN in body:
+        return "# Not tried on the table, since a question is open.\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tried.toml"
+        path.write_text(body, encoding="utf-8")
+        try:
+            options = TabularOptions(map=read_map(path), encoding=encoding)
+            corpus, files = tabular_corpus(table, options)
+            n_items = sum(1 for _ in corpus.rows(files, BuildOptions()))
+            reading = corpus.metadata(files)[READING]
+        except PairbankError as error:
+            lines = str(error).replace(str(path), "this map").splitlines()
+            return "".join(f"# {line}\n" for line in ("QUESTION: the table cannot be read by this map:", *lines[:6]))
+    notes = [note for note in reading if "left out" in note] if isinstance(reading, list) else []
+    return f"# Tried on the table: {'; '.join([f'{n_items:,} items', *notes])}.\n"
+
+
+def _toml(layout: str, columns: Mapping[str, str], label: Mapping[str, Any], ratings: Mapping[str, Any]) -> str:
+    tables = {"columns": {name: column for name, column in columns.items() if column}, "label": label}
+    rest = {key: value for key, value in ratings.items() if key != "attention"}
+    heads = [(f"[{name}]", table) for name, table in (tables | {"ratings": rest}).items()]
+    heads += [("[[ratings.attention]]", rule) for rule in ratings.get("attention", ())]
+    lines = [f'layout = "{layout}"']
+    for head, table in heads:
+        if table:
+            lines += ["", head, *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _attention_rows(header: Sequence[str], rows: Rows, words: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """Return the rows that look like attention checks, by their item, condition or sentence; none of most rows."""
+    named = [name for name in header if not _RATER.search(words[name]) and not are_numbers(rows, name)]
+    sentences = {name for name in named if _mean_words(rows, name) > 2}
+    checks = [
+        row
+        for row in rows
+        if any(
+            (_INSTRUCTION if name in sentences else _ATTENTION).search(words_of(str(row.get(name) or "")))
+            for name in named
+        )
+    ]
+    return checks if len(checks) * 2 < len(rows) else []
+
+
+def _attention(checks: Rows, item: str, rating: str, sentence: str) -> list[dict[str, Any]]:
+    """Return a rule for each attention check: the answer that its sentence asks for, else the one that most gave."""
+    by_item: dict[str, list[Mapping[str, Any]]] = {}
+    for row in checks:
+        by_item.setdefault(str(row.get(item)), []).append(row)
+    rules = []
+    for value, same in by_item.items():
+        stated = re.findall(r"\d+", str(same[0].get(sentence) or ""))
+        usual = Counter(str(row.get(rating)).strip() for row in same).most_common(1)[0][0]
+        expected = stated[-1] if stated else usual
+        if expected.isdigit():
+            rules.append({"column": item, "values": [value], "at_least": int(expected), "at_most": int(expected)})
+    return rules
+
+
+def _first(header: Sequence[str], pattern: re.Pattern[str], words: Mapping[str, str]) -> str:
+    return next((name for name in header if pattern.search(words[name])), "")
+
+
+def _repeats(rows: Rows, name: str) -> bool:
+    cells = [str(row.get(name)) for row in rows]
+    return len(set(cells)) < len(cells)
+
+
+def _holds_ratings(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(_CELL_OF_RATINGS.fullmatch(cell.strip()) for cell in cells)
+
+
+def _mean_words(rows: Rows, name: str) -> float:
+    cells = texts(rows, name)
+    return sum(len(cell.split()) for cell in cells) / len(cells) if cells else 0.0
+
+
+def _likely_label(names: Sequence[str], rows: Rows, words: Mapping[str, str]) -> tuple[str, list[str], list[str]]:
+    """Return the column that says which sentence is acceptable, and its values that say so and that do not."""
+    for name in sorted(names, key=lambda entry: not (verdict(entry) or _LABELLED.search(words[entry]))):
+        if not (verdict(name) or _LABELLED.search(words[name])):
+            continue
+        values = sorted({str(row.get(name)).strip() for row in rows if str(row.get(name) or 0).strip()})
+        good = [value for value in values if value.casefold() in _GOOD or verdict(value) == "better"]
+        if len(values) == 2 and len(good) == 1:
+            bad = [value for value in values if value not in good]
+            return (name, bad, good) if verdict(name) == "worse" else (name, good, bad)
+        if len(values) == 2:
+            return name, [FILL_IN], [FILL_IN]
+    return "", [], []
+
+
+def _both_in_each(rows: Rows, item: str, label: str) -> bool:
+    """Return whether most items have rows of both labels."""
+    values: dict[str, set[str]] = {}
+    for row in rows:
+        values.setdefault(str(row.get(item)), set()).add(str(row.get(label)))
+    return sum(len(value) == 2 for value in values.values()) * 2 > len(values)
+
+
+def _likely_scale(cells: Sequence[object]) -> str:
+    """Return the scale that whole numbers from 0 or 1 look like, else "unstated".
+
+    >>> _likely_scale(["1", 6]), _likely_scale([3, 5]), _likely_scale(["0.5"]), _likely_scale(["4,2"])
+    ('likert7', 'likert5', 'unstated', 'likert5')
+    >>> _likely_scale([0, 6, 3])
+    'likert0-6'
+    """
+    points = [float(number) for cell in cells for number in re.findall(r"-?\d+(?:\.\d+)?", str(cell))]
+    if not points or min(points) < 0 or any(not point.is_integer() for point in points) or max(points) > 10:
+        return "unstated"
+    if 0 in points:
+        return f"likert0-{next(top for top in (4, 6, 10) if max(points) <= top)}" if max(points) > 1 else "unstated"
+    return f"likert{next(top for top in (5, 7, 10) if max(points) <= top)}"
