@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import datasets
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -33,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ["HF_HUB_OFFLINE"] = "1"
+datasets.disable_progress_bars()  # as the command line does
 if WORKER:  # tests run side by side share the cores: threads beyond that wait for one another
     n_threads = max(1, (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

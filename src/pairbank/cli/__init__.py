@@ -104,6 +104,10 @@ app.add_typer(registries.app, name="methods", rich_help_panel="Scoring")
 app.add_typer(new.app, name="new", rich_help_panel="Data")
 
 
+NO_BARS = ("TQDM_DISABLE", "HF_DATASETS_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_PROGRESS_BARS")
+"""Libraries' bars are a line per tensor in a log: ours show what goes on."""
+
+
 def main() -> None:
     """Run the command line; our errors and the operating system's end it with one message and exit code 1.
 
@@ -111,7 +115,7 @@ def main() -> None:
     """
     if sys.platform == "linux":  # its memory goes back to the system: tables are read one after the other
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
-    os.environ.setdefault("TQDM_DISABLE", "1")  # libraries' bars, a line per tensor in a log: ours show what goes on
+    os.environ.update({**dict.fromkeys(NO_BARS, "1"), **os.environ})
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that its encoding lacks must not end a command
             stream.reconfigure(errors="backslashreplace")

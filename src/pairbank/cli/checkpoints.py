@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+import pairbank
 from pairbank.cli.display.console import bars, say_report, work_of
 from pairbank.cli.display.output import answer, say
 from pairbank.cli.loading import load
@@ -54,7 +55,6 @@ def score_checkpoints(
     request: ScoreOptions,
 ) -> None:
     """Score items with one checkpoint after the other, a file each; say the results of all, with their curves."""
-    import pairbank
     from pairbank.scoring.score import score_as
     from pairbank.stats.analyses.trajectories import LEAST_CHECKPOINTS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Unpack
 
+import pairbank
 from pairbank.cli.cluster import Cluster
 from pairbank.cli.display.console import Downloads, fresh_stats, stats_of, status
 from pairbank.cli.display.output import note
@@ -24,11 +25,6 @@ def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
 
 
 def _loaded(model: str, options: LoadOptions) -> Scorer:
-    from transformers.utils import logging as transformers_logging
-
-    import pairbank
-
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     scorer: Scorer = pairbank.load_model(model, progress=Downloads(doing="reading").on_progress, **options)
     return scorer
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pairbank.cli.display.console import quiet_bars, show, status
+import pairbank
+from pairbank.cli.display.console import show, status
 from pairbank.cli.display.output import answer, hint, output, say
 from pairbank.cli.loading import load
 from pairbank.cli.options import CorpusName, DataDir, Device, Dtype, ItemOptions, Models, OverLength, corpora_named
@@ -51,7 +52,6 @@ class TextOptions:
 
     def documents(self, files: list[Path]) -> Documents:
         """Return what there is to count."""
-        import pairbank
         from pairbank.scoring.methods.documents import documents_of_dataset, documents_of_files, documents_of_items
 
         if sum(provided is not None for provided in (files or None, self.dataset, self.corpus)) != 1:
@@ -91,8 +91,7 @@ def unigrams(
 
     Example: pairbank unigrams my_text.txt --model demo --out unigrams.parquet
     """
-    with quiet_bars():
-        table = _counted(text.documents(files or []), model, smoothing, text.language)
+    table = _counted(text.documents(files or []), model, smoothing, text.language)
     seen = int((table.counts > 0).sum())
     table.save(out)
     answer(out=out, n_tokens=table.n_tokens, n_documents=table.n_documents, languages=table.languages, n_seen=seen)
@@ -138,11 +137,10 @@ def minimalness(
 
     Example: pairbank minimalness starter --out starter.parquet
     """
-    import pairbank
     from pairbank.scoring.minimalness import add_edit_distance
     from pairbank.scoring.scored import Scored, read_scored
 
-    with quiet_bars(), status(f"reading {corpus}"):
+    with status(f"reading {corpus}"):
         items: datasets.Dataset | Scored = read_scored(corpus) if _is_scored(corpus) else which.load(corpus)
         created: datasets.Dataset | Scored = (
             add_edit_distance(items)
@@ -217,25 +215,22 @@ def neuro(
 
     Example: pairbank neuro starter --model demo --out neuro
     """
-    import pairbank
-
     groups = how.group or ["subset"]
-    with quiet_bars():
-        with status(f"building {corpus}"):
-            items = which.load(corpus)
-        scorer = load(model, device=device, dtype=dtype, bos="auto")
-        with _bars() as notify:
-            probed = pairbank.probe(
-                items,
-                scorer,
-                groups=groups[0] if len(groups) == 1 else groups,
-                folds=how.folds,
-                cut_stop=how.cut_stop,
-                standardise=how.standardise,
-                precision=how.precision,
-                seed=how.seed,
-                progress=notify,
-            )
+    with status(f"building {corpus}"):
+        items = which.load(corpus)
+    scorer = load(model, device=device, dtype=dtype, bos="auto")
+    with _bars() as notify:
+        probed = pairbank.probe(
+            items,
+            scorer,
+            groups=groups[0] if len(groups) == 1 else groups,
+            folds=how.folds,
+            cut_stop=how.cut_stop,
+            standardise=how.standardise,
+            precision=how.precision,
+            seed=how.seed,
+            progress=notify,
+        )
     show(_headline(probed), name="probes", whole=["group"])
     say("f1: best layer (optimistic). f1_chosen: layer chosen by the other folds. control: labels exchanged at random.")
     folder = probed.save(out)
@@ -354,13 +349,12 @@ def words(
     times = None if how.join is None else read_table(how.join, encoding=how.encoding)
     facts: dict[str, Any] = {"lags": how.lags, "top": how.top, "language": how.language}
     tables, models = [], []
-    with quiet_bars():
-        for name in model or ["demo"]:
-            scorer = load(name, **options)
-            with status(f"reading {len(texts):,} texts with {scorer.info.name}"):
-                correct = not how.uncorrected
-                tables.append(words_of(texts, scorer, correct=correct, window_tokens=how.window, **facts))
-            models.append(scorer.info.to_dict())
+    for name in model or ["demo"]:
+        scorer = load(name, **options)
+        with status(f"reading {len(texts):,} texts with {scorer.info.name}"):
+            correct = not how.uncorrected
+            tables.append(words_of(texts, scorer, correct=correct, window_tokens=how.window, **facts))
+        models.append(scorer.info.to_dict())
     table = pd.concat(tables, ignore_index=True)
     if times is not None and how.join is not None:
         table = joined(table, times, by=by, path=how.join)

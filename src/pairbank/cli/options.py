@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import pairbank
 from pairbank.cli.display.console import Downloads
 
 if TYPE_CHECKING:
@@ -130,8 +131,6 @@ class ItemOptions:
 
     def load(self, corpus: str, *, repair: bool = True) -> datasets.Dataset:
         """Load a corpus, or a file of the user's own, telling of downloads."""
-        import pairbank
-
         return pairbank.load_corpus(
             corpus,
             data_dir=self.data_dir,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from pairbank.cli.display.console import bars, quiet_bars, show, status, work_of
+import pairbank
+from pairbank.cli.display.console import bars, show, status, work_of
 from pairbank.cli.display.output import answer, say
 from pairbank.cli.loading import load
 from pairbank.cli.models import chosen_models, chosen_study
@@ -75,7 +76,7 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
     stand_in = None if how.like is None else StandIn(model=how.like, kind=how.kind)
     rows: list[dict[str, object]] = []
     of_models: list[_Costs] = []
-    with quiet_bars(), status(f"planning for {', '.join(model.name for model in models)}"):
+    with status(f"planning for {', '.join(model.name for model in models)}"):
         rate, reported = how.rate()
         plans = plans_of(
             declared, models, dtype=how.dtype, stand_in=stand_in, n_items=how.items, data_dir=what.data_dir
@@ -175,23 +176,21 @@ def compare_engines(
     """
     import pandas as pd
 
-    import pairbank
     from pairbank.scoring.applicability import chosen_methods
     from pairbank.scoring.engine_differences import engine_differences
 
     engines = [_engine(text) for text in with_]
     tables = []
-    with quiet_bars():
-        with status(f"building {corpus}"):
-            items = which.load(corpus)
-        methods = chosen_methods(items, method).methods
-        for engine in ({}, *engines):
-            provided = {**cast("dict[str, Any]", options), **engine}
-            scorer = load(str(provided.pop("model", model)), **cast("LoadOptions", provided))
-            with bars(work_of(scorer)) as bar:
-                notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-                tables.append(pairbank.score(items, scorer, methods=methods, per_token=True, progress=notify))
-            del scorer
+    with status(f"building {corpus}"):
+        items = which.load(corpus)
+    methods = chosen_methods(items, method).methods
+    for engine in ({}, *engines):
+        provided = {**cast("dict[str, Any]", options), **engine}
+        scorer = load(str(provided.pop("model", model)), **cast("LoadOptions", provided))
+        with bars(work_of(scorer)) as bar:
+            notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
+            tables.append(pairbank.score(items, scorer, methods=methods, per_token=True, progress=notify))
+        del scorer
     reference, *others = tables
     frames = [
         engine_differences(reference, other).assign(engine=text) for text, other in zip(with_, others, strict=True)

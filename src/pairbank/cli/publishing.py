@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.display.console import command_line, quiet_bars, say_next_steps, status
+import pairbank
+from pairbank.cli.display.console import command_line, say_next_steps, status
 from pairbank.cli.display.output import answer, hint, say
 from pairbank.cli.options import Bom
 from pairbank.errors import PairbankError
@@ -53,14 +53,12 @@ def check(
     Example: pairbank check demo-bank
     Example: pairbank check --submission scored.parquet --against my-org/my-bank --rescore 20
     """
-    import pairbank
-
     if (submission is None) == (bank is None) or (submission is None) == bool(against):
         raise typer.BadParameter("expected either BANK, or --submission FILE with --against BANK")
     if bank is None:
         from pairbank.cards.submissions import refuse
 
-        with quiet_bars(), _quiet_hub(), status("checking"):
+        with status("checking"):
             result = pairbank.check_submission(
                 submission or "", against, rescore=rescore, model=model or None, seed=seed
             )
@@ -70,7 +68,7 @@ def check(
         for note in result.notes:
             say(f"  {note}")
         return
-    with quiet_bars(), status("checking"):
+    with status("checking"):
         manifest = pairbank.check_bank(bank, depth="quick" if quick else "all")
     n_tables = sum(len(models) for models in manifest["scores"].values())
     left_out = "; the results were not computed anew (--quick)" if quick else ""
@@ -105,13 +103,12 @@ def export(
     Example: pairbank export my-bank --to deposit --out my-bank
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
-    import pairbank
     from pairbank.cards.export.folders import KINDS, export_copies, export_deposit, export_for_r
     from pairbank.errors import unknown_name
     from pairbank.study.scored_files import banks_of, scored_files
 
     if to in {*KINDS, FOR_R, DEPOSIT}:
-        with quiet_bars(), status("exporting"):
+        with status("exporting"):
             if to == DEPOSIT:
                 results = [file for entry in scored for file in export_deposit(entry, out, publisher=publisher)]
             elif to == FOR_R:
@@ -125,7 +122,7 @@ def export(
         return
     if to != EVERY_EVAL_EVER:
         raise unknown_name("format", to, [*KINDS, FOR_R, DEPOSIT, EVERY_EVAL_EVER])
-    with quiet_bars(), status("exporting"):
+    with status("exporting"):
         tables = [pairbank.read_scored(path) for path in scored]
         written = pairbank.export_results(tables, out, organisation=organisation, at=at)
     for path, table in zip(written, tables, strict=True):
@@ -158,21 +155,18 @@ def publish(
 
     Example: pairbank publish demo-bank my-org/my-bank --dry-run
     """
-    import pairbank
-
-    with quiet_bars(), _quiet_hub():
-        published = pairbank.publish(
-            bank,
-            repo,
-            private=True if how.private else None,
-            dry_run=how.dry_run,
-            space=how.space,
-            benchmark=how.benchmark,
-            eval_results_pr=how.eval_results_pr,
-            replace=how.replace or (),
-            tag=how.tag,
-            tell=say,
-        )
+    published = pairbank.publish(
+        bank,
+        repo,
+        private=True if how.private else None,
+        dry_run=how.dry_run,
+        space=how.space,
+        benchmark=how.benchmark,
+        eval_results_pr=how.eval_results_pr,
+        replace=how.replace or (),
+        tag=how.tag,
+        tell=say,
+    )
     answer(repo=repo, dry_run=how.dry_run, url=published.url, revision=published.revision, changes=published.changes)
     if how.dry_run:
         say("dry run: nothing was published")
@@ -198,9 +192,7 @@ def merge(
 
     Example: pairbank merge my-bank other-org/their-bank --out merged
     """
-    import pairbank
-
-    with quiet_bars(), _quiet_hub(), status("merging"):
+    with status("merging"):
         folder = pairbank.merge_banks(first, second, out=out, command=command_line())
     say_next_steps(folder)
 
@@ -214,9 +206,7 @@ def strip(
 
     Example: pairbank strip my-bank --out public-bank
     """
-    import pairbank
-
-    with quiet_bars(), status("leaving out texts"):
+    with status("leaving out texts"):
         folder = pairbank.strip_texts(bank, out, command=command_line())
     answer(bank=folder)
     hint(f"{folder}: next, pairbank publish {shlex.quote(str(folder))} ORG/NAME --dry-run")
@@ -232,9 +222,7 @@ def remove(
 
     Example: pairbank remove my-bank --model gpt2
     """
-    import pairbank
-
-    with quiet_bars(), status("removing"):
+    with status("removing"):
         folder = pairbank.remove_model(bank, model, corpus=corpus, command=command_line())
     answer(bank=folder, removed=model)
     say(f"{folder}: without {model}")
@@ -260,16 +248,14 @@ def submit(
     Example: pairbank submit scored.parquet --to my-org/my-bank --submitter my-lab --dry-run
     Example: pairbank submit scored.parquet --to every-eval-ever --submitter my-lab --date 2026-11-24 --dry-run
     """
-    import pairbank
-
     if to == EVERY_EVAL_EVER:
-        with quiet_bars(), _quiet_hub(), status("submitting"):
+        with status("submitting"):
             files = pairbank.submit_results(scored, organisation=submitter, date=date, dry_run=dry_run)
         answer(submissions=[{"path": file.path, "url": file.url} for file in files], dry_run=dry_run)
         for file in files:
             say(f"{file.path}: {file.url or 'valid; dry run, nothing was submitted'}")
         return
-    with quiet_bars(), _quiet_hub(), status("submitting"):
+    with status("submitting"):
         submitted = pairbank.submit(scored, to, submitter=submitter, command=command, date=date, dry_run=dry_run)
     answer(path=submitted.path, url=submitted.url, dry_run=dry_run)
     say(f"{submitted.path}: {submitted.url or 'accepted; dry run, nothing was submitted'}")
@@ -287,9 +273,7 @@ def withdraw(
 
     Example: pairbank withdraw submissions/A/B/lab-1.parquet --to my-org/my-bank --reason "wrong tokenizer"
     """
-    import pairbank
-
-    with quiet_bars(), _quiet_hub(), status("withdrawing"):
+    with status("withdrawing"):
         url = pairbank.withdraw(path, to, reason=reason, date=date, dry_run=dry_run)
     answer(path=path, url=url, dry_run=dry_run)
     say(f"{path}: {url or 'dry run, nothing was withdrawn'}")
@@ -306,9 +290,7 @@ def review(
 
     Example: pairbank review my-org/my-bank --rescore 20 --comment --merge
     """
-    import pairbank
-
-    with quiet_bars(), _quiet_hub(), status("reviewing"):
+    with status("reviewing"):
         result = pairbank.review(repo, rescore=rescore, comment=comment, merge=merge)
     for entry in result:
         state = "merged" if entry.merged else "accepted" if entry.verdict.accepted else "refused"
@@ -331,10 +313,9 @@ def build_store(
 
     Example: pairbank build-store my-bank --repo my-org/my-bank
     """
-    import pairbank
     from pairbank.stats.wording import magnitude
 
-    with quiet_bars(), status("building"):
+    with status("building"):
         states = pairbank.build_store(bank, repo_id=repo)
     answer(submissions=[{"path": x.path, "state": x.state, "reason": x.reason} for x in states])
     for entry in states:
@@ -358,9 +339,7 @@ def fetch(
 
     Example: pairbank fetch my-org/my-bank --model gpt2 --corpus blimp --out scored.parquet
     """
-    import pairbank
-
-    with quiet_bars(), _quiet_hub(), status("downloading"):
+    with status("downloading"):
         path = pairbank.fetch(repo, model=model, corpus=corpus).save(out)
     answer(out=path)
     say(str(path))
@@ -381,21 +360,6 @@ def say_what_publishing_lacks(bank: Path) -> None:
         hint(f"{texts}; a copy without: pairbank strip {shlex.quote(str(bank))} --out PUBLIC")
 
 
-@contextlib.contextmanager
-def _quiet_hub() -> Iterator[None]:
-    """Leave the terminal to our own lines while files go up and down."""
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    if are_progress_bars_disabled():
-        yield
-        return
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        enable_progress_bars()
-
-
 def site(
     bank: AnyBank,
     *,
@@ -408,9 +372,7 @@ def site(
 
     Example: pairbank site demo-bank --out demo-site
     """
-    import pairbank
-
-    with quiet_bars(), status("writing the site"):
+    with status("writing the site"):
         texts: Texts = "all" if all_texts else "redistributable"
         folder = pairbank.write_site(bank, out, name=name, texts=texts, features=_features(features))
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -433,11 +395,10 @@ def browse(
 
     Example: pairbank browse demo-bank
     """
-    import pairbank
     from pairbank.cards.site.site import SiteServer
 
     with tempfile.TemporaryDirectory(prefix="pairbank-site-") as folder:
-        with quiet_bars(), status("writing the page"):
+        with status("writing the page"):
             written = pairbank.write_site(
                 bank, Path(folder) / "site", name=bank, texts="all", features=_features(features)
             )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+import pairbank
 from pairbank.cli.command import Group, add_command, as_command
-from pairbank.cli.display.console import Downloads, quiet_bars, show, status
+from pairbank.cli.display.console import Downloads, show, status
 from pairbank.cli.display.output import answer, output, say
 from pairbank.cli.loading import load
 from pairbank.cli.options import Bom, DataDir, ItemOptions, Prompts, Subset, column_map, corpora_named
@@ -60,7 +61,7 @@ def build(
     if corpus == "all":
         _build_all(which.data_dir, out)
         return
-    with quiet_bars(), status(f"building {corpus}"):
+    with status(f"building {corpus}"):
         items = which.load(corpus, repair=repair)
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
     brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")
@@ -90,13 +91,12 @@ def ratings(
 
     Example: pairbank ratings turblimp --data-dir ../shared/corpora --out ratings.csv
     """
-    import pairbank
     from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.signature import refuse_other_suffixes, write_unsigned
 
     refuse_other_suffixes(out)
     refuse_other_than_a_file(out)
-    with quiet_bars(), status(f"building {corpus}"):
+    with status(f"building {corpus}"):
         result = pairbank.load_ratings(
             corpus,
             data_dir=data_dir,
@@ -117,7 +117,7 @@ def _build_all(data_dir: Path | None, out: Path | None) -> None:
 
     from pairbank.builders.catalogue import build_all, total
 
-    with quiet_bars(), Console(stderr=True, quiet=output().quiet).status("building") as status:
+    with Console(stderr=True, quiet=output().quiet).status("building") as status:
         rows = build_all(data_dir, out=out, on_progress=lambda name: status.update(f"building {name}"))
     show(pd.DataFrame(rows), name="corpora")
     say(total(rows))
@@ -230,7 +230,7 @@ def _from_corpus(name: str, item_id: str | None, prompt: Prompt | None, which: I
     from pairbank.errors import unknown_name
     from pairbank.scoring.methods.prompted import Pool, Prompted
 
-    with quiet_bars(), status(f"building {name}"):
+    with status(f"building {name}"):
         rows: Sequence[Row] = which.load(name).to_list()
     fitting = [
         row

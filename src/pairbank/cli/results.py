@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import pairbank
 from pairbank.cli.cluster import ClusterOptions, joined, say_part
 from pairbank.cli.display.console import (
     Downloads,
     bars,
     command_line,
-    quiet_bars,
     say_next_steps,
     say_report,
     say_work,
@@ -117,7 +117,7 @@ def report(
 
     if out is not None and (out / "report.md").is_file() and not (out / "summary.csv").is_file():
         raise OutputError(f"{out}/report.md is no report of pairbank, and would be lost; choose another folder")
-    with quiet_bars(), status("computing estimates"):
+    with status("computing estimates"):
         files = scored_files(scored)
         tables = [open_scored(path) for path in files]
         made = how.made(files, tables, data_dir)
@@ -162,14 +162,13 @@ def bank(
     Example: pairbank bank scored.parquet --out my-bank
     Example: pairbank bank --out my-bank --title "Verbs of Zurich German" --author "A. Roe"
     """
-    import pairbank
     from pairbank.files import read_parquet
     from pairbank.scoring.scored import open_scored
     from pairbank.study.model_list import all_features, load_list
     from pairbank.study.raters import as_frames, ratings_in_files, ratings_of
     from pairbank.study.scored_files import scored_files
 
-    with quiet_bars(), status("writing the bank"):
+    with status("writing the bank"):
         files = scored_files(scored or ())
         tables = [open_scored(path) for path in files]
         shipped = ratings_of([table.corpus for table in tables], data_dir) if data_dir is not None else ()
@@ -237,15 +236,14 @@ def run(
     declared = declared if how.minimalness is None else with_minimalness(declared, how.minimalness)
     models = chosen_models(declared, what, options)
     machines.check()
-    with quiet_bars():
-        downloads, unigrams = Downloads().on_progress, how.unigrams or None
-        plan = planned(declared, models, out, data_dir=what.data_dir, unigrams=unigrams, downloads=downloads)
-        for warning in plan.warnings:
-            warn(f"note: {warning}")
-        if dry_run:
-            say_plan(plan)
-            return
-        _run(plan, machines, worst)
+    downloads, unigrams = Downloads().on_progress, how.unigrams or None
+    plan = planned(declared, models, out, data_dir=what.data_dir, unigrams=unigrams, downloads=downloads)
+    for warning in plan.warnings:
+        warn(f"note: {warning}")
+    if dry_run:
+        say_plan(plan)
+        return
+    _run(plan, machines, worst)
 
 
 def _run(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
@@ -298,23 +296,22 @@ def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: boo
     from pairbank.scoring.importing.published import published_files
     from pairbank.study.imports import run_imports
 
-    with quiet_bars():
-        notify = Downloads().on_progress
-        if dry_run:
-            for choice in study.imports:
-                files = published_files(choice.profile, data_dir, progress=notify)
-                text = files.note(choice.profile) or f"{choice.profile}: {files.n_pinned:,} files, as published"
-                answer(planned=[{"source": choice.profile, "files": files.n_pinned, "others": files.others}])
-                say(text)
-            return
-        folder, written = run_imports(
-            study,
-            out,
-            data_dir=data_dir,
-            command=command_line(),
-            progress=notify,
-            begun=lambda source: note(f"{study.name}: {source}"),
-        )
+    notify = Downloads().on_progress
+    if dry_run:
+        for choice in study.imports:
+            files = published_files(choice.profile, data_dir, progress=notify)
+            text = files.note(choice.profile) or f"{choice.profile}: {files.n_pinned:,} files, as published"
+            answer(planned=[{"source": choice.profile, "files": files.n_pinned, "others": files.others}])
+            say(text)
+        return
+    folder, written = run_imports(
+        study,
+        out,
+        data_dir=data_dir,
+        command=command_line(),
+        progress=notify,
+        begun=lambda source: note(f"{study.name}: {source}"),
+    )
     say_report(written)
     say_next_steps(folder)
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import pairbank
 from pairbank.cli.checkpoints import checkpoints_of, score_checkpoints
 from pairbank.cli.cluster import ClusterOptions, joined, say_part
-from pairbank.cli.display.console import Downloads, bars, quiet_bars, say_report, say_work, status, work_of
+from pairbank.cli.display.console import Downloads, bars, say_report, say_work, status, work_of
 from pairbank.cli.display.output import answer, note, say, warn
 from pairbank.cli.loading import load
 from pairbank.cli.options import (
@@ -142,7 +143,7 @@ def score(
     checkpoints = [] if how.revisions is None else checkpoints_of(model, how.revisions, options, out=out)
     if checkpoints and (cluster or part or how.multiverse or worst.wrong is not None):
         raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
-    with quiet_bars(), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = which.load(corpus)
         if which.limit is not None or which.sample is not None:
@@ -214,7 +215,6 @@ def _scored(items: datasets.Dataset, scorer: Scorer | StoredParts, options: Scor
 
 def _say_scored(corpus: str, scored: Scored, out: Sequence[Path], how: ScoringOptions, worst: WrongOptions) -> None:
     """Print the results, and what was written."""
-    import pairbank
     from pairbank.cli.display.wrong import say_wrong
     from pairbank.study.own_tables import exchanged_sides
 
@@ -336,7 +336,7 @@ def import_(
         raise typer.BadParameter("which files? Name them, or a profile of published results (--from)")
     if tool is None and files and len(files) > 1:
         raise typer.BadParameter(f"{len(files)} files: several are read --from a tool; a table is imported alone")
-    with quiet_bars(), status(f"importing {', '.join(map(str, files or ())) or tool}"):
+    with status(f"importing {', '.join(map(str, files or ())) or tool}"):
         imports = _imports(files or [], source)
         paths = [table.save(out / f"{table.model_slug}.parquet") for table in imports.tables]
     for path, table in zip(paths, imports.tables, strict=True):
@@ -356,7 +356,6 @@ def import_(
 
 def _imports(files: list[Path], source: SourceOptions) -> Imports:
     """Return what files hold, or the published files that a profile pins."""
-    import pairbank
     from pairbank.scoring.importing.published import published_files
 
     items = None if source.items is None else pairbank.load_corpus(source.items, data_dir=source.data_dir)
@@ -387,9 +386,7 @@ def cut(
 
     Example: pairbank cut my-bank/scores/blimp/*.parquet imported/other.parquet --out alike
     """
-    import pairbank
-
-    with quiet_bars(), status("cutting"):
+    with status("cutting"):
         tables = [pairbank.read_scored(path) for path in scored]
         alike = pairbank.cut_alike(tables)
         paths = [out / table.corpus / f"{table.model_slug}.parquet" for table in alike]

@@ -147,8 +147,8 @@ def test_a_shell_completes_commands_corpora_and_studies(
     assert result in done.output
 
 
-def test_who_stops_a_run_is_told_that_the_same_command_goes_on(tmp_path: Path, pairs: Path) -> None:
+def test_who_stops_a_run_is_told_that_rerunning_resumes(tmp_path: Path, pairs: Path) -> None:
     with mock.patch.object(FakeScorer, "token_logprobs", side_effect=KeyboardInterrupt):
         done = CliRunner().invoke(app, ["score", str(pairs), "--out", str(tmp_path / "s.parquet"), "-m", "direct"])
     assert done.exit_code == 130
-    assert "the same command goes on from there" in done.stderr
+    assert "what was scored is stored: rerun to resume" in done.stderr

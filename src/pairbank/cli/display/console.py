@@ -256,21 +256,6 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
         yield bar
 
 
-@contextlib.contextmanager
-def quiet_bars() -> Iterator[None]:
-    """Leave the terminal to our own progress bars while a command runs."""
-    import datasets
-
-    if datasets.are_progress_bars_disabled():
-        yield
-        return
-    datasets.disable_progress_bars()
-    try:
-        yield
-    finally:
-        datasets.enable_progress_bars()
-
-
 SECONDS_A_LINE = 20.0
 """Between two lines of progress where no terminal shows a bar."""
 SECONDS_A_DOWNLOAD_LINE = 5.0
