@@ -221,10 +221,14 @@ def percentile_estimate(value: float, resampled: FloatArray, *, n: int, method: 
     return Estimate(value=value, low=float(low), high=float(high), n=n, method=method, level=level)
 
 
-LEAST_PARADIGMS = 10
+LEAST_PARADIGMS = 4
 """Paradigms that can be the draws of an interval."""
-LEAST_EFFECTIVE = 4.0
-"""Their effective number, below which one or two paradigms decide: no interval held its level in all simulations."""
+LEAST_EFFECTIVE = 3.0
+"""Their effective number, below which one or two paradigms decide."""
+LEAST_RESAMPLED = 10
+"""Paradigms that can be resampled: percentile intervals of fewer are too narrow."""
+NEAR_END = 0.1
+"""A share as near to 0 or 1 has an exact end there: few paradigms that fail decide it, and may be unseen."""
 
 
 def effective_number(codes: IntArray) -> float:
@@ -262,10 +266,10 @@ def draws(clusters: ArrayLike | None, n_items: int) -> IntArray | None:
     return drawn_from(provided)
 
 
-def drawn_from(labels: np.ndarray) -> IntArray | None:
-    """Return the number of each label from 0, or None where labels cannot be the draws; arguments as for `draws`."""
+def drawn_from(labels: np.ndarray, *, least: int = LEAST_PARADIGMS) -> IntArray | None:
+    """Return the number of each label from 0, or None where labels cannot be the draws."""
     names, codes = np.unique(labels, return_inverse=True)
-    if not LEAST_PARADIGMS <= names.size < labels.size or effective_number(codes) < LEAST_EFFECTIVE:
+    if not least <= names.size < labels.size or effective_number(codes) < LEAST_EFFECTIVE:
         return None
     return np.asarray(codes, dtype=np.int64)
 
@@ -277,7 +281,7 @@ def why_not_drawn(labels: np.ndarray) -> str:
         labels: The paradigm of each item, None or NaN for none, shape (items,).
 
     >>> why_not_drawn(np.array(["a", "a", "b"], dtype=object))
-    'fewer than 10 paradigms'
+    'fewer than 4 paradigms'
     """
     known = np.array([isinstance(label, str) for label in labels], dtype=np.bool_)
     if not known.all():
@@ -307,6 +311,8 @@ def with_paradigms(estimate: Estimate, low: float, high: float, codes: IntArray)
 def share_over(estimate: Estimate, credit: FloatArray, codes: IntArray | None) -> Estimate:
     """Return a share with Wilson's interval over paradigms: for items / design effect items, Student's quantile.
 
+    Within NEAR_END of 0 or 1, the further end is no nearer than that of Clopper and Pearson's kind.
+
     Args:
         estimate: The mean credit, with its interval over items.
         credit: Of each item or trial, from 0 to 1.
@@ -317,14 +323,37 @@ def share_over(estimate: Estimate, credit: FloatArray, codes: IntArray | None) -
     if codes is None:
         return estimate
     error, share = standard_error(credit, codes), float(credit.mean())
-    plain = share * (1 - share)
-    if not error > 0 or plain <= 0:
-        return estimate
-    n = plain / error**2  # items whose own variance would be that of the paradigms
-    t = float(special.stdtrit(freedom(codes), (1 + estimate.level) / 2))
-    centre = (share + t**2 / (2 * n)) / (1 + t**2 / n)
-    half = t * math.sqrt(plain / n + t**2 / (4 * n**2)) / (1 + t**2 / n)
-    return with_paradigms(estimate, centre - half, centre + half, codes)
+    plain, low, high = share * (1 - share), math.nan, math.nan
+    if error > 1e-12 and plain > 0:
+        n = plain / error**2  # items whose own variance would be that of the paradigms
+        t = float(special.stdtrit(freedom(codes), (1 + estimate.level) / 2))
+        centre = (share + t**2 / (2 * n)) / (1 + t**2 / n)
+        half = t * math.sqrt(plain / n + t**2 / (4 * n**2)) / (1 + t**2 / n)
+        low, high = centre - half, centre + half
+    if share >= 1 - NEAR_END:
+        low, high = np.fmin(low, _least_mean(credit, codes, estimate.level)), np.fmax(high, estimate.high)
+    if share <= NEAR_END:
+        low, high = np.fmin(low, estimate.low), np.fmax(high, 1 - _least_mean(1 - credit, codes, estimate.level))
+    return with_paradigms(estimate, float(low), float(high), codes)
+
+
+def _least_mean(credit: FloatArray, codes: IntArray, level: float) -> float:
+    """Return a lower bound of a mean share over paradigms that holds whatever the paradigms not seen are like.
+
+    It is the quantile of a mean with random weights of the shares seen and of one more, 0 (Gaffke 2005, Mathematical
+    Methods of Statistics 14:451-467), by the beta distribution with its mean and variance. Where paradigms are all
+    right or all wrong, that is Clopper and Pearson's bound (1934, Biometrika 26:404-413).
+    """
+    from scipy import special
+
+    sizes = np.bincount(codes)
+    shares, weights = np.bincount(codes, weights=credit) / sizes, sizes / sizes.sum()
+    n = effective_number(codes)
+    mean, square = (float(weights @ shares**power) * n / (n + 1) for power in (1, 2))
+    if not mean > 0:
+        return 0.0
+    size = mean * (1 - mean) * (n + 2) / (square - mean**2) - 1
+    return float(special.betaincinv(mean * size, (1 - mean) * size, (1 - level) / 2))
 
 
 def mean_over(estimate: Estimate, values: FloatArray, codes: IntArray | None) -> Estimate:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import deleted, draws, half_width, with_paradigms
+from pairbank.stats.estimates.bootstrap import deleted, draws, freedom, half_width, on_z_scale, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.shares import varies
 
@@ -105,7 +105,18 @@ def partial_correlation(
     leverage = (basis**2).sum(axis=1)
     weight = (a.size / (a.size - 1)) ** 0.25 * (1 - leverage).clip(1e-9) ** -0.75
     result = jackknifed_r(value, u, v, weight, np.arange(a.size), level=level, lost=2 + z.shape[1])
-    return _over_paradigms(result, u, v, weight, draws(clusters, a.size))
+    codes = draws(clusters, a.size)
+    return result if codes is None else on_z_scale(result, _without_paradigms(a, b, z, codes), codes)
+
+
+def _without_paradigms(x: FloatArray, y: FloatArray, z: FloatArray, codes: IntArray) -> FloatArray:
+    """Return by how much each paradigm shifts Fisher's z of a partial r: a jackknife over paradigms."""
+    columns = np.column_stack([np.ones(x.size), z, x, y])
+    whole = columns.T @ columns
+    left = (whole - columns[codes == k].T @ columns[codes == k] for k in range(int(codes.max()) + 1))
+    inverse = np.array([np.linalg.pinv(products, hermitian=True)[-2:, -2:] for products in left])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return deleted(np.arctanh(-inverse[:, 0, 1] / np.sqrt(inverse[:, 0, 0] * inverse[:, 1, 1])))
 
 
 def _over_paradigms(
@@ -239,8 +250,11 @@ def p_over_paradigms(outcome: ArrayLike, predictors: Mapping[str, ArrayLike], cl
     slopes = np.linalg.lstsq(whole, moments, rcond=None)[0][1:]
     away = np.array(left) - np.mean(left, axis=0)
     covariance = (n - 1) / n * (away.T @ away)
+    n_even = freedom(codes) + 1  # paradigms of one size that leave as many degrees of freedom
     t2 = float(slopes @ np.linalg.lstsq(covariance, slopes, rcond=None)[0])
-    return float(f.sf(t2 * (n - k) / (k * (n - 1)), k, n - k))
+    if n_even <= k + 1:
+        return math.nan
+    return float(f.sf(t2 * (n_even - k) / (k * (n_even - 1)), k, n_even - k))
 
 
 def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike]) -> tuple[list[Predictor], float]:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error
 from pairbank.stats.estimates.estimate import finite_vector, paired_vectors
 from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.raters import check_choices
@@ -32,7 +33,6 @@ EPSILON = 0.1
 LEAST_RATERS = 3
 LEAST_ITEMS = 30
 """Of a rater's items for a t test (section 3.1 of the paper)."""
-LEAST_CLUSTERS = 10
 ALPHA = 0.05
 
 
@@ -195,17 +195,14 @@ def _p_below_zero(values: FloatArray, clusters: IntArray | None) -> float:
 
     mean = float(values.mean())
     if clusters is None:
-        n, error = values.size, float(values.std(ddof=1)) / math.sqrt(values.size)
+        df, error = values.size - 1.0, float(values.std(ddof=1)) / math.sqrt(values.size)
     else:
-        _, number = np.unique(clusters, return_inverse=True)
-        n = int(number.max()) + 1
-        if n < LEAST_CLUSTERS:
+        if (codes := draws(clusters, values.size)) is None:
             return math.nan
-        sums = np.bincount(number, weights=values - mean)
-        error = math.sqrt(n / (n - 1) * float(sums @ sums)) / values.size
+        df, error = freedom(codes), standard_error(values, codes)
     if error <= 1e-12:
         return 0.0 if mean < -1e-12 else 1.0
-    return float(special.stdtr(n - 1, mean / error))
+    return float(special.stdtr(df, mean / error))
 
 
 def _rejected(p_values: list[float]) -> float:

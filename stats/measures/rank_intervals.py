@@ -5,8 +5,8 @@ better to the number of models less those that are significantly worse; models t
 ranks. With p-values corrected by Holm 1979 over all pairs, all intervals hold the true ranks together with the chance
 `level` (Mogstad, Romano, Shaikh & Wilhelm 2024, Rev Econ Stud 91:476-518, section 3, with Holm's in place of their
 bootstrap). One corpus: McNemar's exact test (`paired_tests`). A mean over several corpora: a z test of the mean
-paired difference, one item added to each corpus as in `paired_difference`. Where items come from ten paradigms or
-more, two models differ only if a t test over the paradigms finds so too: the ranks are then those on such paradigms.
+paired difference, one item added to each corpus as in `paired_difference`. Where paradigms can be the
+draws, two models differ only if a t test over the paradigms finds so too: the ranks are then those on such paradigms.
 """
 
 from __future__ import annotations

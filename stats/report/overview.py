@@ -268,9 +268,16 @@ def _draws(own: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
     nested = whole[whole["n_paradigms"] > 0]
     parts = []
     if len(nested):
+        is_all = len(nested) == whole["corpus"].isin(nested["corpus"]).sum()
         parts.append(
             f"Intervals of {_corpora(nested)} ({_counted(nested['n_paradigms'])} paradigms) extend to new paradigms "
-            "like these; `summary.csv` has those over items, too."
+            f"like these{'' if is_all else ' where all items of a number have one'}; `summary.csv` has those over "
+            "items, too."
+        )
+    if (all_right := nested["value"] == 1).any():
+        unseen = percent(1 - nested.loc[all_right, "low_paradigms"].min())
+        parts.append(
+            f"Where all items are right, no failing paradigm has been seen; up to {unseen} of others may fail."
         )
     others = set(whole["corpus"]) - set(nested["corpus"])
     reasons = {table.corpus: why_not_drawn(_paradigms(table)) for table in tables if table.corpus in others}

@@ -1,6 +1,6 @@
 """Tables for people: in, the long summary; out, wide tables of `0.82 [0.79, 0.85]`, and Markdown.
 
-Where items are of ten paradigms or more, the interval for paradigms like these follows: `, paradigms [0.74, 0.88]`.
+Where paradigms can be the draws, the interval for paradigms like these follows: `, paradigms [0.74, 0.88]`.
 
 A summary may be several summaries put under each other, and may be filtered first (one group_by, one corpus).
 """

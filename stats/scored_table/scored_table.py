@@ -21,7 +21,7 @@ from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, is_string_logprob, reference_of
-from pairbank.stats.estimates.bootstrap import drawn_from
+from pairbank.stats.estimates.bootstrap import LEAST_RESAMPLED, drawn_from
 from pairbank.stats.scored_table.method_scores import (
     MethodScores,
     argmax_of,
@@ -289,7 +289,7 @@ class DeltaStack:
             item_ids=tuple(item for item, kept in zip(self.item_ids, keep, strict=True) if kept),
             direct_nats=self.direct_nats[:, keep],
             meta_nats=self.meta_nats[:, :, keep],
-            clusters=None if self.clusters is None else drawn_from(self.clusters[keep]),
+            clusters=None if self.clusters is None else drawn_from(self.clusters[keep], least=LEAST_RESAMPLED),
         )
 
 
@@ -331,7 +331,9 @@ def _paradigms(tables: Sequence[ScoredFrame], items: Sequence[str]) -> IntArray 
         if PARADIGM in table.frame.columns:
             named = table.frame[table.frame[PARADIGM].notna()]
             known |= dict(zip(named["item_id"], named[PARADIGM], strict=True))
-    return drawn_from(np.array([known[item] for item in items])) if items and known.keys() >= set(items) else None
+    if not items or not known.keys() >= set(items):
+        return None
+    return drawn_from(np.array([known[item] for item in items]), least=LEAST_RESAMPLED)
 
 
 _IDENTICAL = "identical sides"
@@ -356,7 +358,7 @@ def _deltas(table: ScoredFrame, reference: str) -> pd.DataFrame:
 
 
 PARADIGM_DTYPES = {"low_paradigms": "float64", "high_paradigms": "float64", "n_paradigms": "int64"}
-"""Of the interval over paradigms, where these are ten or more: NaN and 0 elsewhere."""
+"""Of the interval over paradigms, where these can be the draws: NaN and 0 elsewhere."""
 DTYPES = {
     "model": "string",
     "corpus": "string",

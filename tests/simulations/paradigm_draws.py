@@ -1,6 +1,6 @@
 """How often do both kinds of interval hold the truth, and exclude a 0 that is true, where items lie in paradigms?
 
-    PYTHONPATH=src:tests/support python tests/simulations/paradigm_draws.py [--runs 400] [--uneven]
+    PYTHONPATH=src:tests/support python tests/simulations/paradigm_draws.py [--runs 400] [--table uneven]
 
 Each paradigm shifts the differences of its items by a draw of its own, for `direct`, for a question and for people. The
 truth is that of all paradigms: paradigms are drawn anew in every run. Out: Markdown tables, a row an estimate and a
@@ -15,7 +15,17 @@ import itertools
 import numpy as np
 
 from pairbank.stats.estimates.bootstrap import effective_number
-from paradigm_cases import STATISTICS, UNEVEN, coverage, robust_coverage, said_beyond
+from paradigm_cases import (
+    CEILING,
+    CEILING_SIZES,
+    FEW,
+    STATISTICS,
+    UNEVEN,
+    coverage,
+    holds_of_shares,
+    robust_coverage,
+    said_beyond,
+)
 
 SIZES = ((12, 2), (10, 10), (20, 10), (20, 50), (67, 15), (75, 10))
 """Paradigms, items in each."""
@@ -34,11 +44,20 @@ SHOWN = (
 """Estimates of the table of uneven sizes."""
 
 
-def uneven(runs: int) -> None:
-    """Print the coverage of the interval over paradigms of uneven sizes, and how often equal models "differ beyond"."""
+def ceiling(runs: int) -> None:
+    """Print the coverage of accuracies near 1 and 0, as reports print them."""
+    print("| paradigms | " + " | ".join(CEILING_SIZES) + " |")  # noqa: T201
+    print("| --- |" + " --- |" * len(CEILING_SIZES))  # noqa: T201
+    for name, solved in CEILING.items():
+        cells = (f"{holds_of_shares(solved, sizes, runs=runs):.3f}" for sizes in CEILING_SIZES.values())
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)  # noqa: T201
+
+
+def uneven(runs: int, designs: dict[str, tuple[int, ...]]) -> None:
+    """Print the coverage of the interval over paradigms of some sizes, and how often equal models "differ beyond"."""
     print("| sizes | items | effective number | " + " | ".join(SHOWN) + " | differ beyond |")  # noqa: T201
     print("| --- |" + " --- |" * (3 + len(SHOWN)))  # noqa: T201
-    for name, sizes in UNEVEN.items():
+    for name, sizes in designs.items():
         held = [coverage(estimate, sizes, shared=0.5, runs=runs) for estimate in SHOWN]
         cells = ["none" if not one.given else f"{one.paradigms:.3f}" for one in held]
         cells.append(f"{said_beyond(sizes, runs=runs):.3f}")
@@ -51,10 +70,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--only", default="", help="estimates that hold this text")
-    parser.add_argument("--uneven", action="store_true", help="the table of uneven sizes alone")
+    parser.add_argument("--table", choices=("uneven", "few", "ceiling"), help="this table alone")
     given = parser.parse_args()
-    if given.uneven:
-        uneven(given.runs)
+    if given.table == "ceiling":
+        ceiling(given.runs)
+        return
+    if given.table:
+        uneven(given.runs, UNEVEN if given.table == "uneven" else FEW)
         return
     runs, names = given.runs, [name for name in STATISTICS if given.only in name]
     print("| estimate | " + " | ".join(f"{a} x {b}" for a, b in SIZES) + " |")  # noqa: T201

@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal, norm
 from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.stats.analyses.suites.results import model_rows
 from pairbank.stats.estimates.estimate import Estimate
-from pairbank.stats.estimates.shares import share_of_trials
+from pairbank.stats.estimates.shares import share_of_items, share_of_trials
 from pairbank.stats.measures.accuracy import accuracy, balanced_accuracy
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement, spearman
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, compare_credits
@@ -54,6 +54,21 @@ UNEVEN: dict[str, tuple[int, ...]] = {
     "`turblimp`, a tenth": (100,) * 16 + (22,) + (10,) * 22,
 }
 """Sizes of paradigms; those of corpora as they are."""
+FEW: dict[str, tuple[int, ...]] = {
+    "4 x 6": (6,) * 4,
+    "4 x 20": (20,) * 4,
+    "5 x 10": (10,) * 5,
+    "6 x 4": (4,) * 6,
+    "6 x 20": (20,) * 6,
+    "8 x 3": (3,) * 8,
+    "9 x 20": (20,) * 9,
+    "9, 8, 7, 8": (9, 8, 7, 8),
+    "14, 10, 9, 8, 5": (14, 10, 9, 8, 5),
+    "30, 20, 10, 5, 5, 2": (30, 20, 10, 5, 5, 2),
+    "2 of 100, 10 of 5": (100,) * 2 + (5,) * 10,
+    "3 of 100, 10 of 5": (100,) * 3 + (5,) * 10,
+}
+"""Few paradigms, or few that have most items."""
 
 
 def nested(
@@ -215,3 +230,57 @@ def said_beyond(sizes: Sequence[int], *, runs: int, seed: int = 7) -> float:
     rng = np.random.default_rng([seed, len(sizes), sum(sizes)])
     draws = (nested(rng, sizes, shared=0.0) for _ in range(runs))
     return float(np.mean([beyond_clusters_p((np.sign(x) - np.sign(y)) / 2, codes) < 0.05 for x, y, codes in draws]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """How well a model does on paradigms: a beta distribution, and a share of them on which it fails."""
+
+    mean: float
+    sd: float
+    failing: float = 0.0
+    failed: float = 0.1
+    """The accuracy on paradigms that fail."""
+
+    def drawn(self, rng: np.random.Generator, n: int) -> FloatArray:
+        """Return the true accuracies of n paradigms."""
+        size = self.mean * (1 - self.mean) / self.sd**2 - 1 if self.sd else np.inf
+        good = rng.beta(self.mean * size, (1 - self.mean) * size, n) if self.sd else np.full(n, self.mean)
+        return np.where(rng.random(n) < self.failing, self.failed, good)
+
+    @property
+    def truth(self) -> float:
+        """The accuracy over all paradigms."""
+        return (1 - self.failing) * self.mean + self.failing * self.failed
+
+
+def holds_of_shares(solved: Solved, sizes: Sequence[int], *, runs: int, seed: int = 7) -> float:
+    """Return how often the wider interval of an accuracy, as reports print it, holds the truth."""
+    rng, codes, held = np.random.default_rng([seed, len(sizes), sum(sizes)]), np.repeat(np.arange(len(sizes)), sizes), 0
+    for _ in range(runs):
+        right = rng.random(codes.size) < solved.drawn(rng, len(sizes))[codes]
+        one = share_of_items(right.astype(np.float64), clusters=codes)
+        held += np.fmin(one.low, one.low_paradigms) <= solved.truth <= np.fmax(one.high, one.high_paradigms)
+    return held / runs
+
+
+CEILING = {
+    "all at 0.995": Solved(mean=0.995, sd=0.0),
+    "0.995; 1 in 20 fails": Solved(mean=0.995, sd=0.0, failing=0.05),
+    "0.995; 1 in 10 fails": Solved(mean=0.995, sd=0.0, failing=0.1),
+    "0.97 ± 0.03": Solved(mean=0.97, sd=0.03),
+    "0.97 ± 0.03; 1 in 20 fails": Solved(mean=0.97, sd=0.03, failing=0.05),
+    "0.97 ± 0.03; 1 in 10 at 0.40": Solved(mean=0.97, sd=0.03, failing=0.1, failed=0.4),
+    "0.90 ± 0.08; 1 in 20 fails": Solved(mean=0.9, sd=0.08, failing=0.05),
+    "0.80 ± 0.16": Solved(mean=0.8, sd=0.16),
+    "0.80 ± 0.15; 1 in 20 fails": Solved(mean=0.8, sd=0.15, failing=0.05),
+    "0.03 ± 0.03; 1 in 20 at 0.90": Solved(mean=0.03, sd=0.03, failing=0.05, failed=0.9),
+}
+CEILING_SIZES = {
+    "6 x 10": (10,) * 6,
+    "12 x 10": (10,) * 12,
+    "20 x 10": (10,) * 20,
+    "20 x 50": (50,) * 20,
+    "67 x 10": (10,) * 67,
+    "`jblimp`": UNEVEN["`jblimp`"],
+}

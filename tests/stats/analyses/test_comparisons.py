@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t as student
-from statsmodels.regression.linear_model import OLS
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.comparisons import comparisons as section
+from pairbank.stats.estimates.bootstrap import freedom
 from pairbank.stats.measures.paired_tests import corrected, mcnemar_mid_p
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
@@ -58,12 +58,11 @@ def test_a_difference_has_an_interval_over_paradigms_and_the_wider_one_is_shown(
     row = keyed(result.tables["comparisons"], "within", "a")["direct", "m0"]
     gain = np.subtract(*(np.sign(x.frame["direct_delta"].to_numpy()) for x in tables))
     gain, codes = gain[1:], pd.factorize(np.array(names[1:]))[0]  # the sides of the first item are identical
-    # statsmodels' cluster-robust standard error of a mean, without its correction for one parameter
-    fit = OLS(gain / 2, np.ones(gain.size)).fit(
-        cov_type="cluster", cov_kwds={"groups": codes, "use_correction": False}, use_t=True
-    )
-    error = fit.bse[0] * np.sqrt(12 / 11)
-    assert row["high_paradigms"] - row["difference"] == pytest.approx(student.isf(0.025, 11) * error, rel=1e-9)
+    sizes, left = np.bincount(codes), np.bincount(codes, weights=(gain - gain.mean()) / 2)
+    error = np.sqrt((left**2 / (1 - sizes / gain.size)).sum()) / gain.size
+    expected = student.isf(0.025, freedom(codes)) * error  # nearly 11 degrees of freedom
+    assert row["high_paradigms"] - row["difference"] == pytest.approx(expected, rel=1e-9)
+    assert freedom(codes) == pytest.approx(11, abs=0.1)
     shown = result.tables["first"].iloc[0]
     wider = min(row["low"], row["low_paradigms"]), max(row["high"], row["high_paradigms"])
     assert result.tables["first"]["difference"].str.contains(f"[{wider[0]:+.2f}, {wider[1]:+.2f}]", regex=False).any()

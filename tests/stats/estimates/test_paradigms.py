@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 from scipy.special import stdtr
+from scipy.stats import binomtest
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error, why_not_drawn
@@ -16,7 +17,17 @@ from pairbank.stats.estimates.shares import mean_of_items, share_of_items
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, spearman
 from pairbank.stats.measures.associations import p_of_all, p_over_paradigms, partial_correlation
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, gain_test, paired_difference
-from paradigm_cases import STATISTICS, UNEVEN, coverage, nested, said_beyond
+from paradigm_cases import (
+    CEILING,
+    CEILING_SIZES,
+    FEW,
+    STATISTICS,
+    UNEVEN,
+    coverage,
+    holds_of_shares,
+    nested,
+    said_beyond,
+)
 
 
 def test_the_standard_error_and_its_degrees_of_freedom_are_those_of_cr2() -> None:
@@ -34,9 +45,9 @@ def test_the_standard_error_and_its_degrees_of_freedom_are_those_of_cr2() -> Non
     assert freedom(codes) == pytest.approx(np.trace(products) ** 2 / (products**2).sum())
 
 
-def test_fewer_than_ten_paradigms_unknown_ones_or_one_an_item_give_no_interval() -> None:
-    x, y, codes = nested(np.random.default_rng(2), [10] * 9, shared=0.5)
-    for clusters in (codes, np.where(codes == 3, -1, codes), np.arange(codes.size), None):
+def test_fewer_than_four_paradigms_unknown_ones_or_one_an_item_give_no_interval() -> None:
+    x, y, codes = nested(np.random.default_rng(2), [10] * 3, shared=0.5)
+    for clusters in (codes, np.where(codes == 2, -1, codes), np.arange(codes.size), None):
         for result in (pearson(x, y, clusters=clusters), cohens_kappa(x, y, clusters=clusters)):
             assert result.n_paradigms == 0
             assert np.isnan(result.low_paradigms)
@@ -105,13 +116,17 @@ def test_what_paradigms_and_items_predict_is_found_over_paradigms() -> None:
     x = rng.normal(size=20)[codes] + rng.normal(size=400)
     y = 0.5 * x + rng.normal(size=400)
     assert p_over_paradigms(y, {"x": x}, codes) < 0.001
-    assert np.isnan(p_over_paradigms(y, {"x": x}, codes // 4))
+    assert np.isnan(p_over_paradigms(y, {"x": x}, codes // 7))
 
 
-def published_coverage() -> dict[tuple[str, str], str]:
-    """Return the cells of the table of uneven sizes in docs/validation.md, by sizes and estimate."""
+NEAR = 4 * np.sqrt(0.05 * 0.95 * (1 / 200 + 1 / 600))
+"""Four standard errors of the difference between 200 runs and the 600 of the table."""
+
+
+def published_coverage(section: str = "Paradigms of uneven sizes") -> dict[tuple[str, str], str]:
+    """Return the cells of the first table of a section of docs/validation.md, by row and column."""
     page = (Path(__file__).parents[3] / "docs" / "validation.md").read_text(encoding="utf-8")
-    lines = page.split("### Paradigms of uneven sizes")[1].split("\n\n")[2].splitlines()
+    lines = page.split(f"### {section}")[1].split("\n\n| ")[1].split("\n\n")[0].splitlines()
     heading, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return {(row[0], name): cell for row in rows for name, cell in zip(heading[1:], row[1:], strict=True)}
 
@@ -132,7 +147,7 @@ def test_with_paradigms_of_uneven_sizes_intervals_hold_as_often_as_published(siz
     assert published > 0.915
     held = coverage(estimate, UNEVEN[sizes], shared=0.5, runs=200, seed=8)
     assert held.given > 0.95
-    assert held.paradigms == pytest.approx(published, abs=4 * np.sqrt(0.05 * 0.95 * (1 / 200 + 1 / 600)))
+    assert held.paradigms == pytest.approx(published, abs=NEAR)
 
 
 def test_equal_models_rarely_differ_beyond_paradigms_of_uneven_sizes() -> None:
@@ -157,7 +172,7 @@ def test_where_one_paradigm_has_most_items_no_claim_goes_beyond_them_and_the_rea
         assert result.n_paradigms == 0
     assert np.isnan(beyond_clusters_p(right - (y > 0), codes))
     assert why_not_drawn(codes.astype(str).astype(object)) == (
-        "200 of 295 items are of one paradigm, so that 20 paradigms count like 2.2 of one size (at least 4 are needed)"
+        "200 of 295 items are of one paradigm, so that 20 paradigms count like 2.2 of one size (at least 3 are needed)"
     )
 
 
@@ -169,3 +184,55 @@ def test_what_is_claimed_beyond_paradigms_holds_for_their_items_as_well() -> Non
     assert beyond_clusters_p(gain, codes) == pytest.approx(gain_test(gain).p_mid)
     error = standard_error(gain, codes)
     assert 2 * stdtr(freedom(codes), -gain.mean() / error) < gain_test(gain).p_mid
+
+
+@pytest.mark.parametrize(
+    ("sizes", "estimate"),
+    [
+        ("6 x 4", "accuracy"),
+        ("4 x 20", "r"),
+        ("4 x 6", "difference (`comparisons`)"),
+        ("30, 20, 10, 5, 5, 2", "accuracy"),
+        ("9, 8, 7, 8", "kappa"),
+        ("5 x 10", "rho"),
+        ("6 x 20", "AUC"),
+    ],
+)
+def test_of_four_to_nine_paradigms_intervals_hold_as_often_as_published(sizes: str, estimate: str) -> None:
+    published = float(published_coverage("Few paradigms")[sizes, estimate])
+    assert published > 0.915
+    held = coverage(estimate, FEW[sizes], shared=0.5, runs=200, seed=8)
+    assert held.given > 0.85
+    assert held.paradigms == pytest.approx(published, abs=NEAR)
+
+
+@pytest.mark.parametrize("paradigms", ["0.995; 1 in 20 fails", "0.97 ± 0.03", "0.03 ± 0.03; 1 in 20 at 0.90"])
+@pytest.mark.parametrize("sizes", ["6 x 10", "12 x 10", "`jblimp`"])
+def test_accuracies_near_1_and_0_hold_for_paradigms_that_are_not_seen(paradigms: str, sizes: str) -> None:
+    published = float(published_coverage("Accuracies near 1 and 0")[paradigms, sizes])
+    assert published > 0.915
+    held = holds_of_shares(CEILING[paradigms], CEILING_SIZES[sizes], runs=200, seed=8)
+    assert held == pytest.approx(published, abs=NEAR)
+
+
+@pytest.mark.parametrize(("n", "least"), [(4, 0.3976), (12, 0.7354), (67, 0.9464)])
+def test_where_all_items_are_right_the_interval_is_that_of_paradigms_that_are_all_right(n: int, least: float) -> None:
+    codes = np.repeat(np.arange(n), 10)
+    for right in (1.0, 0.0):
+        one = share_of_items(np.full(codes.size, right), clusters=codes)
+        away = one.low_paradigms if right else 1 - one.high_paradigms
+        assert away == pytest.approx(binomtest(n, n).proportion_ci(0.95, "exact").low)
+        assert away == pytest.approx(least, abs=1e-4)
+        assert (one.n_paradigms, one.high_paradigms if right else one.low_paradigms) == (n, right)
+
+
+def test_of_paradigms_nearly_all_right_the_lower_end_is_that_of_random_weights() -> None:
+    shares = np.array([1.0] * 8 + [0.9, 0.9, 0.8, 0.7])
+    credit = np.concatenate([np.repeat([1.0, 0.0], [round(10 * share), 10 - round(10 * share)]) for share in shares])
+    one = share_of_items(credit, clusters=np.repeat(np.arange(12), 10))
+    weights = np.random.default_rng(9).dirichlet(np.ones(13), size=100_000)
+    assert one.low_paradigms == pytest.approx(np.quantile(weights[:, 1:] @ shares, 0.025), abs=0.02)
+    assert one.low > one.low_paradigms + 0.1
+    below = share_of_items(np.where(np.arange(120) % 10 == 0, 0.0, credit), clusters=np.repeat(np.arange(12), 10))
+    assert below.value < 0.9
+    assert below.low_paradigms > 0.75  # of Wilson; 0.64 of random weights

@@ -177,7 +177,7 @@ def test_beyond_paradigms_counts_paradigms_and_not_items() -> None:
     assert beyond_clusters_p(gain, paradigm) > 0.05
     means = np.array([gain[paradigm == c].mean() for c in range(12)])
     assert beyond_clusters_p(gain, paradigm) == pytest.approx(ttest_1samp(means, 0).pvalue, abs=1e-12)  # equal sizes
-    assert np.isnan(beyond_clusters_p(gain, np.arange(2400) % 9))
+    assert np.isnan(beyond_clusters_p(gain, np.arange(2400) % 3))
 
 
 @pytest.mark.parametrize("gain", [[1.0, 0.75, 0.25, -0.5], [1 / 3, 1 / 3, -2 / 3, 1.0, 0.5], [0.25, -0.25, 0.75]])

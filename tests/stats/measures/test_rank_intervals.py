@@ -78,7 +78,7 @@ def test_models_differ_only_where_they_do_over_paradigms_too() -> None:
     for level in (1 - p_over * 1.01, 1 - p_over * 0.99):
         apart = rank_intervals(counts, level=level).best.tolist() == [2, 1]
         assert apart == (1 - level > p_over)
-    few = pair_counts(credit, clusters=paradigm // 2)
+    few = pair_counts(credit, clusters=paradigm // 4)
     assert few.freedom[0, 1] == few.error[0, 1] == 0
     wide = mean_rank_intervals([counts, counts], level=0.999)
     assert wide.best.tolist() == [1, 1] != mean_rank_intervals([few, few], level=0.999).best.tolist()
