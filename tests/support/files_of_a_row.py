@@ -1,6 +1,7 @@
-"""Which files of the package one BLiMP row passes, from corpus to site: one line for each of which a function ran.
+"""Which files and functions of the package one BLiMP row passes, from corpus to site: one line for each file.
 
-What runs when a module is imported is not counted. `python files_of_a_row.py FOLDER_OF_CORPORA`, in an empty folder.
+A file counts if any of its functions runs, also while modules are imported; comprehensions and lambdas are functions.
+Module and class bodies are not. `python files_of_a_row.py FOLDER_OF_CORPORA`, in an empty folder, with an empty cache.
 """
 
 from __future__ import annotations
@@ -8,25 +9,21 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
+from collections import defaultdict
 from pathlib import Path
 from types import FrameType
 
 import pairbank
 
-PACKAGE = Path(pairbank.__file__).parent
-PASSED: set[str] = set()
+PACKAGE = f"{Path(pairbank.__file__).parent}/"
+PASSED: dict[str, set[tuple[str, int]]] = defaultdict(set)
+"""Of each file the functions that ran, by name and first line."""
 
 
 def _look(frame: FrameType, event: str, _: object) -> None:
-    code, caller = frame.f_code, frame.f_back
-    is_function = bool(code.co_flags & inspect.CO_NEWLOCALS and code.co_flags & inspect.CO_OPTIMIZED)
-    if event != "call" or not is_function or not code.co_filename.startswith(f"{PACKAGE}/"):
-        return
-    while caller and caller.f_code.co_name.startswith("<") and caller.f_code.co_name != "<module>":
-        caller = caller.f_back  # a comprehension is of where it stands
-    if code.co_name.startswith("<") and not (caller and caller.f_code.co_flags & inspect.CO_OPTIMIZED):
-        return
-    PASSED.add(str(Path(code.co_filename).relative_to(PACKAGE)))
+    code = frame.f_code
+    if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(PACKAGE):
+        PASSED[code.co_filename.removeprefix(PACKAGE)].add((code.co_name, code.co_firstlineno))
 
 
 def pass_one_row(corpora: str) -> None:
@@ -44,4 +41,4 @@ if __name__ == "__main__":
     sys.setprofile(_look)
     pass_one_row(sys.argv[1])
     sys.setprofile(None)
-    sys.stdout.write("\n".join(sorted(PASSED)) + "\n")
+    sys.stdout.writelines(f"{name}\t{len(functions)}\n" for name, functions in sorted(PASSED.items()))
