@@ -94,7 +94,7 @@ def submit(
     facts = manifest["corpora"][table.corpus]
     if is_left_out(facts) or not may_publish(table.corpus, facts):
         kept = ids_and_scores(table.dataset, table.signature["methods"])
-        table = Scored(dataset=kept, signature=table.signature)
+        table = Scored.of(kept, table.signature)
     with tempfile.TemporaryDirectory() as folder:
         file = table.save(Path(folder) / "table.parquet")
         digest = sha256_of_file(file)

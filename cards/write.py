@@ -236,7 +236,7 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
     for (name, slug), table in full.items():
         if slug:
             signature = scores[name][slug]
-            draft.scored[name, slug] = Scored(dataset=ids_and_scores(table, signature["methods"]), signature=signature)
+            draft.scored[name, slug] = Scored.of(ids_and_scores(table, signature["methods"]), signature)
         else:
             draft.items[name] = ids_and_scores(table, {})
 

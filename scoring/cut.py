@@ -111,7 +111,7 @@ class _Whole:
         signature["methods"] = dict(self.methods)
         signature["n_by_flag"] = {name: _n_by_flag(dataset, name) for name in self.methods}
         signature["filled_from"] = {"n_items": len(table), "methods": list(table.methods)}
-        return Scored(dataset=dataset, signature=signature)
+        return Scored.of(dataset, signature)
 
 
 class _Shared:
@@ -168,7 +168,7 @@ class _Shared:
         before = {"n_items": facts["n_items"], "methods": list(table.methods)}
         if before != {"n_items": len(dataset), "methods": self.methods}:
             signature["cut_from"] = before
-        return Scored(dataset=dataset, signature=signature)
+        return Scored.of(dataset, signature)
 
     def _items(self, table: Scored) -> datasets.Dataset:
         places = {item_id: place for place, item_id in enumerate(table.dataset["item_id"][:])}

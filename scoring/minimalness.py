@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, cast
 
@@ -206,7 +205,7 @@ def _table(items: datasets.Dataset | Scored) -> datasets.Dataset:
 
 
 def _holding(items: Items, table: datasets.Dataset) -> Items:
-    return cast("Items", replace(items, dataset=table) if isinstance(items, Scored) else table)
+    return cast("Items", Scored.of(table, items.signature) if isinstance(items, Scored) else table)
 
 
 def _located(name: str | Path | None) -> tuple[Path | None, str]:

@@ -206,7 +206,7 @@ def _scored(work: Work, shards: Sequence[Shard], options: ScoreOptions) -> Score
     }
     for lacking in counts_lacking(signature):
         logger.warning("%s by %s: %s", signature["corpus"]["name"], work.info.name, lacking)
-    return Scored(dataset=with_columns(work.items, work.methods, columns, model=work.info.name), signature=signature)
+    return Scored(table=with_columns(work.items, work.methods, columns, model=work.info.name), signature=signature)
 
 
 def counts_lacking(signature: Mapping[str, Any]) -> list[str]:

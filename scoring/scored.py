@@ -33,15 +33,31 @@ MODEL = "model"
 """The column that says in each row of a scored table which model it is of: tables may be put under each other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Scored:
     """A scored corpus: the items with the methods' columns, and the signature that every number carries."""
 
-    dataset: datasets.Dataset
+    table: pa.Table
+    """Its schema has the Features of a Dataset."""
     signature: Mapping[str, Any]
 
+    @staticmethod
+    def of(dataset: datasets.Dataset, signature: Mapping[str, Any]) -> Scored:
+        """Return the scored corpus of a Dataset."""
+        table: pa.Table = dataset.with_format("arrow")[:]
+        return Scored(table=table, signature=signature)
+
+    @functools.cached_property
+    def dataset(self) -> datasets.Dataset:
+        """The table as a Dataset with its Features."""
+        import datasets
+
+        # left to itself, datasets would pickle all of the table in memory for a fingerprint
+        return datasets.Dataset(self.table, fingerprint=_fingerprint(self.table))
+
     def __len__(self) -> int:
-        return len(self.dataset)
+        n_rows: int = self.table.num_rows
+        return n_rows
 
     def __getitem__(self, key: int | str) -> Any:  # noqa: ANN401 - as a Dataset does
         return self.dataset[key]
@@ -49,17 +65,18 @@ class Scored:
     @property
     def column_names(self) -> list[str]:
         """Names of the columns."""
-        return list(self.dataset.column_names)
+        return list(self.table.column_names)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Return some columns as an Arrow table."""
-        table: pa.Table = self.dataset.select_columns(list(columns)).with_format("arrow")[:]
-        return table
+        return self.table.select(list(columns))
 
     @property
     def features(self) -> datasets.Features:
         """Types of the columns."""
-        return self.dataset.features
+        import datasets
+
+        return datasets.Features.from_arrow_schema(self.table.schema)
 
     def select_columns(self, columns: Sequence[str]) -> datasets.Dataset:
         """Return some columns as a Dataset with their Features."""
@@ -112,7 +129,7 @@ class Scored:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a DataFrame."""
-        frame: pd.DataFrame = self.dataset.to_pandas()
+        frame: pd.DataFrame = self.table.to_pandas()
         return frame
 
     def tokens(self) -> pd.DataFrame:
@@ -131,13 +148,13 @@ class Scored:
         c, rows = ScoreColumns(DIRECT), []
         texts = [f"target_{side}" for side in SIDES]
         columns = ["item_id", *texts, *(of(side) for of in (c.tokens, c.offsets) for side in SIDES)]
-        if missing := [name for name in columns if name not in self.dataset.column_names]:
+        if missing := [name for name in columns if name not in self.column_names]:
             raise ScoringError(
                 f"{self.corpus} by {self.model}: no tokens, for the table has no {', '.join(missing)}; score with "
                 "per_token=True (--per-token)"
             )
-        columns += [name for name in map(c.ranks, SIDES) if name in self.dataset.column_names]
-        for row in self.dataset.select_columns(columns):
+        columns += [name for name in map(c.ranks, SIDES) if name in self.column_names]
+        for row in self.arrow(columns).to_pylist():
             for side in SIDES:
                 spans, text = token_spans(row[c.offsets(side)] or ()), row[f"target_{side}"]
                 values = row[c.tokens(side)] or ()
@@ -165,10 +182,11 @@ class Scored:
             raise ScoringError(
                 f"{self.corpus} by {self.model}: no sampled answers; score with --samples N (a method NAME@Nsamples)"
             )
-        ids, frames = self.dataset["item_id"][:], []
+        ids, frames = self.arrow(["item_id"])["item_id"].to_pylist(), []
         for layout in sampled:
             place: dict[str, int] = dict.fromkeys(SIDES, 0)
-            draws = self.dataset[ScoreColumns(layout.method).draws][:]
+            column = ScoreColumns(layout.method).draws
+            draws = self.arrow([column])[column].to_pylist()
             for number, side in enumerate(layout.sides_shown):
                 at = slice(number * layout.samples, (number + 1) * layout.samples)
                 rows = [
@@ -187,13 +205,13 @@ class Scored:
         return (
             f"<Scored: {len(self):,} items of {self.corpus} by {self.model}\n"
             f"  {len(self.methods)} methods: {', '.join(shown)}\n"
-            f"  {len(self.dataset.column_names)} columns; .to_pandas(), .dataset, .signature, .save(PATH)>"
+            f"  {len(self.column_names)} columns; .to_pandas(), .dataset, .signature, .save(PATH)>"
         )
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was scored how, and the first rows."""
         text = f"{len(self):,} items of {self.corpus}, scored with {self.model}: {', '.join(self.methods)}"
-        few = self.dataset.select(range(min(5, len(self)))).to_pandas()
+        few = self.table.slice(0, 5).to_pandas()
         return f"<p>{html.escape(text)}</p>{few.to_html(index=False)}"
 
     def save(self, path: str | Path, *, bom: bool = False) -> Path:
@@ -207,7 +225,7 @@ class Scored:
         Raises:
             OutputError: another suffix, or a place that cannot be written to.
         """
-        write_scored(Path(path), self.dataset.with_format("arrow")[:], self.signature, bom=bom)
+        write_scored(Path(path), self.table, self.signature, bom=bom)
         return Path(path)
 
 
@@ -219,10 +237,10 @@ def read_scored(path: str | Path) -> Scored:
     """
     path = Path(path)
     signature = _signature_of(path, table := _parquet(path))
-    dataset = dataset_of(table, path)
-    if not has_model(dataset, signature):
-        dataset = _with_model(dataset, signature)
-    return Scored(dataset=dataset, signature=signature)
+    features = _features(path, table)
+    if not has_model(table, signature):
+        table = _with_model(table, features, signature)
+    return Scored(table=table, signature=signature)
 
 
 class ScoredFile(Scored):
@@ -251,8 +269,14 @@ class ScoredFile(Scored):
         return n_rows_of(self.path)
 
     @property
-    def dataset(self) -> datasets.Dataset:
+    def table(self) -> pa.Table:
         """The whole table; the last few that were asked for are kept."""
+        self._check()
+        return _kept(self.path, self._state).table
+
+    @property
+    def dataset(self) -> datasets.Dataset:
+        """The whole table as a Dataset; the last few that were asked for are kept."""
         self._check()
         return _kept(self.path, self._state).dataset
 
@@ -375,26 +399,23 @@ def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
         raise BankError(f"{path}: its Features do not read back ({error}); write it again") from error
 
 
-def has_model(table: datasets.Dataset, signature: Mapping[str, Any]) -> bool:
+def has_model(table: pa.Table, signature: Mapping[str, Any]) -> bool:
     """Return whether a scored table says in each row which model it is of; tables of before 0.2 do not."""
-    return MODEL in table.column_names and table.unique(MODEL) == [signature["model"]["name"]]
+    return MODEL in table.column_names and table[MODEL].unique().to_pylist() == [signature["model"]["name"]]
 
 
-def _with_model(table: datasets.Dataset, signature: Mapping[str, Any]) -> datasets.Dataset:
+def _with_model(table: pa.Table, features: datasets.Features, signature: Mapping[str, Any]) -> pa.Table:
     """Return a table of before with the column of the model where new ones have it; one of the items' steps aside."""
     import datasets
 
-    if MODEL in table.column_names:
-        table = table.rename_column(MODEL, f"{MODEL}_source")
+    names = [f"{MODEL}_source" if name == MODEL else name for name in table.column_names]
     scores = {name for method in signature["methods"].values() for name in method.get("columns", ())}
-    place = next((i for i, name in enumerate(table.column_names) if name in scores), len(table.column_names))
-    arrow: pa.Table = table.with_format("arrow")[:]
-    names = pa.array([signature["model"]["name"]] * len(table), pa.string())
-    pairs = list(table.features.items())
+    place = next((i for i, name in enumerate(names) if name in scores), len(names))
+    models = pa.array([signature["model"]["name"]] * len(table), pa.string())
+    pairs = list(zip(names, features.values(), strict=True))
     features = datasets.Features(dict([*pairs[:place], (MODEL, datasets.Value("string")), *pairs[place:]]))
-    arrow = arrow.add_column(place, MODEL, names).replace_schema_metadata(None).cast(features.arrow_schema)
-    fingerprint = hashlib.sha256(f"{table._fingerprint} {MODEL}".encode()).hexdigest()
-    return datasets.Dataset(arrow, info=datasets.DatasetInfo(features=features), fingerprint=fingerprint)
+    table = table.rename_columns(names).add_column(place, MODEL, models)
+    return table.replace_schema_metadata(None).cast(features.arrow_schema)
 
 
 def refuse_score_columns(items: datasets.Dataset, methods: Sequence[Columned]) -> None:
@@ -409,26 +430,21 @@ def refuse_score_columns(items: datasets.Dataset, methods: Sequence[Columned]) -
 
 def with_columns(
     items: datasets.Dataset, methods: Sequence[Columned], shards: Mapping[str, Sequence[pa.Table]], *, model: str
-) -> datasets.Dataset:
-    """Return items, the model's name and score columns as one Dataset with explicit Features."""
+) -> pa.Table:
+    """Return items, the model's name and score columns as one table with explicit Features."""
     import datasets
 
     refuse_score_columns(items, methods)
     kinds = {name: kind for method in methods for name, kind in method.columns.items()}
     items = _without_model(items)
-    own_values = {MODEL: datasets.Value("string")} | {name: _feature(kind) for name, kind in kinds.items()}
+    added = {MODEL: datasets.Value("string")} | {name: _feature(kind) for name, kind in kinds.items()}
     table: pa.Table = items.with_format("arrow")[:]
     table = table.append_column(MODEL, pa.array([model] * len(table), pa.string()))
     for method in methods:
         part = pa.concat_tables(shards[method.name]).combine_chunks()
         for name in part.schema.names:
             table = table.append_column(name, part[name])
-    features = datasets.Features({**items.features, **own_values})
-    return datasets.Dataset(
-        table.cast(features.arrow_schema),
-        info=datasets.DatasetInfo(features=features),
-        fingerprint=_fingerprint(items, table.select(list(own_values))),
-    )
+    return table.cast(datasets.Features({**items.features, **added}).arrow_schema)
 
 
 def _without_model(items: datasets.Dataset) -> datasets.Dataset:
@@ -443,12 +459,12 @@ def _without_model(items: datasets.Dataset) -> datasets.Dataset:
     return items.remove_columns([MODEL])
 
 
-def _fingerprint(items: datasets.Dataset, scores: pa.Table) -> str:
-    """Return what tells this table from others; left to itself, datasets would pickle all of it in memory for one."""
-    digest = hashlib.sha256(items._fingerprint.encode())
-    for name in scores.column_names:
-        digest.update(name.encode())
-        for chunk in scores[name].chunks:
+def _fingerprint(table: pa.Table) -> str:
+    """Return what tells a table from others."""
+    digest = hashlib.sha256(str(table.schema).encode())
+    for column in table.columns:
+        for chunk in column.chunks:
+            digest.update(f"{chunk.offset} {len(chunk)}".encode())
             for buffer in chunk.buffers():
                 digest.update(b"" if buffer is None else buffer)
     return digest.hexdigest()

@@ -263,7 +263,7 @@ def without_people(table: Scored) -> Scored:
     for name in _LOST:
         if name not in dataset.column_names:
             dataset = dataset.add_column(name, np.full(len(table), np.nan))
-    return Scored(dataset=dataset, signature=table.signature)
+    return Scored.of(dataset, table.signature)
 
 
 def _is_of_choices(table: Scored) -> bool:

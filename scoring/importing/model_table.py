@@ -134,7 +134,7 @@ class ModelTable:
             "n_by_flag": n_by_flag,
         }
         shards = {name: [part] for name, part in parts.items()}
-        return Scored(dataset=with_columns(table, self.methods, shards, model=self.model), signature=signature)
+        return Scored(table=with_columns(table, self.methods, shards, model=self.model), signature=signature)
 
 
 class _TheirItems:

@@ -314,7 +314,7 @@ def _table(
     check_numbers(rows[0].file, how, methods, [table])
     scored = table.scored(_origin(logs, facts))
     known = {key: value for log in logs for key, value in log.facts.items()}
-    return Scored(dataset=scored.dataset, signature=_with_facts(scored.signature, known)), left_out
+    return Scored(table=scored.table, signature=_with_facts(scored.signature, known)), left_out
 
 
 def _answers(rows: Sequence[LogRow], log: Log) -> Iterator[DeclaredScore]:

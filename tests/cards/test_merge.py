@@ -28,7 +28,7 @@ def resigned(table: Scored, **model: object) -> Scored:
     """Return the table under a signature that says something else of the model."""
     signature = json.loads(json.dumps(table.signature))
     signature["model"] |= model
-    return Scored(dataset=table.dataset, signature=signature)
+    return Scored.of(table.dataset, signature)
 
 
 def test_splits_of_one_corpus_are_united_and_other_corpora_come_along(
@@ -94,7 +94,7 @@ def citing(table: Scored, *keys: str) -> Scored:
         del definition["cites"]
         if keys:
             definition["cites"] = list(keys)
-    return Scored(dataset=table.dataset, signature=signature)
+    return Scored.of(table.dataset, signature)
 
 
 def test_tables_that_differ_in_what_to_cite_alone_stand_in_one_bank(tmp_path: Path, scored_by: Score) -> None:
@@ -111,7 +111,7 @@ def test_the_same_model_with_other_numbers_is_refused(tmp_path: Path, scored_by:
     rows = table.dataset.to_list()
     rows[1]["direct_good"] += 0.25
     rows[1]["direct_delta"] += 0.25
-    other = Scored(dataset=datasets.Dataset.from_list(rows, features=table.dataset.features), signature=table.signature)
+    other = Scored.of(datasets.Dataset.from_list(rows, features=table.dataset.features), table.signature)
     a, b = written(tmp_path / "a", table), written(tmp_path / "b", other)
     first = rows[1]["item_id"]
     with pytest.raises(BankError, match=rf"column direct_good differs in 1 row\(s\), first {first} \(-[\d.]+ and"):
@@ -194,7 +194,7 @@ def test_of_a_corpus_that_both_banks_have_the_first_one_says_all_but_a_licence_i
         table = pairbank.score(items, FakeScorer(name=name), methods=["direct"])
         facts = {"corpus": "own", "title": f"Title of {name}"}
         signature = {**table.signature, "corpus": {**table.signature["corpus"], "manifest": facts}}
-        banks.append(pairbank.write_bank(tmp_path / name, scored=[Scored(dataset=table.dataset, signature=signature)]))
+        banks.append(pairbank.write_bank(tmp_path / name, scored=[Scored.of(table.dataset, signature)]))
     for n, licences in enumerate([{}, {"own": "cc-by-4.0"}]):
         pairbank.write_bank(banks[1], corpora=[], licences=licences)
         facts = read_manifest(pairbank.merge_banks(*banks, out=tmp_path / str(n)))["corpora"]["own"]

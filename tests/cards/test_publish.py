@@ -373,7 +373,7 @@ def test_results_are_proposed_to_a_models_repository_on_request_only(hub: FakeHu
     path = bank / "scores/starter/fake_1.parquet"
     signature = json.loads(json.dumps(pairbank.read_scored(path).signature))
     signature["model"] |= {"model_id": "acme/tiny", "revision": "a" * 40}
-    table = Scored(dataset=pairbank.read_scored(path).dataset, signature=signature)
+    table = Scored.of(pairbank.read_scored(path).dataset, signature)
     bank = pairbank.write_bank(tmp_path / "named", scored=[table])
     HfApi().create_repo("acme/tiny")
     made = pairbank.publish(bank, REPO)

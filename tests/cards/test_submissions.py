@@ -262,7 +262,7 @@ def mine(scored: Scored) -> Scored:
     """Return a table as if its items were somebody's own, of which no licence is stated."""
     rows = scored.dataset.map(lambda row: {"corpus": "mine", "item_id": row["item_id"].replace("starter", "mine")})
     corpus = {**corpus_signature(rows, {}), "manifest": {"corpus": "mine", "n_items": len(rows)}}
-    return Scored(dataset=rows, signature={**scored.signature, "corpus": corpus})
+    return Scored.of(rows, {**scored.signature, "corpus": corpus})
 
 
 @pytest.mark.ci
@@ -476,9 +476,9 @@ def test_a_table_of_another_form_or_another_model_of_a_name_is_refused_and_the_o
     narrow = honest.dataset.cast_column("direct_delta", Value("float32"))
     tables = {
         "a": honest,
-        "b": Scored(dataset=extra, signature=third.signature),
-        "c": Scored(dataset=narrow, signature=honest.signature),
-        "d": Scored(dataset=named.dataset, signature={**named.signature, "model": model}),
+        "b": Scored.of(extra, third.signature),
+        "c": Scored.of(narrow, honest.signature),
+        "d": Scored.of(named.dataset, {**named.signature, "model": model}),
     }
     states: dict[str, State] = {}
     for who, table in tables.items():

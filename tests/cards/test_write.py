@@ -183,6 +183,6 @@ def test_two_models_of_one_name_never_share_a_bank(tmp_path: Path) -> None:
         signature = json.loads(json.dumps(scored.signature))
         signature["model"][key] = value
         with pytest.raises(BankError, match=f"would both be the split 'fake_1', and their {key} is"):
-            pairbank.write_bank(bank, scored=[Scored(dataset=scored.dataset, signature=signature)])
+            pairbank.write_bank(bank, scored=[Scored.of(scored.dataset, signature)])
     assert {p: p.read_bytes() for p in bank.rglob("*") if p.is_file()} == before
     datasets.load_dataset(str(bank), "starter", split="items")

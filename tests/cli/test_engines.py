@@ -53,7 +53,7 @@ def test_planted_differences_are_named() -> None:
     flags = [["unknown_token"] if n == 7 else value for n, value in enumerate(one.dataset["direct_flags"][:])]
     table = one.dataset.remove_columns(["direct_delta", "direct_flags"])
     table = table.add_column("direct_delta", moved).add_column("direct_flags", flags)
-    other = Scored(dataset=table, signature=one.signature)
+    other = Scored.of(table, one.signature)
     result = {row["method"]: row for row in engine_differences(one, other).to_dict("records")}
     direct, prompted = result["direct"], result["meta_question_simple"]
     assert direct["max"] == pytest.approx(max(0.25, 2 * abs(deltas[5])))

@@ -74,7 +74,7 @@ def write_tables(folder: Path, *, n_models: int, n_items: int, methods: Sequence
             )
             facts = facts or corpus_signature(dataset, {})
             model = scored.signature["model"] | {"name": name, "slug": name.replace("-", "_"), "model_id": name}
-            Scored(dataset=dataset, signature={**scored.signature, "model": model, "corpus": facts}).save(path)
+            Scored.of(dataset, {**scored.signature, "model": model, "corpus": facts}).save(path)
     return paths
 
 

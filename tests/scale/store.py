@@ -43,7 +43,7 @@ def submissions(folder: Path, *, n_models: int, n_corpora: int, n_items: int) ->
         made = pairbank.score(items, FakeScorer(name="model-0"), methods=methods)
         facts = {"corpus": name, "n_items": n_items, "source": {"licence": "cc-by-4.0", "redistributable": True}}
         signature = {**made.signature, "corpus": {**corpus_signature(items, {}), "manifest": facts}}
-        first.append(Scored(dataset=made.dataset, signature=signature))
+        first.append(Scored.of(made.dataset, signature))
         table = made.dataset.with_format("arrow")[:]
         for model in range(1, n_models):
             who, noise = f"model-{model}", np.random.default_rng([corpus, model]).normal(size=n_items)
@@ -52,9 +52,9 @@ def submissions(folder: Path, *, n_models: int, n_corpora: int, n_items: int) ->
                 at = moved.column_names.index(column)
                 moved = moved.set_column(at, moved.schema.field(at), [moved[column].to_numpy() - np.abs(noise)])
             of_model = {**signature["model"], "name": who, "slug": slug(who), "model_id": f"pairbank/{who}"}
-            own = Scored(
-                dataset=type(made.dataset)(moved.cast(made.dataset.features.arrow_schema), info=made.dataset.info),
-                signature={**signature, "model": of_model},
+            own = Scored.of(
+                type(made.dataset)(moved.cast(made.dataset.features.arrow_schema), info=made.dataset.info),
+                {**signature, "model": of_model},
             )
             file = own.save(folder / "table.parquet")
             path = folder / "store" / submission_path(own.signature, "lab", sha256_of_file(file))

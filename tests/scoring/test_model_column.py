@@ -21,7 +21,7 @@ def scored_by(name: str, subset: str = "plausibility") -> Scored:
 
 def as_before(table: Scored) -> Scored:
     """The table as versions without the column wrote it."""
-    return Scored(dataset=table.dataset.remove_columns([MODEL]), signature=table.signature)
+    return Scored.of(table.dataset.remove_columns([MODEL]), table.signature)
 
 
 def test_tables_of_several_models_may_be_put_under_each_other() -> None:

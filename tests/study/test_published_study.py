@@ -131,12 +131,12 @@ def test_one_name_for_two_wordings_or_other_texts_is_refused(copies: Path) -> No
     renamed = other.dataset.rename_columns(
         {name: name.replace("_pll_", "_ll_") for name in other.column_names if "_pll_" in name}
     )
-    wrong = Scored(dataset=renamed, signature={**other.signature, "methods": methods})
+    wrong = Scored.of(renamed, {**other.signature, "methods": methods})
     with pytest.raises(BankError, match="sentence_ll is not the same method in all tables"):
         filled_alike([one, wrong])
     changed = other.dataset.map(lambda row: {"target_good": row["target_good"] + "!"})
     with pytest.raises(BankError, match="has other texts there"):
-        filled_alike([one, Scored(dataset=changed, signature=other.signature)])
+        filled_alike([one, Scored.of(changed, other.signature)])
 
 
 @pytest.fixture(scope="module")

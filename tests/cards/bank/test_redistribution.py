@@ -106,7 +106,7 @@ def test_a_column_of_ones_own_that_is_named_like_a_score_stays_with_the_items_an
 def test_a_signature_that_names_no_columns_has_those_of_its_methods(scored: Scored, tmp_path: Path) -> None:
     signature = json.loads(json.dumps(scored.signature))
     del signature["methods"]["direct"]["columns"]
-    older = Scored(dataset=scored.dataset, signature=signature)
+    older = Scored.of(scored.dataset, signature)
     bank = pairbank.write_bank(tmp_path / "bank", scored=[older], texts="redistributable")
     assert holds_text(bank) == []
     assert "direct_flags" in read_table(bank / "scores/ewok/fake_1.parquet").column_names

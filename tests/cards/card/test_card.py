@@ -27,6 +27,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.methods.registry import FAMILIES, cites_of, method_named
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.registry import prompts
+from pairbank.scoring.scored import Scored
 from pairbank.stats.report.summary import summarise
 
 
@@ -222,7 +223,7 @@ def test_a_bank_whose_tables_do_not_fit_together_is_not_whole(tmp_path: Path, sc
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1"), scored_by("fake-2")])
     table = scored_by("fake-2")
     path = bank / "scores/starter/fake_2.parquet"
-    type(table)(dataset=table.dataset.remove_columns("direct_flags"), signature=table.signature).save(path)
+    Scored.of(table.dataset.remove_columns("direct_flags"), table.signature).save(path)
     manifest = read_manifest(bank)
     manifest["files"]["scores/starter/fake_2.parquet"] = sha256_of_file(path)
     write_json(bank / "manifest.json", manifest)

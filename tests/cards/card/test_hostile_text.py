@@ -107,7 +107,7 @@ def hostile_table(text: str, tmp_path: Path) -> Scored:
         "citation": text,
     }
     signature["methods"]["direct"]["paper"] = text
-    return Scored(dataset=scored.dataset, signature=signature)
+    return Scored.of(scored.dataset, signature)
 
 
 @pytest.mark.ci
@@ -185,4 +185,4 @@ def test_two_models_that_would_share_a_split_are_refused(tmp_path: Path) -> None
     signature["model"]["model_id"] = "other/tiny"
     bank = pairbank.write_bank(tmp_path / "bank", scored=[table])
     with pytest.raises(BankError, match="pairbank/tiny and other/tiny would both be the split 'tiny'"):
-        pairbank.write_bank(bank, scored=[Scored(dataset=table.dataset, signature=signature)])
+        pairbank.write_bank(bank, scored=[Scored.of(table.dataset, signature)])

@@ -82,9 +82,7 @@ def test_log_probabilities_that_were_scored_otherwise_have_a_name_of_their_own(t
     definition = other.signature["methods"]["direct_no_bos"]
     assert definition["sha256"] != usual.signature["methods"]["direct"]["sha256"]
     assert label in definition["paper"]
-    renamed = Scored(
-        dataset=other.dataset, signature={**other.signature, "model": {**other.signature["model"], "name": "n"}}
-    )
+    renamed = Scored.of(other.dataset, {**other.signature, "model": {**other.signature["model"], "name": "n"}})
     with pytest.raises(BankError, match="share no method in the same wording"):
         cut_alike([usual, renamed])
     assert [table.methods for table in filled_alike([usual, renamed])] == [("direct", "direct_no_bos")] * 2

@@ -410,7 +410,7 @@ def test_exported_records_have_the_keys_of_the_schema(tmp_path: Path, harness: I
 def test_texts_that_may_not_be_passed_on_stay_here(tmp_path: Path, harness: Imports) -> None:
     table = harness.tables[0]
     signature = {**table.signature, "corpus": {**table.signature["corpus"], "name": "ewok"}}
-    (path,) = pairbank.export_results([Scored(dataset=table.dataset, signature=signature)], tmp_path, at=0)
+    (path,) = pairbank.export_results([Scored.of(table.dataset, signature)], tmp_path, at=0)
     samples = path.with_name(path.name.replace(".json", "_samples.jsonl")).read_text(encoding="utf-8")
     assert not any(text in samples for text in table["target_good"])
 

@@ -12,6 +12,7 @@ import pytest
 import pairbank
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.report.cautions import cautions, place_caution, unasked
@@ -129,7 +130,7 @@ def test_a_report_with_further_analyses_has_that_caution_below_its_answer() -> N
     rows["meta_question_simple_logprobs"] = [first] * len(rows)
     rows["meta_question_simple_good"], rows["meta_question_simple_bad"] = -4.505, -4.51
     rows["meta_question_simple_delta"] = 0.005
-    by_place = replace(table, dataset=datasets.Dataset.from_pandas(rows, features=table.dataset.features))
+    by_place = Scored.of(datasets.Dataset.from_pandas(rows, features=table.features), table.signature)
     pages = {name: pairbank.report([by_place], analyses=name) for name in ((), ("agreement_summary",))}
     assert [sum("Position bias" in one for one in made.cautions) for made in pages.values()] == [0, 1]
     page = pages["agreement_summary",].markdown()

@@ -114,5 +114,5 @@ def test_tables_without_a_common_text_are_refused_and_without_texts_noted() -> N
     whole = pairbank.score(items, FakeScorer(name="b"), methods=["direct"])
     part = pairbank.score(items.select(range(half)), FakeScorer(name="c"), methods=["direct"])
     assert not any("are paired" in note for note in pairbank.report([whole, part]).warnings)
-    stripped = replace(part, dataset=part.dataset.remove_columns(["target_good", "target_bad"]))
+    stripped = Scored.of(part.dataset.remove_columns(["target_good", "target_bad"]), part.signature)
     assert "`c` without texts to compare" in pairbank.report([whole, stripped]).warnings[0]

@@ -34,7 +34,7 @@ def scored_elsewhere(own: Scored) -> Scored:
         ELSEWHERE if name == "direct" else name: n for name, n in own.signature["n_by_flag"].items()
     }
     columns = {name: renamed(name) for name in own.dataset.column_names if renamed(name) != name}
-    return Scored(dataset=own.dataset.rename_columns(columns), signature=signature)
+    return Scored.of(own.dataset.rename_columns(columns), signature)
 
 
 def tables_of(tables: list[Scored]) -> dict[str, pd.DataFrame]:
