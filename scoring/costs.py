@@ -27,9 +27,9 @@ from pairbank.scoring.models.causal import PACK_TOKENS
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.checkpoints import located
 from pairbank.scoring.models.load import AUTO_CLASSES, Kind, kind_of
+from pairbank.scoring.models.loaded_tokenizer import tokenizer_named
 from pairbank.scoring.models.options import name_at, reference_of
-from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for
-from pairbank.scoring.models.vocabulary import tokenizer_named
+from pairbank.scoring.models.tokenizing import own_prefix, prefix_facts, prompt_format_for
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.units import Unit, units_of
 
@@ -121,7 +121,7 @@ class TokensOnly:
     """The tokens of a model whose weights nobody loads: a `Scorer` that cannot score."""
 
     def __init__(self, model: str) -> None:
-        self.tokenizer = tokenizer_named(model)
+        self.tokenizer = tokenizer_named(model).tokenizer
         requested = reference_of(model)
         name = name_at(located(requested.id, gguf_file=None).name, requested.revision)
         self.info = ModelInfo(
@@ -135,7 +135,7 @@ class TokensOnly:
             backend="tokens",
             prompt_format=prompt_format_for("auto", self.tokenizer, name),
             bos_policy="auto",
-            bos_id=bos_id_for("auto", self.tokenizer, name) if _has_ends(self.tokenizer) else None,
+            **prefix_facts("auto" if _has_start(self.tokenizer) else "none", self.tokenizer, name),
             max_length=None,
         )
         self.tokens = CausalTokens(tokenizer=self.tokenizer, info=self.info)
@@ -153,8 +153,8 @@ class TokensOnly:
         raise ScoringError(f"{len(requests)} requests for {self.info.name}, of which only the tokenizer is loaded")
 
 
-def _has_ends(tokenizer: Any) -> bool:  # noqa: ANN401 - a tokenizer
-    return tokenizer.bos_token_id is not None or tokenizer.eos_token_id is not None
+def _has_start(tokenizer: Any) -> bool:  # noqa: ANN401 - a tokenizer
+    return bool(own_prefix(tokenizer)) or tokenizer.bos_token_id is not None or tokenizer.eos_token_id is not None
 
 
 def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:

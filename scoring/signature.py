@@ -75,7 +75,7 @@ def signature_line(signature: Mapping[str, Any]) -> str:
         "dtype": model["dtype"],
         "quant": model["quantisation"] or "none",
         "format": model["prompt_format"],
-        "bos": f"{model['bos_policy']}({model['bos_id']})",
+        "bos": f"{model['bos_policy']}({' '.join(map(str, model.get('prefix_ids') or [model['bos_id']]))})",
         **({"pll": model["pll"]} if model.get("pll") else {}),
         **({"mode": model["seq2seq_mode"]} if model.get("seq2seq_mode") else {}),
         **({"unigrams": unigrams} if (unigrams := _unigrams_text(model)) else {}),

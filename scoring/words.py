@@ -316,17 +316,16 @@ class _Window:
 
 
 def _windows(
-    texts: Sequence[Sequence[int]], bos_id: int | None, most: int | None, *, ends: bool, longest_short: float
+    texts: Sequence[Sequence[int]], prefix: tuple[int, ...], most: int | None, *, ends: bool, longest_short: float
 ) -> Iterator[_Window]:
     """Yield the windows of all texts: one, or several that overlap by half."""
-    bos = () if bos_id is None else (bos_id,)
     for number, text in enumerate(texts):
-        room = len(text) if most is None else max(2, most - len(bos))
-        begin, start = 0, 1 - len(bos)
+        room = len(text) if most is None else max(2, most - len(prefix))
+        begin, start = 0, 0 if prefix else 1
         while start < len(text):
             stop = min(begin + room, len(text))
             window = partial(_Window, text=number)
-            ids, tokens = (*bos, *text[begin:stop]), tuple(text[start:stop])
+            ids, tokens = (*prefix, *text[begin:stop]), tuple(text[start:stop])
             if not ends or stop < len(text):
                 yield window(ids=ids[:-1], start=start, tokens=tokens, ends=False)
             elif len(ids) - 1 <= longest_short < len(ids):
@@ -361,7 +360,7 @@ def _causal(
     forward = _Forward(scorer=scorer, marks=None if marks is None or marks.marks_ends else marks, top=top)
     most = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
     longest_short = packing_window(scorer.model.config)
-    windows = _windows(all_ids, scorer.info.bos_id, most, ends=forward.marks is not None, longest_short=longest_short)
+    windows = _windows(all_ids, scorer.info.prefix, most, ends=forward.marks is not None, longest_short=longest_short)
     with scoring_mode(scorer.model):
         for batch in in_batches(
             sorted(windows, key=lambda window: window.n_ids),
@@ -375,7 +374,7 @@ def _causal(
             for window, rows in batch:
                 _put(results[window.text], window, rows, ids=all_ids[window.text], marks=forward.marks)
     for read in results:
-        finite(read.logprobs_nats[1 if scorer.info.bos_id is None else 0 :], scorer.info.name)
+        finite(read.logprobs_nats[0 if scorer.info.prefix else 1 :], scorer.info.name)
     return results
 
 

@@ -234,6 +234,7 @@ FLAG_MEANINGS: Mapping[str, str] = {
     "near_tie": "a token was written that hardly led the second",
     "top_logprobs": "read from the most probable first tokens that an API tells, not from the whole option",
     "outside_top": "an option is not among the tokens that an API tells: its log-probability is an upper bound, or NaN",
+    "unreported": "a server reported no log-probability of a token; the score is NaN",
     "half_empty": "an imported file has some of the numbers of this item, not all; the scores are null",
 }
 """Flag -> meaning; those of a corpus alone (what was mended in it, say) are not among them."""

@@ -69,6 +69,7 @@ Signature = Mapping[str, Any]
 FORMATS = {"chat": "prompts in its chat template", "base": "prompts as plain text"}
 BOS = {
     "auto": "its own BOS token, else its EOS, before every text",
+    "own": "what its tokenizer writes before every text",
     "bos": "its BOS token before every text",
     "eos-as-bos": "its EOS token before every text",
     "cls": "its [CLS] token before every text",
@@ -102,8 +103,10 @@ def _model(signature: Signature) -> str:
     elif model.get("seq2seq_mode"):
         seen.append(f"encoder-decoder framing: {inline(str(model['seq2seq_mode']))}")
     else:
-        token = f" (id {model['bos_id']})" if model["bos_id"] is not None else ""
-        seen.append(f"{BOS.get(model['bos_policy'], inline(str(model['bos_policy'])))}{token}")
+        ids = [str(token) for token in model.get("prefix_ids") or [model["bos_id"]] if token is not None]
+        token = f" (id {', '.join(ids)})" if ids else ""
+        policy = "own" if model.get("prefix_ids") and model["bos_policy"] == "auto" else model["bos_policy"]
+        seen.append(f"{BOS.get(policy, inline(str(policy)))}{token}")
     if signature["over_length"] == "nan":
         seen.append("items longer than its context are NaN and flagged")
     return (

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +91,22 @@ class ModelInfo:
     """Of a model behind a server: hash of what the server calls it and of where it has it, which only shows in part."""
     answers_sha256: str = ""
     """Of a model behind a server: hash of its answers to fixed questions, which tell another one of the same name."""
+    prefix_ids: tuple[int, ...] = ()
+    """The tokens that stand before a text, where the tokenizer writes others there than its declared BOS."""
+    tokenizer_changes: str = ""
+    """What was changed of the tokenizer as it was saved: BPE dropout switched off, a wrong pattern repaired."""
+    load_notes: str = ""
+    """What transformers warned of when it was loaded."""
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` or JSON holds."""
+        return cls(**{**facts, "prefix_ids": tuple(facts.get("prefix_ids", ()))})
+
+    @property
+    def prefix(self) -> tuple[int, ...]:
+        """The tokens that stand before a text."""
+        return self.prefix_ids or (() if self.bos_id is None else (self.bos_id,))
 
     @property
     def slug(self) -> str:
@@ -100,7 +116,8 @@ class ModelInfo:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready values; what was not chosen is left out from `pll` on."""
         chosen = {f.name for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default}
-        return {name: value for name, value in asdict(self).items() if name in chosen}
+        facts = {name: value for name, value in asdict(self).items() if name in chosen}
+        return facts | {name: list(value) for name, value in facts.items() if isinstance(value, tuple)}
 
     @property
     def key(self) -> str:
@@ -108,7 +125,8 @@ class ModelInfo:
 
         All but the name, which anybody may choose; `model_id` and `revision` tell a model from every other.
         """
-        return json.dumps({k: v for k, v in self.to_dict().items() if k != "name"}, ensure_ascii=False)
+        decides = {k: v for k, v in self.to_dict().items() if k not in ("name", "load_notes")}
+        return json.dumps(decides, ensure_ascii=False)
 
 
 def slug(name: str) -> str:

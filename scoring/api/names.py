@@ -49,6 +49,8 @@ TOP_LOGPROBS = "top_logprobs"
 OUTSIDE_TOP = "outside_top"
 """Flag: an option is not among the tokens that a chat API tells; its log-probability is an upper bound, and NaN where
 that holds of all options of a question."""
+UNREPORTED = "unreported"
+"""Flag: a server reported no log-probability of a token (null, minus infinity or -9999); the score is NaN."""
 HALF_EMPTY = "half_empty"
 """Flag: an imported file has some of the numbers that the method needs of the item, not all; the scores are null."""
 

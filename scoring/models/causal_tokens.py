@@ -20,9 +20,9 @@ from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.models.tokenizing import (
     TEMPLATE_FAULTS,
     accepts_system,
-    adds_bos,
     base_prompt,
     left_as_it_was,
+    own_prefix,
     text_specials,
     with_unknown_flag,
 )
@@ -37,12 +37,13 @@ class CausalTokens:
 
     tokenizer: PreTrainedTokenizerBase
     info: ModelInfo
-    _adds_bos: bool = field(init=False)
+    _own_prefix: tuple[int, ...] = field(init=False)
+    """What the tokenizer itself writes before a text."""
     _template_ids: frozenset[int] = field(init=False)
     _specials: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._adds_bos = adds_bos(self.tokenizer)
+        self._own_prefix = own_prefix(self.tokenizer) or ()
         added = self.tokenizer.added_tokens_decoder
         self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
         self._specials = text_specials(self.tokenizer)
@@ -88,32 +89,32 @@ class CausalTokens:
                 )
         texts = [request.context + request.target for request in requests]
         encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
-        results = [
-            encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
-            for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
-        ]
+        tokens = zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
+        return [self._encoded(request, ids, offsets) for request, ids, offsets in tokens]
+
+    def _encoded(self, request: Request, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> EncodedRequest:
+        *before, bos_id = self._prefix(request, ids) or (None,)
+        result = encoded(ids, offsets, request, bos_id=bos_id, template_ids=self._template_ids)
+        if before:
+            result = replace(result, ids=(*before, *result.ids), start=len(before) + result.start)
         # a rendered chat is made of special tokens; in any other text they are read as what nobody wrote
-        results = [
-            member
-            if request.chat or self._specials.isdisjoint(ids)
-            else replace(member, flags=(*member.flags, SPECIAL_TOKEN))
-            for member, request, ids in zip(results, requests, encoding["input_ids"], strict=True)
-        ]
-        return [with_unknown_flag(entry, self.tokenizer.unk_token_id) for entry in results]
+        if not request.chat and not self._specials.isdisjoint(ids):
+            result = replace(result, flags=(*result.flags, SPECIAL_TOKEN))
+        return with_unknown_flag(result, self.tokenizer.unk_token_id)
 
     def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
-        """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
-        results: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        """Return the tokens of texts that nothing is scored in, with what stands before each as in `encode`."""
+        encoding = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
         requests = [Request(context=text, target="", chat=chat) for text in texts]
-        bos = [self._bos_id(request, ids) for request, ids in zip(requests, results, strict=True)]
-        return [ids if first is None else [first, *ids] for first, ids in zip(bos, results, strict=True)]
+        return [[*self._prefix(request, ids), *ids] for request, ids in zip(requests, encoding, strict=True)]
 
-    def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
-        """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
+    def _prefix(self, request: Request, ids: Sequence[int]) -> tuple[int, ...]:
+        """Return the tokens to put before a text; a rendered chat that brings its own gets no second ones."""
         if not request.chat:
-            return self.info.bos_id
-        brings_own = list(ids[:1]) == [self.tokenizer.bos_token_id]
-        return self.info.bos_id if self._adds_bos and not brings_own else None
+            return self.info.prefix
+        own = self._own_prefix
+        brings_own = tuple(ids[: len(own)]) == own or list(ids[:1]) == [self.tokenizer.bos_token_id]
+        return () if brings_own else self.info.prefix
 
 
 GAP, AFTER = "<extra_id_0>", "<extra_id_1>"

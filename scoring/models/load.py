@@ -31,6 +31,14 @@ from pairbank.scoring.models.batch_check import (
     warn_of_one_at_a_time,
 )
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, commit_on_hub, located
+from pairbank.scoring.models.loaded_tokenizer import load_tokenizer
+from pairbank.scoring.models.loading import (
+    check_folder,
+    check_has_tokenizer,
+    check_ids,
+    check_weights_used,
+    loading,
+)
 from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,
@@ -51,15 +59,8 @@ from pairbank.scoring.models.options import (
     weights_options,
     with_reference,
 )
-from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for, thinking_for
-from pairbank.scoring.models.weights import (
-    OnProgress,
-    check_folder,
-    check_has_tokenizer,
-    check_ids,
-    check_weights_used,
-    loading,
-)
+from pairbank.scoring.models.tokenizing import prefix_facts, prompt_format_for, thinking_for
+from pairbank.scoring.models.weights import OnProgress
 from pairbank.scoring.versions import ENGINE_VERSION, MODELS_VERSION
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def remembered(
         chosen = completed(with_reference(options, reference))
         checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], on_progress=progress)
         facts = _kept(_remembered_at(checkpoint, chosen, anywhere=anywhere))
-        return None if facts is None else ModelInfo(**facts)
+        return None if facts is None else ModelInfo.from_dict(facts)
     return None
 
 
@@ -227,7 +228,19 @@ def _keep(path: Path | None, facts: dict[str, Any]) -> None:
 def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: LoadOptions) -> _Loaded:
     """Return the model on its device, its tokenizer, and what is known of both."""
     device = device_for(chosen["device"], spread=chosen["device_map"] is not None)
-    model, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen), chosen["weights"])
+    local = bool(checkpoint.revision)
+    if checkpoint.is_folder:
+        check_has_tokenizer(Path(checkpoint.path))
+    loaded = load_tokenizer(
+        checkpoint.path, checkpoint.name, loader, local=local, fix_mistral_regex=chosen["fix_mistral_regex"]
+    )
+    if kind != "seq2seq" and not loaded.tokenizer.is_fast:
+        raise ModelLoadError(
+            f"model {checkpoint.path!r} has no fast tokenizer; character offsets need one: save one beside it "
+            "(tokenizer.json)"
+        )
+    with loading(checkpoint.path, local=local) as warned:
+        model, unused = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen), chosen["weights"])
     with loading(checkpoint.path, local=True):
         if drop_random_attention(model, checkpoint.name):
             chosen = {**chosen, "attention": FULL}
@@ -237,7 +250,12 @@ def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: 
             model.to(device)  # type: ignore[arg-type]
     model.train(mode=False)
     checkpoint.check_unchanged()
-    return _Loaded(model=model, tokenizer=tokenizer, info=_info(model, kind, checkpoint, chosen))
+    notes = [*dict.fromkeys([*loaded.notes, *warned, *unused])]
+    for note in notes:
+        logger.warning("%s: %s", checkpoint.name, note)
+    info = _info(model, kind, checkpoint, chosen)
+    info = replace(info, tokenizer_changes=loaded.changes, load_notes="; ".join(notes))
+    return _Loaded(model=model, tokenizer=loaded.tokenizer, info=info)
 
 
 def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: LoadOptions) -> ModelInfo:
@@ -297,7 +315,6 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     )
 
     model, tokenizer = loaded.model, loaded.tokenizer
-    check_ids(loaded.info.name, model, tokenizer)
     format_ = prompt_format_for(chosen["prompt_format"], tokenizer, loaded.info.name)
     thinking = thinking_for(chosen["thinking"], tokenizer, loaded.info.name, prompt_format=format_)
     info = replace(
@@ -306,8 +323,9 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
         prompt_format=format_,
         thinking=thinking,
         thinking_tokens=chosen["thinking_tokens"] if thinking == "on" else 0,
-        bos_id=bos_id_for(loaded.info.bos_policy, tokenizer, loaded.info.name),
+        **prefix_facts(loaded.info.bos_policy, tokenizer, loaded.info.name),
     )
+    check_ids(info.name, model, tokenizer, info.prefix)
     batch_tokens = chosen["batch_tokens"]
     padded = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)
     if (longest := causal_length(padded)) is not None:
@@ -459,24 +477,15 @@ def _check_options(kind: Kind, name: str, chosen: LoadOptions) -> None:
 
 def _from_pretrained(
     kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], placement: dict[str, Any], weights: str
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+) -> tuple[PreTrainedModel, list[str]]:
+    """Return the model, and what is to be noted of weights that are left out."""
     import transformers
 
     model_class = getattr(transformers, AUTO_CLASSES[kind])
-    if checkpoint.is_folder:
-        check_has_tokenizer(Path(checkpoint.path))
-    with loading(checkpoint.path, local=bool(checkpoint.revision)):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint.path, **loader)
-        if (seed := random_seed(weights)) is not None:
-            model = _random(model_class, checkpoint, loader, placement, seed)
-        else:
-            model, report = model_class.from_pretrained(
-                checkpoint.path, output_loading_info=True, **loader, **placement
-            )
-            check_weights_used(checkpoint.name, model, report)
-    if kind != "seq2seq" and not tokenizer.is_fast:
-        raise ModelLoadError(f"model {checkpoint.path!r} has no fast tokenizer; character offsets need one")
-    return model, cast("PreTrainedTokenizerBase", tokenizer)
+    if (seed := random_seed(weights)) is not None:
+        return _random(model_class, checkpoint, loader, placement, seed), []
+    model, report = model_class.from_pretrained(checkpoint.path, output_loading_info=True, **loader, **placement)
+    return model, check_weights_used(checkpoint.name, model, report)
 
 
 def _random(

@@ -61,7 +61,7 @@ class LoadOptions(TypedDict, total=False):
     gguf_file: Annotated[str | None, "GGUF file in the folder or on the Hub; it is dequantised."]
     bos: Annotated[
         Literal["auto", "bos", "eos-as-bos", "cls", "none"],
-        "Causal models: token before the text. auto = BOS, else EOS; cls = [CLS], for BERT tokenizers; "
+        "Causal models: token before the text. auto = what the tokenizer writes, else BOS, else EOS; cls = [CLS]; "
         "none leaves the first token unscored.",
     ]
     prompt_format: Annotated[
@@ -93,6 +93,11 @@ class LoadOptions(TypedDict, total=False):
         "results change by rounding only.",
     ]
     trust_remote_code: Annotated[bool, "Execute code from the model's repository."]
+    fix_mistral_regex: Annotated[
+        bool,
+        "Repair the pre-tokenizer pattern of Mistral's tokenizers that transformers before 5 converted; turn it off "
+        "for a model that was trained with that pattern.",
+    ]
     tokenizer: Annotated[str | None, "Servers: tokenizer of the served model, a folder or a Hub id."]
     served_model: Annotated[str | None, "Servers: model name on the server, if it serves several."]
     api: Annotated[
@@ -132,6 +137,7 @@ DEFAULTS: LoadOptions = {
     "attention": None,
     "batch_tokens": None,
     "trust_remote_code": False,
+    "fix_mistral_regex": True,
     "tokenizer": None,
     "served_model": None,
     "api": "completions",

@@ -6,20 +6,24 @@ template takes a system turn, and what stands before a text.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import BLOCKS, SWITCH, Thinking
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest
+from pairbank.scoring.models.vocabulary import PROBE
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from pairbank.scoring.api.model import BosPolicy
+
+logger = logging.getLogger(__name__)
 
 
 def with_unknown_flag(request: EncodedRequest, unknown_id: int | None) -> EncodedRequest:
@@ -94,10 +98,16 @@ def accepts_system(tokenizer: PreTrainedTokenizerBase) -> bool:
     return True
 
 
-def adds_bos(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Return whether the tokenizer itself puts a BOS before a text."""
-    ids = tokenizer("a")["input_ids"]
-    return tokenizer.bos_token_id is not None and ids[:1] == [tokenizer.bos_token_id]
+def own_prefix(tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...] | None:
+    """Return the tokens that the tokenizer itself writes before a text; None = not the same before every text."""
+    possible: list[set[tuple[int, ...]]] = []
+    with left_as_it_was(tokenizer):
+        for text in ("a", PROBE):
+            bare = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            whole = tokenizer(text, verbose=False)["input_ids"]
+            places = range(len(whole) - len(bare) + 1)
+            possible.append({tuple(whole[:n]) for n in places if whole[n : n + len(bare)] == bare})
+    return min(set.intersection(*possible), key=len, default=None)
 
 
 def word_ends(text: str, offsets: Sequence[tuple[int, int]], word_ids: Sequence[int | None]) -> tuple[int, ...]:
@@ -126,20 +136,39 @@ def _space_before(text: str, previous: tuple[int, int], this: tuple[int, int]) -
     return any(c.isspace() for c in between) and not text[slice(*previous)].isspace()
 
 
-def bos_id_for(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) -> int | None:
-    """Return the token that stands before a text by this policy."""
-    own_values, end = tokenizer.bos_token_id, tokenizer.eos_token_id
-    choices: dict[str, Any] = {
-        "auto": end if own_values is None else own_values,
-        "bos": own_values,
-        "eos-as-bos": end,
-        "cls": tokenizer.cls_token_id,
-        "none": None,
+def prefix_facts(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) -> dict[str, Any]:
+    """Return which tokens stand before a text by this policy, as `ModelInfo` has them.
+
+    `auto` is what the tokenizer writes there; where it writes nothing, its BOS, or its EOS.
+    """
+    declared, own = tokenizer.bos_token_id, own_prefix(tokenizer)
+    if own is None and bos == "auto":
+        raise ModelLoadError(
+            f"{name}: what its tokenizer writes before a text depends on the text; expected the same tokens before "
+            "all: load it with bos='bos' or 'eos-as-bos' (--bos), or bos='none'"
+        )
+    usual = next((token for token in (declared, tokenizer.eos_token_id) if token is not None), None)
+    choices = {
+        "auto": own or (usual,),
+        "bos": (declared,),
+        "eos-as-bos": (tokenizer.eos_token_id,),
+        "cls": (tokenizer.cls_token_id,),
+        "none": (),
     }
-    if bos != "none" and choices[bos] is None:
-        others = "" if choices["cls"] is None else "bos='cls', where the model was trained with [CLS] before texts, or "
+    prefix = choices[bos]
+    if None in prefix:
+        with_cls = "bos='cls', where the model was trained with [CLS] before texts, or "
+        others = "" if tokenizer.cls_token_id is None else with_cls
         raise ModelLoadError(f"{name}: the tokenizer has no token for bos={bos!r}; load it with {others}bos='none'")
-    return cast("int | None", choices[bos])
+    is_usual = own in (None, (), (declared,))
+    if bos == "auto" and not is_usual:
+        logger.warning(
+            "%s: scores are given %s, which its tokenizer writes before a text%s",
+            name,
+            " ".join(tokenizer.convert_ids_to_tokens([*prefix])),
+            "" if declared is None else f", and not its bos_token {tokenizer.bos_token} (bos='bos', --bos bos)",
+        )
+    return {"bos_id": prefix[0] if prefix else None, "prefix_ids": () if is_usual else prefix}
 
 
 def thinking_for(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class TokenizerVocabulary:
     @property
     def fingerprint(self) -> str:
         """Hash of all tokens with their ids, and of the ids of a probe text."""
-        tokens = sorted(self.tokenizer.get_vocab().items(), key=lambda entry: (entry[1], entry[0]))
+        tokens = sorted(self.tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0]))
         [probe] = self.ids([PROBE])
         return sha256_of_text(*(f"{token_id} {token}" for token, token_id in tokens), repr(list(probe)))
 
@@ -94,9 +94,11 @@ class TokenizerVocabulary:
 def vocabulary_of(model: object) -> Vocabulary:
     """Return the vocabulary of a loaded model, of a tokenizer, or of a model by name (only its tokenizer is loaded)."""
     if isinstance(model, str | Path):
-        return TokenizerVocabulary(tokenizer_named(model))
-    if (own_values := getattr(model, "vocabulary", None)) is not None:
-        result: Vocabulary = own_values
+        from pairbank.scoring.models.loaded_tokenizer import tokenizer_named
+
+        return TokenizerVocabulary(tokenizer_named(model).tokenizer)
+    if (vocabulary := getattr(model, "vocabulary", None)) is not None:
+        result: Vocabulary = vocabulary
         return result
     tokenizer: Any = getattr(model, "tokenizer", model)
     if not hasattr(tokenizer, "get_vocab"):
@@ -104,23 +106,3 @@ def vocabulary_of(model: object) -> Vocabulary:
             f"{type(model).__name__} has no tokenizer; expected a loaded model, a tokenizer, or a model's name"
         )
     return TokenizerVocabulary(tokenizer)
-
-
-def tokenizer_named(name: str | Path) -> PreTrainedTokenizerBase:
-    """Return the tokenizer of a model by name."""
-    import transformers
-
-    from pairbank.scoring.models.checkpoints import located
-    from pairbank.scoring.models.options import reference_of
-
-    requested = reference_of(name)
-    checkpoint = located(requested.id, gguf_file=None)
-    options: dict[str, Any] = {"gguf_file": checkpoint.gguf_file} if checkpoint.gguf_file else {}
-    options |= {"revision": requested.revision} if requested.revision else {}
-    try:
-        tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(checkpoint.path, **options)
-    except (OSError, ValueError) as error:
-        raise ModelLoadError(
-            f"cannot load the tokenizer of {name!r}: {error}; expected 'demo', a folder, or a Hub id"
-        ) from error
-    return tokenizer

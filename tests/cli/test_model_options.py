@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -37,6 +38,7 @@ GIVEN = {
     "attention": "eager",
     "batch_tokens": 99,
     "trust_remote_code": True,
+    "fix_mistral_regex": False,
     "tokenizer": "gpt2",
     "served_model": "m",
     "api": "chat",
@@ -44,6 +46,7 @@ GIVEN = {
     "concurrency": 3,
     "timeout_s": 9,
 }
+FLAGS: dict[Any, str] = {True: "--{}", False: "--no-{}"}
 
 
 def test_every_declared_option_has_a_default() -> None:
@@ -58,7 +61,7 @@ def test_every_option_reaches_load_model_from_the_command_line(command: str, tmp
     typed = [
         part
         for name, value in GIVEN.items()
-        for part in ([f"--{name.replace('_', '-')}"] if value is True else [f"--{name.replace('_', '-')}", str(value)])
+        for part in FLAGS.get(value, "--{} VALUE").format(name.replace("_", "-")).replace("VALUE", str(value)).split()
     ]
     with mock.patch("pairbank.scoring.models.load.load_model", return_value=FakeScorer()) as loader:
         done = CliRunner().invoke(

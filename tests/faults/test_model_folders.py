@@ -21,7 +21,8 @@ from safetensors.torch import load_file, save_file
 import pairbank
 from pairbank import cli
 from pairbank.errors import ModelLoadError, PairbankError
-from pairbank.scoring.models import template_trial, weights
+from pairbank.scoring.models import template_trial
+from pairbank.scoring.models.loading import loading
 from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -252,7 +253,7 @@ def test_a_hub_id_without_the_hub_is_one_error_that_names_demo_and_a_folder(
 def test_retries_of_the_hubs_client_are_not_printed() -> None:
     client = logging.getLogger("huggingface_hub")
     before = client.level
-    with weights.loading("m", local=False):
+    with loading("m", local=False):
         assert not client.isEnabledFor(logging.WARNING)
     assert client.level == before
 
@@ -261,9 +262,9 @@ def test_an_error_that_is_no_fault_of_files_passes() -> None:
     class OurOwnError(Exception):
         pass
 
-    with pytest.raises(OurOwnError), weights.loading("m", local=True):
+    with pytest.raises(OurOwnError), loading("m", local=True):
         raise OurOwnError
-    with pytest.raises(ModelLoadError, match="memory ran out"), weights.loading("m", local=True):
+    with pytest.raises(ModelLoadError, match="memory ran out"), loading("m", local=True):
         raise MemoryError
 
 

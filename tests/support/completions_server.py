@@ -122,7 +122,7 @@ class CompletionsServer:
                 {
                     str(token): {
                         "logprob": self._sent(self._seen(float(logprobs[k, token])), token, k + 1, ids, in_prompt=True),
-                        "rank": 1,
+                        "rank": int((logprobs[k] > logprobs[k, token]).sum()) + 1,
                         "decoded_token": "x",
                     }
                 }
@@ -131,9 +131,17 @@ class CompletionsServer:
         requested = body.get("logprob_token_ids") if self.dialect in ("vllm", "processed") else None
         choice |= self._written(ids, n_new, n_top, requested, body)
         if body.get("echo") and self.dialect in ("echo", "llama.cpp"):
-            own = [None, *(float(logprobs[k, token]) for k, token in enumerate(ids[1:]))]
-            told = [0.0] * len(ids) if self.dialect == "llama.cpp" else own
-            choice["logprobs"] = {"token_logprobs": [*told, -1.0], "tokens": ["x"] * (len(ids) + 1)}
+            own = [
+                self._sent(float(logprobs[k, token]), token, k + 1, ids, in_prompt=True)
+                for k, token in enumerate(ids[1:])
+            ]
+            told = [0.0] * len(ids) if self.dialect == "llama.cpp" else [None, *own]
+            best = [(self._token(int(row.argmax()), body), float(row.max())) for row in logprobs]
+            choice["logprobs"] = {
+                "token_logprobs": [*told, -1.0],
+                "tokens": [*(self._token(token, body) for token in ids), "x"],
+                "top_logprobs": [None, *({name: nats} for name, nats in best)],
+            }
         return {"object": "text_completion", "model": self.name, "choices": [choice]}
 
     def _sent(self, nats: float, token: int, place: int, prompt: list[int], *, in_prompt: bool) -> Any:  # noqa: ANN401

@@ -3,9 +3,10 @@
 In: prompts, sent as messages; the stem of an answer ends the question, for no answer can be begun for the model. Out:
 written answers; and of a question whose options are all among the most probable first tokens (20 at most) their
 log-probabilities, flagged `top_logprobs`. An option's probability is that of all tokens that are the option beside
-spaces. Where an option is not among them, no token that is it can be more probable than the least of them, nor than
-what they leave: the smaller one is its value, an upper bound, flagged `outside_top`. Where that holds of all options
-of a question, nothing is known: NaN.
+spaces. A token with what an API writes for "not reported" (`ways.reported_nats`) is not among them. Where an option is
+not among them, no token that is it can be more probable than the least of them, nor than what they leave: the smaller
+one is its value, an upper bound, flagged `outside_top`. Where that holds of all options of a question, nothing is
+known: NaN.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from pairbank.scoring.api.names import NEAR_TIE, OUTSIDE_TOP, TOP_LOGPROBS, TRUN
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
 from pairbank.scoring.models.server.client import Client, ServerError, model_changed
-from pairbank.scoring.models.server.ways import draw_settings, first_choice
+from pairbank.scoring.models.server.ways import MOST_OTHERS, draw_settings, first_choice, reported_nats
 from pairbank.scoring.models.tokenizing import base_prompt
 
 logger = logging.getLogger(__name__)
@@ -273,7 +274,7 @@ class ChatScorer:
         for number, choice in self.client.post_all(CHAT, bodies, lambda _, answer: first_choice(answer)):
             members = groups[number]
             top = top_tokens(choice, 0)
-            if not top:
+            if not (choice.get("logprobs") or {}).get("content"):
                 raise ServerError(
                     f"{first[number][2] or 'request'}: {self.info.name} told no log-probabilities; ask for written "
                     "answers (methods that end in _free)"
@@ -291,9 +292,15 @@ class ChatScorer:
         reported = [[nats for token, nats in top.items() if token.strip() == self._asked[key][1]] for key in keys]
         self._outside.difference_update(keys)
         self._outside.update(key for key, nats in zip(keys, reported, strict=True) if not nats)
-        left = max(1 - math.fsum(map(math.exp, top.values())), LEAST_LEFT)
+        mass = math.fsum(map(math.exp, top.values()))
+        if mass > 1 + MOST_OTHERS:
+            raise ServerError(
+                f"{self.info.name} at {self.client.url}: the probabilities of its most probable first tokens sum to "
+                f"{mass:.2f}, expected 1 at most; ask for written answers (methods that end in _free)"
+            )
+        left = max(1 - mass, LEAST_LEFT)
         bound = min(math.log(left), *top.values()) if any(reported) else math.nan
-        return [math.log(math.fsum(map(math.exp, nats))) if nats else bound for nats in reported]
+        return [float(np.logaddexp.reduce(nats)) if nats else bound for nats in reported]
 
     def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
         """Return the flag of an option that was not told."""
@@ -308,6 +315,7 @@ class ChatScorer:
         progress: Progress,
     ) -> list[Continuation]:
         """Return what the model answers: greedily, or with the temperature and seed of a prompt's draw."""
+        began = time.perf_counter()
         settings = self.settings.body(max_new_tokens, temperature=0.0)
         if self.tells_top:
             settings |= {"logprobs": True, "top_logprobs": 2}
@@ -324,6 +332,7 @@ class ChatScorer:
             results[number] = created
             progress(1)
         self.refuse_another_model()
+        self.stats.seconds += time.perf_counter() - began
         return [results[number] for number in range(len(prompts))]
 
     def refuse_another_model(self) -> None:
@@ -359,10 +368,13 @@ def messages_of(text: str, *, chat: bool) -> list[dict[str, str]]:
 
 
 def top_tokens(choice: Mapping[str, Any], place: int) -> dict[str, float]:
-    """Return the most probable tokens of a place, with their log-probabilities in nats; none where none are told."""
+    """Return the most probable tokens of a place, with their log-probabilities in nats: those that are reported."""
     try:
         entries = choice["logprobs"]["content"][place]["top_logprobs"]
-        return {str(entry["token"]): float(entry["logprob"]) for entry in entries}
+        values = [entry["logprob"] for entry in entries]
+        others = [values[:n] + values[n + 1 :] for n in range(len(values))]
+        nats = [reported_nats(value, rest) for value, rest in zip(values, others, strict=True)]
+        return {str(entry["token"]): value for entry, value in zip(entries, nats, strict=True) if not math.isnan(value)}
     except (KeyError, IndexError, TypeError):
         return {}
 

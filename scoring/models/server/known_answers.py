@@ -41,7 +41,7 @@ from pairbank.scoring.models.server.ways import (
     WAYS,
     Asking,
     Way,
-    checked,
+    reported_nats,
 )
 from pairbank.scoring.models.vocabulary import vocabulary_of
 
@@ -263,7 +263,8 @@ def _wrong_logarithms(
     n_ids = vocabulary_of(tokens.tokenizer).n_ids
     named: list[tuple[EncodedRequest, float]] = []
     prompts = [request.ids[:-1] for request in requests]
-    for prompt, top in zip(prompts, _top(asking, prompts), strict=True):
+    tops = _top(asking, prompts)
+    for prompt, top in zip(prompts, tops, strict=True):
         if not top:
             return None if asking.way.name == "echo" else "it does not tell which token it made"
         ranked = sorted(top, key=lambda name: -top[name])
@@ -289,6 +290,11 @@ def _wrong_logarithms(
             return (
                 f"it makes token {request.ids[-2]} with {nats:.2f} nats, and gives it {values[0]:.2f} nats in a prompt"
             )
+    own = [EncodedRequest(ids=(*ids, token, ids[-1]), start=len(ids)) for *ids, token in (r.ids for r in requests)]
+    for request, values, top in zip(own, asking.nats(own, together=True), tops, strict=True):
+        unlike = min((abs(values[0] - nats) for nats in top.values()), default=0.0)
+        if unlike > tolerance and values[0] > min(top.values()):
+            return f"it gives token {request.ids[-2]} {values[0]:.2f} nats, and tells others as the most probable ones"
     return None
 
 
@@ -301,5 +307,6 @@ def _top(asking: Asking, prompts: Sequence[tuple[int, ...]]) -> list[dict[str, f
         logprobs = choice.get("logprobs")
         tops = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None
         if isinstance(tops, list) and tops and isinstance(tops[0], dict):
-            results[number] = {str(name): float(checked([value])[0]) for name, value in tops[0].items()}
+            nats = {str(name): reported_nats(value) for name, value in tops[0].items()}
+            results[number] = {name: value for name, value in nats.items() if not math.isnan(value)}
     return results

@@ -6,6 +6,7 @@ so that the user states them. The signature says which fact was stated and which
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,10 +27,11 @@ from pairbank.scoring.api.model import (
     Progress,
     ScoringStats,
 )
-from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
+from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH, UNREPORTED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import NEAR_TIE_NATS, too_long
+from pairbank.scoring.models.loaded_tokenizer import LoadedTokenizer, tokenizer_named
 from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
 from pairbank.scoring.models.server.chat import (
     ChatScorer,
@@ -55,9 +57,10 @@ from pairbank.scoring.models.server.ways import (
     Way,
     draw_settings,
     first_choice,
+    reported_nats,
 )
-from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for, thinking_for
-from pairbank.scoring.models.vocabulary import tokenizer_named, vocabulary_of
+from pairbank.scoring.models.tokenizing import prefix_facts, prompt_format_for, thinking_for
+from pairbank.scoring.models.vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -89,6 +92,8 @@ class ServerScorer:
         self.way = way
         self.probes = probes
         self.stats = ScoringStats()
+        self._unreported: set[tuple[int, ...]] = set()
+        """Sequences of which a token's log-probability was not reported."""
         self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
@@ -123,14 +128,18 @@ class ServerScorer:
     ) -> list[FloatArray]:
         began = time.perf_counter()
         results: list[FloatArray | None] = [None] * len(requests)
-        questions = self.way.questions(requests)
+        questions, asked_again = self.way.questions(requests), set[int]()
         bodies = ({"model": self.served, **self.way.body(question)} for question in questions)
 
         def read(number: int, answer: object) -> list[FloatArray]:
             question = questions[number]
             try:
                 choice = first_choice(answer)
-                return [self.way.read(question, requests[member], choice) for member in question.members]
+                values = [self.way.read(question, requests[member], choice) for member in question.members]
+                if number not in asked_again and any(np.isnan(nats).any() for nats in values):
+                    asked_again.add(number)
+                    raise ServerError("the server reports no log-probability of some tokens (null, 0.0 or -9999)")
+                return values
             except ServerError as error:
                 raise ServerError(f"{self.info.name} at {self.client.url}: {error}") from error
 
@@ -138,6 +147,8 @@ class ServerScorer:
             question = questions[number]
             for member, nats in zip(question.members, values, strict=True):
                 results[member] = nats
+                if np.isnan(nats).any():
+                    self._unreported.add(requests[member].ids)
                 self.stats.n_sequence_tokens += len(requests[member].ids) - 1
             self.stats.n_computed_tokens += len(question.prompt)
             on_progress(question.members)
@@ -145,6 +156,10 @@ class ServerScorer:
             self.refuse_another_model()
         self.stats.seconds += time.perf_counter() - began
         return [result for result in results if result is not None]
+
+    def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
+        """Return the flag of a request whose answer lacks a log-probability."""
+        return (UNREPORTED,) if request.ids in self._unreported else ()
 
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
@@ -221,8 +236,9 @@ def ended(choice: Mapping[str, Any], tokens: Sequence[int], tokenizer: PreTraine
     return choice.get("finish_reason") == "stop" and bool(tokens) and tokens[-1] in tokenizer.all_special_ids
 
 
-def _lead_nats(top: Mapping[str, float]) -> float:
-    values = sorted(top.values(), reverse=True)
+def _lead_nats(top: Mapping[str, Any]) -> float:
+    """Return by how much the most probable token leads the second, of those that are reported."""
+    values = sorted((nats for nats in map(reported_nats, top.values()) if not math.isnan(nats)), reverse=True)
     return values[0] - values[1] if len(values) > 1 else NEAR_TIE_NATS
 
 
@@ -230,7 +246,7 @@ STATED = ("revision", "dtype", "quantisation", "max_length")
 """Facts that the signature has of a server's model because the user said so."""
 COMPLETIONS_OPTIONS = (
     *("name", "tokenizer", "served_model", "api", "replicas", "concurrency", "timeout_s", *STATED),
-    *("bos", "prompt_format", "thinking", "thinking_tokens"),
+    *("bos", "prompt_format", "thinking", "thinking_tokens", "fix_mistral_regex"),
 )
 CHAT_OPTIONS = (
     *("name", "served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation"),
@@ -286,10 +302,11 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
             f"{client.url}: which tokenizer has {card['id']}? Name it (tokenizer=, --tokenizer FOLDER or Hub id), or "
             "ask for written answers alone (api='chat', --api chat)"
         )
-    tokenizer = tokenizer_named(options["tokenizer"])
+    loaded = tokenizer_named(options["tokenizer"], fix_mistral_regex=options["fix_mistral_regex"])
+    tokenizer = loaded.tokenizer
     if not tokenizer.is_fast:
         raise ModelLoadError(f"tokenizer {options['tokenizer']!r} is no fast one; character offsets need one")
-    info = _info(client, card, options, tokenizer)
+    info = _info(client, card, options, loaded)
     tokens = CausalTokens(tokenizer=tokenizer, info=info)
     reported = _told_length(card)
     limits = [limit for limit in (reported, options["max_length"]) if limit is not None]
@@ -298,7 +315,7 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
     if options["max_length"] is not None and longest is not None and not 1 <= options["max_length"] <= longest:
         raise ModelLoadError(f"max_length {options['max_length']} is out of range; {client.url} takes 1 to {longest}")
     measured = [*result.measured, *(["max_length"] if longest is not None and options["max_length"] is None else [])]
-    described = f"{info.served_sha256} {info.tokenizer_sha256} {info.bos_id}"
+    described = f"{info.served_sha256} {info.tokenizer_sha256} {' '.join(map(str, info.prefix)) or None}"
     info = replace(
         info,
         max_length=options["max_length"] or longest,
@@ -331,12 +348,11 @@ def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> Chat
     )
 
 
-def _info(
-    client: Client, card: Mapping[str, Any], options: LoadOptions, tokenizer: PreTrainedTokenizerBase | None
-) -> ModelInfo:
+def _info(client: Client, card: Mapping[str, Any], options: LoadOptions, loaded: LoadedTokenizer | None) -> ModelInfo:
     revision, quantisation = options["revision"], options["quantisation"]
     stated = [name for name in STATED if cast("Mapping[str, Any]", options)[name] not in (None, "auto")]
     name = options["name"] or name_at(str(card["id"]).rstrip("/").rsplit("/", 1)[-1], revision)
+    tokenizer = None if loaded is None else loaded.tokenizer
     format_ = "base" if tokenizer is None else prompt_format_for(options["prompt_format"], tokenizer, name)
     thinking = "" if tokenizer is None else thinking_for(options["thinking"], tokenizer, name, prompt_format=format_)
     return ModelInfo(
@@ -352,11 +368,13 @@ def _info(
         thinking=thinking,
         thinking_tokens=options["thinking_tokens"] if thinking == "on" else 0,
         bos_policy=options["bos"],
-        bos_id=None if tokenizer is None else bos_id_for(options["bos"], tokenizer, name),
+        **({"bos_id": None} if tokenizer is None else prefix_facts(options["bos"], tokenizer, name)),
         max_length=options["max_length"],
         stated=", ".join([*stated, *(["tokenizer"] if tokenizer is not None else [])]),
         served_sha256=sha256_of_text(str(card["id"]), str(card.get("root") or "")),
         tokenizer_sha256="" if tokenizer is None else vocabulary_of(tokenizer).fingerprint,
+        tokenizer_changes="" if loaded is None else loaded.changes,
+        load_notes="" if loaded is None else "; ".join(loaded.notes),
     )
 
 

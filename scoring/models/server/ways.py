@@ -5,6 +5,9 @@
 - `whole`: one question for each sequence, last token and all, by `prompt_logprobs` (vLLM before).
 - `echo`: the same by `echo` and `logprobs`, as OpenAI's first API had it.
 
+What a server writes for a token whose log-probability it does not report (null, minus infinity, -9999, and a 0.0 that
+other tokens of the same place contradict) is NaN here, never a number.
+
 Prompts are token ids, so that the server adds and cuts nothing. Every setting that could move a probability is given.
 """
 
@@ -39,9 +42,11 @@ MOST_LAST_TOKENS = 20
 MOST_SEED = 2**31 - 1
 """Servers take seeds up to it."""
 FLOOR_NATS = -9_999.0
-"""What vLLM writes for minus infinity."""
+"""What vLLM writes for minus infinity, and OpenAI for "very unlikely"."""
 CEILING_NATS = 1e-4
 """Rounding may lift a certain token this much above 0."""
+MOST_OTHERS = 0.02
+"""Probability of all other tokens where one has a log-probability of 0.0, for rounding."""
 
 
 def draw_settings(draw: Draw | None) -> dict[str, Any]:
@@ -116,10 +121,11 @@ class Grouped:
         before = _prompt_nats(choice, question.prompt, request.start) if request.n_scored > 1 else []
         token = f"{TOKEN_ID}{request.ids[-1]}"
         try:
-            last = choice["logprobs"]["top_logprobs"][0][token]
-        except (KeyError, IndexError, TypeError) as error:
+            top = choice["logprobs"]["top_logprobs"][0]
+            last = reported_nats(top[token], [value for name, value in top.items() if name != token])
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ServerError(f"the answer has no log-probability of the token asked for ({token})") from error
-        return checked([*before, last])
+        return np.array([*before, last], dtype=np.float64)
 
 
 class Whole:
@@ -144,7 +150,7 @@ class Whole:
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
         """Return the tokens from the first that is scored on."""
-        return checked(_prompt_nats(choice, question.prompt, request.start))
+        return np.array(_prompt_nats(choice, question.prompt, request.start), dtype=np.float64)
 
 
 class Echo(Whole):
@@ -158,13 +164,17 @@ class Echo(Whole):
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
         """Return the tokens from the first that is scored on."""
+        n = len(question.prompt)
         try:
-            values = choice["logprobs"]["token_logprobs"][: len(question.prompt)]
-        except (KeyError, TypeError) as error:
+            told = choice["logprobs"]
+            names, values, tops = (told.get(key) or [None] * n for key in ("tokens", "token_logprobs", "top_logprobs"))
+            if len(values) < n:
+                raise ServerError(f"the answer tells of {len(values)} tokens, expected those of the whole prompt")
+            places = [*zip(names, values, tops, strict=False)][request.start : n]
+            others = [[nats for other, nats in (top or {}).items() if other != name] for name, _, top in places]
+        except (KeyError, TypeError, AttributeError) as error:
             raise ServerError("the answer does not repeat the prompt with its log-probabilities") from error
-        if len(values) < len(question.prompt):
-            raise ServerError(f"the answer tells of {len(values)} tokens, expected those of the whole prompt")
-        return checked(values[request.start :])
+        return np.array([reported_nats(value, rest) for (_, value, _), rest in zip(places, others, strict=True)])
 
 
 WAYS: tuple[Way, ...] = (Grouped(), Whole(), Echo())
@@ -189,10 +199,11 @@ class Asking:
         results: dict[int, FloatArray] = {}
 
         def read(number: int, answer: object) -> None:
-            choice = first_choice(answer)
-            results.update(
-                {m: self.way.read(questions[number], requests[m], choice) for m in questions[number].members}
-            )
+            choice, question = first_choice(answer), questions[number]
+            for member in question.members:
+                results[member] = self.way.read(question, requests[member], choice)
+                if np.isnan(results[member]).any():
+                    raise ServerError("the server reports no log-probability of some tokens (null, 0.0 or -9999)")
 
         for number, answer in self._answers(
             [self.way.body(question) for question in questions],
@@ -225,23 +236,39 @@ def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is an
     return choices[0]
 
 
-def checked(values: Sequence[Any]) -> FloatArray:
-    """Return log-probabilities, if they are some."""
-    for value in values:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not is_number or not FLOOR_NATS < value <= CEILING_NATS:
-            raise ServerError(
-                f"the server gave {value!r}, which is no log-probability of a token that can come; expected a number "
-                "below 0 (vLLM: --logprobs-mode raw_logprobs)"
-            )
-    return np.array(values, dtype=np.float64)
+def reported_nats(value: Any, others: Sequence[Any] = ()) -> float:  # noqa: ANN401 - JSON is any
+    """Return a token's log-probability in nats; NaN where the server reports none.
+
+    >>> reported_nats(-1.5), reported_nats(None), reported_nats(-9999.0), reported_nats(0.0, [-0.2])
+    (-1.5, nan, nan, nan)
+    """
+    if value is None:
+        return math.nan
+    if not isinstance(value, int | float) or isinstance(value, bool) or not value <= CEILING_NATS:
+        raise ServerError(
+            f"the server gave {value!r}, which is no log-probability of a token that can come; expected a number "
+            "below 0 (vLLM: --logprobs-mode raw_logprobs)"
+        )
+    is_contradicted = value == 0 and _mass(others) > MOST_OTHERS
+    return math.nan if value <= FLOOR_NATS or is_contradicted else float(value)
 
 
-def _prompt_nats(choice: Mapping[str, Any], prompt: Sequence[int], start: int) -> list[Any]:
+def _mass(values: Sequence[Any]) -> float:
+    """Return the sum of the probabilities that are reported."""
+    return math.fsum(0.0 if math.isnan(nats) else math.exp(nats) for nats in map(reported_nats, values))
+
+
+def _prompt_nats(choice: Mapping[str, Any], prompt: Sequence[int], start: int) -> list[float]:
     places = choice.get("prompt_logprobs")
     if not isinstance(places, list) or len(places) != len(prompt):
         raise ServerError("the answer has no log-probabilities of the prompt's tokens (prompt_logprobs)")
-    try:
-        return [places[k][str(prompt[k])]["logprob"] for k in range(start, len(prompt))]
-    except (KeyError, TypeError) as error:
-        raise ServerError("the answer's log-probabilities are not those of the tokens sent") from error
+    results = []
+    for token, place in zip(map(str, prompt[start:]), places[start:], strict=True):
+        try:
+            own, rank = place[token]["logprob"], place[token].get("rank")
+            others = [entry["logprob"] for name, entry in place.items() if name != token]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ServerError("the answer's log-probabilities are not those of the tokens sent") from error
+        is_contradicted = own == 0 and isinstance(rank, int) and rank > 1
+        results.append(math.nan if is_contradicted else reported_nats(own, others))
+    return results

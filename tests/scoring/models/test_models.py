@@ -321,10 +321,11 @@ def test_a_causal_model_with_the_tokenizer_of_bert_takes_cls_as_bos(tmp_path: Pa
     config = GPT2Config(vocab_size=len(words), n_positions=32, n_embd=16, n_layer=2, n_head=2)
     torch.manual_seed(0)
     folder = saved(GPT2LMHeadModel(config), tokenizer, tmp_path / "gpt2-zh")
-    with pytest.raises(ModelLoadError, match=r"for bos='auto'; load it with bos='cls', where .* or bos='none'"):
-        load_model(folder, device="cpu")
-    scorer = load_model(folder, device="cpu", bos="cls")
-    assert (scorer.info.bos_policy, scorer.info.bos_id) == ("cls", 2)
+    with pytest.raises(ModelLoadError, match=r"for bos='bos'; load it with bos='cls', where .* or bos='none'"):
+        load_model(folder, device="cpu", bos="bos")
+    assert load_model(folder, device="cpu", bos="cls").info.prefix == (2,)
+    scorer = load_model(folder, device="cpu")
+    assert (scorer.info.bos_policy, scorer.info.bos_id) == ("auto", 2)
     sentence = "他们来了。"
     (result,) = scorer.token_logprobs(scorer.encode([Request(context="", target=sentence)]), progress=lambda _n: None)
     ids = [2, *(words.index(c) for c in sentence)]

