@@ -232,7 +232,7 @@ def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: 
     if checkpoint.is_folder:
         check_has_tokenizer(Path(checkpoint.path))
     loaded = load_tokenizer(
-        checkpoint.path, checkpoint.name, loader, local=local, fix_mistral_regex=chosen["fix_mistral_regex"]
+        checkpoint.path, checkpoint.name, loader, local=local, keep_mistral_regex=chosen["keep_mistral_regex"]
     )
     if kind != "seq2seq" and not loaded.tokenizer.is_fast:
         raise ModelLoadError(

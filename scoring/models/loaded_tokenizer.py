@@ -47,7 +47,7 @@ class LoadedTokenizer:
 
 
 def load_tokenizer(
-    path: str, name: str, options: Mapping[str, Any], *, local: bool, fix_mistral_regex: bool
+    path: str, name: str, options: Mapping[str, Any], *, local: bool, keep_mistral_regex: bool
 ) -> LoadedTokenizer:
     """Return the tokenizer of a folder or a Hub id; `options`: those of `from_pretrained`."""
     from transformers import AutoTokenizer
@@ -58,13 +58,13 @@ def load_tokenizer(
     if any(MISTRAL in note for note in notes):
         notes = [note for note in notes if MISTRAL not in note]
         saved = _split_pattern(tokenizer)
-        if saved.startswith(CONVERTED_PATTERN) and fix_mistral_regex:
+        if saved.startswith(CONVERTED_PATTERN) and not keep_mistral_regex:
             options = {**options, MISTRAL: True}
             with loading(path, local=local):
                 tokenizer = AutoTokenizer.from_pretrained(path, **options)
             changes.append("pattern of the pre-tokenizer repaired (fix_mistral_regex)")
         elif saved.startswith(CONVERTED_PATTERN):
-            notes.append("by transformers, the pattern of its pre-tokenizer is wrong; it is kept (fix_mistral_regex)")
+            notes.append("by transformers, the pattern of its pre-tokenizer is wrong; it is kept (keep_mistral_regex)")
     changes += _without_dropout(tokenizer)
     sampling = getattr(tokenizer, "sp_model_kwargs", None) or {}
     if sampling.get("enable_sampling"):
@@ -78,14 +78,14 @@ def load_tokenizer(
     return LoadedTokenizer(tokenizer=tokenizer, changes="; ".join(changes), notes=notes)
 
 
-def tokenizer_named(name: str | Path, *, fix_mistral_regex: bool = True) -> LoadedTokenizer:
+def tokenizer_named(name: str | Path, *, keep_mistral_regex: bool = False) -> LoadedTokenizer:
     """Return the tokenizer of a model by name: 'demo', a folder, a GGUF file or a Hub id."""
     reference = reference_of(name)
     checkpoint = located(reference.id, gguf_file=None)
     options: dict[str, Any] = {"gguf_file": checkpoint.gguf_file} if checkpoint.gguf_file else {}
     options |= {"revision": reference.revision} if reference.revision else {}
     local = bool(checkpoint.revision)
-    return load_tokenizer(checkpoint.path, checkpoint.name, options, local=local, fix_mistral_regex=fix_mistral_regex)
+    return load_tokenizer(checkpoint.path, checkpoint.name, options, local=local, keep_mistral_regex=keep_mistral_regex)
 
 
 def _split_pattern(tokenizer: PreTrainedTokenizerBase) -> str:

@@ -93,10 +93,10 @@ class LoadOptions(TypedDict, total=False):
         "results change by rounding only.",
     ]
     trust_remote_code: Annotated[bool, "Execute code from the model's repository."]
-    fix_mistral_regex: Annotated[
+    keep_mistral_regex: Annotated[
         bool,
-        "Repair the pre-tokenizer pattern of Mistral's tokenizers that transformers before 5 converted; turn it off "
-        "for a model that was trained with that pattern.",
+        "Keep the pre-tokenizer pattern of Mistral tokenizers that transformers before 5 converted, for models trained "
+        "with it; otherwise it is repaired (transformers' fix_mistral_regex).",
     ]
     tokenizer: Annotated[str | None, "Servers: tokenizer of the served model, a folder or a Hub id."]
     served_model: Annotated[str | None, "Servers: model name on the server, if it serves several."]
@@ -137,7 +137,7 @@ DEFAULTS: LoadOptions = {
     "attention": None,
     "batch_tokens": None,
     "trust_remote_code": False,
-    "fix_mistral_regex": True,
+    "keep_mistral_regex": False,
     "tokenizer": None,
     "served_model": None,
     "api": "completions",

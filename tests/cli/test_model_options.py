@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -38,7 +37,7 @@ GIVEN = {
     "attention": "eager",
     "batch_tokens": 99,
     "trust_remote_code": True,
-    "fix_mistral_regex": False,
+    "keep_mistral_regex": True,
     "tokenizer": "gpt2",
     "served_model": "m",
     "api": "chat",
@@ -46,7 +45,6 @@ GIVEN = {
     "concurrency": 3,
     "timeout_s": 9,
 }
-FLAGS: dict[Any, str] = {True: "--{}", False: "--no-{}"}
 
 
 def test_every_declared_option_has_a_default() -> None:
@@ -61,7 +59,7 @@ def test_every_option_reaches_load_model_from_the_command_line(command: str, tmp
     typed = [
         part
         for name, value in GIVEN.items()
-        for part in FLAGS.get(value, "--{} VALUE").format(name.replace("_", "-")).replace("VALUE", str(value)).split()
+        for part in ([f"--{name.replace('_', '-')}"] if value is True else [f"--{name.replace('_', '-')}", str(value)])
     ]
     with mock.patch("pairbank.scoring.models.load.load_model", return_value=FakeScorer()) as loader:
         done = CliRunner().invoke(

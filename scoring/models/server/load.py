@@ -246,7 +246,7 @@ STATED = ("revision", "dtype", "quantisation", "max_length")
 """Facts that the signature has of a server's model because the user said so."""
 COMPLETIONS_OPTIONS = (
     *("name", "tokenizer", "served_model", "api", "replicas", "concurrency", "timeout_s", *STATED),
-    *("bos", "prompt_format", "thinking", "thinking_tokens", "fix_mistral_regex"),
+    *("bos", "prompt_format", "thinking", "thinking_tokens", "keep_mistral_regex"),
 )
 CHAT_OPTIONS = (
     *("name", "served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation"),
@@ -302,7 +302,7 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
             f"{client.url}: which tokenizer has {card['id']}? Name it (tokenizer=, --tokenizer FOLDER or Hub id), or "
             "ask for written answers alone (api='chat', --api chat)"
         )
-    loaded = tokenizer_named(options["tokenizer"], fix_mistral_regex=options["fix_mistral_regex"])
+    loaded = tokenizer_named(options["tokenizer"], keep_mistral_regex=options["keep_mistral_regex"])
     tokenizer = loaded.tokenizer
     if not tokenizer.is_fast:
         raise ModelLoadError(f"tokenizer {options['tokenizer']!r} is no fast one; character offsets need one")

@@ -208,7 +208,7 @@ def test_sampling_of_unigrams_is_switched_off(monkeypatch: pytest.MonkeyPatch) -
     tokenizer.backend_tokenizer.model.alpha = 0.1
     assert any(tokenizer(TEXTS)["input_ids"] != usual for _ in range(20))
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *_, **__: tokenizer)
-    loaded = load_tokenizer("m", "m", {}, local=True, fix_mistral_regex=True)
+    loaded = load_tokenizer("m", "m", {}, local=True, keep_mistral_regex=False)
     assert loaded.changes == "sampling of unigrams switched off"
     assert all(loaded.tokenizer(TEXTS)["input_ids"] == usual for _ in range(20))
 
@@ -233,7 +233,7 @@ def test_sampling_of_sentencepiece_is_switched_off_by_loading_it_again(monkeypat
         return Sampling(**sp_model_kwargs)
 
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", load)
-    loaded = load_tokenizer("m", "m", {}, local=True, fix_mistral_regex=True)
+    loaded = load_tokenizer("m", "m", {}, local=True, keep_mistral_regex=False)
     assert loaded.changes == "sampling of sentencepiece switched off"
     tokenizer: Any = loaded.tokenizer
     assert tokenizer.sp_model_kwargs == saved_options | {"enable_sampling": False}
@@ -305,7 +305,7 @@ def test_the_pattern_of_converted_mistral_tokenizers_is_repaired_and_recorded(
     capfd.readouterr()
     for tokenizer, repair in ((right, True), (wrong, False)):
         caplog.clear()
-        scorer: Any = load_model(folder, device="cpu", fix_mistral_regex=repair)
+        scorer: Any = load_model(folder, device="cpu", keep_mistral_regex=not repair)
         ids = tokenizer(text)["input_ids"]
         assert score(scorer, text) == pytest.approx(target_logprob(scorer.model, ids, len(ids) - 1), abs=1e-3)
         assert ("fix_mistral_regex" in scorer.info.key) == repair
