@@ -24,8 +24,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from pairbank.errors import ModelLoadError
 from pairbank.files import cache_dir, sha256_of_text, write_json
@@ -64,8 +65,7 @@ class HashProgress:
 OnProgress = Callable[[HashProgress], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What the file system says of a file; another one after every change."""
 
     path: str
@@ -78,15 +78,9 @@ class Stamp:
     @classmethod
     def of(cls, path: Path) -> Stamp:
         """Return the stamp of a file as it is now."""
-        result = path.stat()
-        return cls(
-            path=str(path.resolve()),
-            size=result.st_size,
-            mtime_ns=result.st_mtime_ns,
-            ctime_ns=result.st_ctime_ns,
-            inode=result.st_ino,
-            device=result.st_dev,
-        )
+        facts = path.stat()
+        times = facts.st_mtime_ns, facts.st_ctime_ns
+        return cls(str(path.resolve()), facts.st_size, *times, facts.st_ino, facts.st_dev)
 
     @property
     def is_settled(self) -> bool:
@@ -196,8 +190,8 @@ def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
         return read
 
     with ThreadPoolExecutor(max(1, min(MOST_THREADS, os.cpu_count() or 1, len(todo)))) as pool:
-        product = dict(zip(todo, pool.map(digest, todo), strict=True))
-    return [product[i] if entry is None else entry for i, entry in enumerate(results)]
+        read = dict(zip(todo, pool.map(digest, todo), strict=True))
+    return [read.get(i) or str(kept) for i, kept in enumerate(results)]
 
 
 def _read(path: Path, size: int, reported: _ReadProgress | None) -> str:
@@ -219,12 +213,12 @@ def _kept(stamp: Stamp) -> str | None:
     if stamp in _known:
         return _known[stamp]
     try:
-        entry = json.loads(_entry(stamp).read_bytes())
+        record = json.loads(_record(stamp).read_bytes())
     except (OSError, ValueError, RecursionError):  # none, or a damaged one: it is hashed again
         return None
-    if not isinstance(entry, dict) or entry.get("stamp") != asdict(stamp):
+    if not isinstance(record, dict) or record.get("stamp") != stamp._asdict():
         return None
-    digest = entry.get("sha256")
+    digest = record.get("sha256")
     return digest if isinstance(digest, str) and len(digest) == hashlib.sha256().digest_size * 2 else None
 
 
@@ -233,10 +227,10 @@ def _keep(stamp: Stamp, digest: str) -> None:
         return
     _known[stamp] = digest
     try:
-        write_json(_entry(stamp), {"stamp": asdict(stamp), "sha256": digest})
+        write_json(_record(stamp), {"stamp": stamp._asdict(), "sha256": digest})
     except OSError as error:
         logger.info("the hash of %s is not kept (%s): it will be read again", stamp.path, error)
 
 
-def _entry(stamp: Stamp) -> Path:
+def _record(stamp: Stamp) -> Path:
     return cache_dir() / "hashes" / f"{sha256_of_text(stamp.path)[:32]}.json"

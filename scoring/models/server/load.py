@@ -127,35 +127,25 @@ class ServerScorer:
         self, requests: Sequence[EncodedRequest], on_progress: Callable[[Sequence[int]], None]
     ) -> list[FloatArray]:
         began = time.perf_counter()
-        results: list[FloatArray | None] = [None] * len(requests)
-        questions, asked_again = self.way.questions(requests), set[int]()
-        bodies = ({"model": self.served, **self.way.body(question)} for question in questions)
-
-        def read(number: int, answer: object) -> list[FloatArray]:
-            question = questions[number]
-            try:
-                choice = first_choice(answer)
-                values = [self.way.read(question, requests[member], choice) for member in question.members]
-                if number not in asked_again and any(np.isnan(nats).any() for nats in values):
-                    asked_again.add(number)
-                    raise ServerError("the server reports no log-probability of some tokens (null, 0.0 or -9999)")
-                return values
-            except ServerError as error:
-                raise ServerError(f"{self.info.name} at {self.client.url}: {error}") from error
-
-        for number, values in self.client.post_all(COMPLETIONS, bodies, read):
-            question = questions[number]
-            for member, nats in zip(question.members, values, strict=True):
-                results[member] = nats
-                if np.isnan(nats).any():
-                    self._unreported.add(requests[member].ids)
-                self.stats.n_sequence_tokens += len(requests[member].ids) - 1
-            self.stats.n_computed_tokens += len(question.prompt)
-            on_progress(question.members)
-        if questions:
+        results: dict[int, FloatArray] = {}
+        asking = Asking(client=self.client, served=self.served, way=self.way, is_known=True)
+        try:
+            for question, values in asking.answers(requests, together=True, may_lack=True):
+                for number, nats in zip(question.members, values, strict=True):
+                    results[number] = nats
+                    if np.isnan(nats).any():
+                        self._unreported.add(requests[number].ids)
+                    self.stats.n_sequence_tokens += len(requests[number].ids) - 1
+                self.stats.n_computed_tokens += len(question.prompt)
+                on_progress(question.members)
+        except ServerError as error:
+            if type(error) is not ServerError:  # gone or refused: these name the address
+                raise
+            raise ServerError(f"{self.info.name} at {self.client.url}: {error}") from error
+        if requests:
             self.refuse_another_model()
         self.stats.seconds += time.perf_counter() - began
-        return [result for result in results if result is not None]
+        return [results[number] for number in range(len(requests))]
 
     def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
         """Return the flag of a request whose answer lacks a log-probability."""

@@ -14,7 +14,7 @@ Prompts are token ids, so that the server adds and cuts nothing. Every setting t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -107,14 +107,14 @@ class Grouped:
 
     def body(self, question: Question) -> dict[str, Any]:
         """Ask for the last tokens by their ids."""
-        requested = {
+        return {
             **PLAIN,
             "prompt": list(question.prompt),
             "logprobs": len(question.last),
             "logprob_token_ids": list(question.last),
             "return_tokens_as_token_ids": True,
+            **({"prompt_logprobs": 0} if question.reads_prompt else {}),
         }
-        return requested | ({"prompt_logprobs": 0} if question.reads_prompt else {})
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
         """Return the prompt's tokens, and the last one."""
@@ -193,39 +193,50 @@ class Asking:
     is_known: bool = False
     """Whether this way gave right answers before: then a malformed one is a passing fault, and asked for again."""
 
+    def answers(
+        self, requests: Sequence[EncodedRequest], *, together: bool, may_lack: bool = False
+    ) -> Iterator[tuple[Question, list[FloatArray]]]:
+        """Yield each question with the log-probabilities in nats of its members' scored tokens, as answers come.
+
+        An answer that lacks some is malformed; `may_lack`: if it still does when asked again, they are NaN.
+        """
+        questions, incomplete = self.way.questions(requests), set[int]()
+
+        def read(number: int, answer: object) -> list[FloatArray]:
+            choice, question = first_choice(answer), questions[number]
+            values = [self.way.read(question, requests[member], choice) for member in question.members]
+            if any(np.isnan(nats).any() for nats in values) and not (may_lack and number in incomplete):
+                incomplete.add(number)
+                raise ServerError("the server reports no log-probability of some tokens (null, 0.0 or -9999)")
+            return values
+
+        bodies = (self.way.body(question) for question in questions)
+        for number, answer in self._asked(bodies, read if self.is_known else _as_it_came, together=together):
+            yield questions[number], answer if self.is_known else read(number, answer)
+
     def nats(self, requests: Sequence[EncodedRequest], *, together: bool) -> list[FloatArray]:
         """Return each request's log-probabilities in nats; `together`: asked at once, as far as the client may."""
-        questions = self.way.questions(requests)
         results: dict[int, FloatArray] = {}
-
-        def read(number: int, answer: object) -> None:
-            choice, question = first_choice(answer), questions[number]
-            for member in question.members:
-                results[member] = self.way.read(question, requests[member], choice)
-                if np.isnan(results[member]).any():
-                    raise ServerError("the server reports no log-probability of some tokens (null, 0.0 or -9999)")
-
-        for number, answer in self._answers(
-            [self.way.body(question) for question in questions],
-            read if self.is_known else lambda _, answer: answer,
-            together=together,
-        ):
-            if not self.is_known:
-                read(number, answer)
+        for question, values in self.answers(requests, together=together):
+            results.update(zip(question.members, values, strict=True))
         return [results[number] for number in range(len(requests))]
 
     def choices(
         self, bodies: Sequence[Mapping[str, Any]], *, together: bool
     ) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Yield (number of the question, its one choice)."""
-        for number, answer in self._answers(bodies, lambda _, answer: answer, together=together):
+        for number, answer in self._asked(bodies, _as_it_came, together=together):
             yield number, first_choice(answer)
 
-    def _answers(
-        self, bodies: Sequence[Mapping[str, Any]], read: Callable[[int, Any], Any], *, together: bool
+    def _asked(
+        self, bodies: Iterable[Mapping[str, Any]], read: Callable[[int, Any], Any], *, together: bool
     ) -> Iterator[tuple[int, Any]]:
         client = self.client if together else replace(self.client, concurrency=1)
         return client.post_all(COMPLETIONS, ({"model": self.served, **body} for body in bodies), read)
+
+
+def _as_it_came(_number: int, answer: Any) -> Any:  # noqa: ANN401 - JSON is any
+    return answer
 
 
 def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is any
@@ -266,7 +277,7 @@ def _prompt_nats(choice: Mapping[str, Any], prompt: Sequence[int], start: int) -
     for token, place in zip(map(str, prompt[start:]), places[start:], strict=True):
         try:
             own, rank = place[token]["logprob"], place[token].get("rank")
-            others = [entry["logprob"] for name, entry in place.items() if name != token]
+            others = [facts["logprob"] for name, facts in place.items() if name != token]
         except (KeyError, TypeError, AttributeError) as error:
             raise ServerError("the answer's log-probabilities are not those of the tokens sent") from error
         is_contradicted = own == 0 and isinstance(rank, int) and rank > 1
