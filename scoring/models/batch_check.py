@@ -18,7 +18,7 @@ import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.api.model import ModelInfo, Progress
+from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.requests import EncodedRequest, Request
 
 if TYPE_CHECKING:
@@ -50,17 +50,10 @@ REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, Runtim
 """What a forward pass may raise that was not written for what it is given."""
 
 
-class Batched(Protocol):
+class Batched(Scorer, Protocol):
     """A scorer that puts many sequences into a pass, or one."""
 
-    info: ModelInfo
     one_at_a_time: bool
-
-    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return each request's tokens."""
-
-    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return the log-probabilities in nats of each request's scored tokens."""
 
 
 def allowed_nats(dtype: str) -> float:
@@ -88,10 +81,10 @@ def batch_problem(scorer: Batched) -> str | None:
     except REFUSALS as error:
         return f"its forward pass fails on a padded batch ({type(error).__name__}: {error})"
     sums = is_exact(scorer.info.dtype)  # roundings of a low precision add up
-    moved = max(_worst_nats(company, alone, sums=sums) for company in companies)
+    moved = max(worst_nats(company, alone, sums=sums) for company in companies)
     if moved <= allowed:
         return None
-    again = _worst_nats(_alone(scorer, requests), alone, sums=sums)
+    again = worst_nats(_alone(scorer, requests), alone, sums=sums)
     if again > allowed:
         raise ModelLoadError(
             f"{scorer.info.name}: the same text alone gets another score each time (by {again:.2g} nats); expected a "
@@ -135,7 +128,7 @@ def _fitting(scorer: Batched) -> list[EncodedRequest]:
     for context, target in TEXTS:
         with contextlib.suppress(ScoringError):
             result += scorer.encode([Request(context=context, target=target, where="self-check")])
-    return [entry for entry in result if longest is None or len(entry.ids) - 1 <= longest]
+    return [request for request in result if longest is None or len(request.ids) - 1 <= longest]
 
 
 def _alone(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatArray]:
@@ -167,8 +160,8 @@ def _in_other_company(scorer: Batched, requests: Sequence[EncodedRequest]) -> li
     return [by_place[place] for place in range(len(requests))]
 
 
-def _worst_nats(entry: Sequence[FloatArray], other: Sequence[FloatArray], *, sums: bool) -> float:
+def worst_nats(values: Sequence[FloatArray], other: Sequence[FloatArray], *, sums: bool = False) -> float:
     """Return by how much a token differs at most, or (`sums`) a whole text."""
-    differences = [a - b for a, b in zip(entry, other, strict=True)]
+    differences = [a - b for a, b in zip(values, other, strict=True)]
     tokens = max((float(np.abs(d).max(initial=0)) for d in differences), default=0.0)
     return max(tokens, *(abs(float(d.sum())) for d in differences), 0.0) if sums else tokens

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Unpack, cast
 
 from pairbank.errors import ModelLoadError, unknown_name
 from pairbank.files import cache_dir, sha256_of_text, write_json
@@ -80,30 +80,27 @@ BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
 SERVER = "pairbank.scoring.models.server.load"
 
 
-class Backend(Protocol):
-    """A function that makes a scorer."""
-
-    def __call__(self, rest: str, options: LoadOptions) -> Scorer:
-        """Return the scorer."""
+Backend: TypeAlias = "Callable[[str, LoadOptions], Scorer]"
 
 
 def from_backend(name: str, options: LoadOptions) -> Scorer | None:
     """Return the scorer of a model that a back end is to load, or None where the name does not ask for one."""
     if ADDRESS.match(name):
         return cast("Backend", import_module(SERVER).load)(name, options)
-    requested = BACKEND_NAME.fullmatch(name)
-    if requested is None or Path(name).exists():
+    named = BACKEND_NAME.fullmatch(name)
+    if named is None or Path(name).exists():
         return None
-    if requested["name"] in BACKENDS:
-        return cast("Backend", import_module(BACKENDS[requested["name"]]).load)(requested["rest"], options)
+    backend_name, rest = named["name"], named["rest"]
+    if backend_name in BACKENDS:
+        return cast("Backend", import_module(BACKENDS[backend_name]).load)(rest, options)
     offered = plugins("backends", taken=BACKENDS)
-    if requested["name"] not in offered:
-        raise unknown_name("back end", requested["name"], [*BACKENDS, *offered], whose=package_names("backends"))
-    plugin = offered[requested["name"]]
+    if backend_name not in offered:
+        raise unknown_name("back end", backend_name, [*BACKENDS, *offered], whose=package_names("backends"))
+    plugin = offered[backend_name]
     backend = plugin.load()
     if not callable(backend):
         raise plugin.problem(f"which is {backend!r:.80}; expected a function of (rest, options) that makes a scorer")
-    scorer = backend(requested["rest"], options)
+    scorer = backend(rest, options)
     if not isinstance(scorer, Scorer):
         raise plugin.problem(f"which gives {scorer!r:.80}; expected an object with the methods of pairbank's Scorer")
     return scorer
@@ -149,15 +146,15 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
     reference = reference_of(DEMO if model is None else model)
-    requested, chosen = reference.id, completed(with_reference(options, reference))
+    chosen = completed(with_reference(options, reference))
     if model is None and chosen["name"] is not None:
         raise ModelLoadError(
             f"name={chosen['name']!r} only names a model; say which, as the first argument: load_model('demo', name=…)"
         )
-    if (scorer := from_backend(str(requested), chosen)) is not None:
+    if (scorer := from_backend(reference.id, chosen)) is not None:
         return scorer
-    refuse_server_options(chosen, where=str(requested))
-    checkpoint = located(requested, gguf_file=chosen["gguf_file"], on_progress=progress)
+    refuse_server_options(chosen, where=reference.id)
+    checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], on_progress=progress)
     if checkpoint.is_folder:
         check_folder(Path(checkpoint.path))
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
@@ -188,8 +185,7 @@ def remembered(
         return None
     with contextlib.suppress(ModelLoadError, TypeError):  # `load_model` says what is wrong
         reference = reference_of(model)
-        requested = reference.id
-        if ADDRESS.match(requested) or (BACKEND_NAME.fullmatch(requested) and not Path(requested).exists()):
+        if ADDRESS.match(reference.id) or (BACKEND_NAME.fullmatch(reference.id) and not Path(reference.id).exists()):
             return None
         chosen = completed(with_reference(options, reference))
         checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], on_progress=progress)

@@ -86,7 +86,7 @@ def loading(path: str, *, local: bool) -> Iterator[list[str]]:
     """Raise as `ModelLoadError` what reading a model's files raises; yield what else transformers warns of."""
     notes: list[str] = []
     try:
-        with _quiet_retries(), _collected_warnings() as messages:
+        with _collected_warnings() as messages:
             yield notes
     except PairbankError:
         raise
@@ -104,20 +104,6 @@ def loading(path: str, *, local: bool) -> Iterator[list[str]]:
     notes += [message for message in dict.fromkeys(messages) if not UNUSED.search(message)]
 
 
-@contextlib.contextmanager
-def _quiet_retries() -> Iterator[None]:
-    """Keep the Hub's client from printing every retry; its last error says all of it."""
-    loggers = [logging.getLogger(name) for name in _RETRYING]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
-
-
 class _Collector(logging.Handler):
     """Keeps messages instead of printing them."""
 
@@ -131,13 +117,17 @@ class _Collector(logging.Handler):
 
 @contextlib.contextmanager
 def _collected_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of transformers, each time anew: it logs some once per process alone."""
+    """Collect the warnings of transformers, each time anew: it logs some once per process alone.
+
+    The Hub's client prints no retries meanwhile; its last error says all of it.
+    """
     from transformers.utils import logging as library
 
-    collector, logger = _Collector(), library.get_logger("transformers")
+    collector, transformers = _Collector(), library.get_logger("transformers")
     once: Any = library.warning_once
     once.cache_clear()
-    handlers, level, show = logger.handlers[:], logger.level, warnings.showwarning
+    levels = {transformers: logging.WARNING} | {logging.getLogger(name): logging.CRITICAL for name in _RETRYING}
+    handlers, before, show = transformers.handlers[:], {logger: logger.level for logger in levels}, warnings.showwarning
 
     def collect(message: Warning | str, category: type[Warning], filename: str, *rest: Any) -> None:  # noqa: ANN401
         if category is UserWarning and "transformers" in Path(filename).parts:
@@ -145,15 +135,17 @@ def _collected_warnings() -> Iterator[list[str]]:
         else:
             show(message, category, filename, *rest)
 
-    logger.handlers[:] = [collector]
-    logger.setLevel(logging.WARNING)
+    transformers.handlers[:] = [collector]
+    for logger, level in levels.items():
+        logger.setLevel(level)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = collect  # type: ignore[assignment] # the rest goes on as it came
             yield collector.messages
     finally:
-        logger.handlers[:] = handlers
-        logger.setLevel(level)
+        transformers.handlers[:] = handlers
+        for logger, level in before.items():
+            logger.setLevel(level)
 
 
 def _message(path: str, error: Exception, *, local: bool) -> str:

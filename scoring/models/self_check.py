@@ -25,7 +25,7 @@ from pairbank.scoring.engine.batching import sparse_window, structural_problem
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import linear_head
 from pairbank.scoring.engine.prefix_trees import MIN_SHARED_TOKENS
-from pairbank.scoring.models.batch_check import REFUSALS, RMS_SHARE, allowed_nats, is_exact
+from pairbank.scoring.models.batch_check import REFUSALS, RMS_SHARE, allowed_nats, is_exact, worst_nats
 from pairbank.scoring.models.template_trial import limits_problem
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def packing_problem(scorer: CausalScorer) -> str | None:
         packed = _scored(scorer, requests, batching="packed")
     except REFUSALS as error:
         return f"its forward pass refuses a tree attention mask ({type(error).__name__}: {error})"
-    worst, allowed = _worst_nats(packed, plain), _allowed_nats(scorer)
+    worst, allowed = worst_nats(packed, plain), _allowed_nats(scorer)
     if worst > allowed:
         return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})"
     if is_exact(str(scorer.model.dtype).removeprefix("torch.")):
@@ -84,7 +84,7 @@ def causal_length(scorer: CausalScorer) -> int | None:
     ids = (*first.ids, *(words * (n_tokens // len(words) + 1)))[:n_tokens]
     texts = [EncodedRequest(ids=ids + words[:more], start=first.start) for more in (0, 1, len(words))]
     alone, *longer = [_scored(scorer, [text], batching="padded")[0] for text in texts]
-    ahead = max(_worst_nats([alone], [entry[: len(alone)]]) for entry in longer)
+    ahead = max(worst_nats([alone], [values[: len(alone)]]) for values in longer)
     if ahead <= _allowed_nats(scorer):
         return None
     logger.warning(
@@ -102,17 +102,18 @@ def shared_prefix_problem(scorer: CausalScorer) -> str | None:
 
     Sentences are asked for as a start and its continuations, in packs so small that each start becomes a shared prefix.
     """
-    requested = [
-        Request(context=text[:at], target=text[at:], where="self-check")
-        for text in SELF_CHECK[:2]
-        for at in range(len("The keys to the"), len(text))
-        if text[at] == " "
-    ]
-    requests = scorer.encode(requested)
+    requests = scorer.encode(
+        [
+            Request(context=text[:at], target=text[at:], where="self-check")
+            for text in SELF_CHECK[:2]
+            for at in range(len("The keys to the"), len(text))
+            if text[at] == " "
+        ]
+    )
     plain = _scored(scorer, requests, batching="packed")
     size, scorer.batch_tokens, scorer.min_shared_tokens = scorer.batch_tokens, PREFIX_CHECK_TOKENS, 1
     try:
-        worst = _worst_nats(_scored(scorer, requests, batching="packed"), plain)
+        worst = worst_nats(_scored(scorer, requests, batching="packed"), plain)
     except REFUSALS as error:
         problem: str | None = f"its forward pass refuses a cache ({type(error).__name__}: {error})"
     else:
@@ -167,7 +168,7 @@ def _refuse_if_not_causal(
     changed = EncodedRequest(ids=(*first.ids[:-2], requests[-1].ids[-2], first.ids[-1]), start=first.start)
     [other] = _scored(scorer, [changed], batching="padded")
     allowed = _allowed_nats(scorer)
-    if (ahead := _worst_nats([plain[0][:-2]], [other[:-2]])) > allowed:
+    if (ahead := worst_nats([plain[0][:-2]], [other[:-2]])) > allowed:
         raise ModelLoadError(
             f"{scorer.info.name} is not a causal model: later tokens change the log-probability of earlier ones by "
             f"{ahead:.2g} nats; load a model that predicts from left to right"
@@ -182,10 +183,6 @@ def _scored(
         return scorer.token_logprobs(requests, progress=_ignore)
     finally:
         scorer.batching = chosen
-
-
-def _worst_nats(entry: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
-    return max(float(np.abs(a - b).max(initial=0)) for a, b in zip(entry, other, strict=True))
 
 
 def _allowed_nats(scorer: CausalScorer) -> float:

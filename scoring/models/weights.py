@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,21 +154,6 @@ def _shards(index: Path) -> Iterator[Path]:
             yield Path(os.path.normpath(path))
 
 
-@dataclass(slots=True, kw_only=True)
-class _ReadProgress:
-    """Adds up what threads have read, and tells of it."""
-
-    on_progress: OnProgress
-    total_bytes: int
-    done_bytes: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, name: str, n_bytes: int) -> None:
-        with self.lock:
-            self.done_bytes += n_bytes
-            self.on_progress(HashProgress(name=name, done_bytes=self.done_bytes, total_bytes=self.total_bytes))
-
-
 _known: dict[Stamp, str] = {}
 """What this process has hashed; equal files have equal stamps."""
 
@@ -178,12 +163,16 @@ def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
     before = [Stamp.of(path) for path in paths]
     results = [_kept(stamp) for stamp in before]
     todo = [i for i, digest in enumerate(results) if digest is None]
-    reported = _ReadProgress(
-        on_progress=on_progress, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES)
-    )
+    total, done, lock = sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES), 0, threading.Lock()
+
+    def add(name: str, n_bytes: int) -> None:
+        nonlocal done
+        with lock:
+            done += n_bytes
+            on_progress(HashProgress(name=name, done_bytes=done, total_bytes=total))
 
     def digest(i: int) -> str:
-        read = _read(paths[i], before[i].size, reported if before[i].size >= LARGE_BYTES else None)
+        read = _read(paths[i], before[i].size, add if before[i].size >= LARGE_BYTES else lambda _name, _n: None)
         if Stamp.of(paths[i]) != before[i]:
             raise ModelLoadError(f"{paths[i]}: changed while it was read; wait until it is whole, and load it again")
         _keep(before[i], read)
@@ -194,15 +183,14 @@ def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
     return [read.get(i) or str(kept) for i, kept in enumerate(results)]
 
 
-def _read(path: Path, size: int, reported: _ReadProgress | None) -> str:
+def _read(path: Path, size: int, on_read: Callable[[str, int], None]) -> str:
     """Return the sha256 of a file of this size; of one that grows meanwhile, whatever was read."""
     digest, buffer, n_left = hashlib.sha256(), memoryview(bytearray(CHUNK_BYTES)), size
     with path.open("rb", buffering=0) as handle:
         while n_left > 0 and (n := handle.readinto(buffer)):
             n_left -= n
             digest.update(buffer[:n])
-            if reported is not None:
-                reported.add(path.name, n)
+            on_read(path.name, n)
     return digest.hexdigest()
 
 

@@ -140,8 +140,7 @@ class CompletionsServer:
             choice["logprobs"] = {
                 "token_logprobs": [*told, -1.0],
                 "tokens": [*(self._token(token, body) for token in ids), "x"],
-                "top_logprobs": [None, *({name: nats} for name, nats in best)],
-            }
+            } | ({"top_logprobs": [None, *({name: nats} for name, nats in best)]} if self.dialect == "echo" else {})
         return {"object": "text_completion", "model": self.name, "choices": [choice]}
 
     def _sent(self, nats: float, token: int, place: int, prompt: list[int], *, in_prompt: bool) -> Any:  # noqa: ANN401

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,24 +67,33 @@ class Question:
     """Whether the prompt's own tokens are wanted too."""
 
 
-class Way(Protocol):
-    """How a server is asked."""
+class Way:
+    """How a server is asked: one question for each sequence, by `prompt_logprobs`."""
 
-    name: ClassVar[str]
-    room: ClassVar[int]
+    name: ClassVar[str] = "whole"
+    room: ClassVar[int] = 2
     """Tokens that a question has more than a sequence without its last token, the one that is made among them."""
 
     def questions(self, requests: Sequence[EncodedRequest]) -> list[Question]:
-        """Return what to send, neighbours sharing beginnings."""
+        """Return a question for each sequence."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for number, request in enumerate(requests):
+            groups.setdefault(request.ids, []).append(number)
+        return [
+            Question(prompt=ids, last=(), members=tuple(members), reads_prompt=True)
+            for ids, members in sorted(groups.items())
+        ]
 
     def body(self, question: Question) -> dict[str, Any]:
-        """Return the JSON of a question, the model's name left out."""
+        """Ask for the prompt's own tokens."""
+        return {**PLAIN, "prompt": list(question.prompt), "prompt_logprobs": 0}
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
-        """Return the log-probabilities of a request's scored tokens."""
+        """Return the tokens from the first that is scored on."""
+        return np.array(_prompt_nats(choice, question.prompt, request.start), dtype=np.float64)
 
 
-class Grouped:
+class Grouped(Way):
     """One question for all that differ in the last token alone."""
 
     name: ClassVar[str] = "grouped"
@@ -128,32 +137,7 @@ class Grouped:
         return np.array([*before, last], dtype=np.float64)
 
 
-class Whole:
-    """One question for each sequence."""
-
-    name: ClassVar[str] = "whole"
-    room: ClassVar[int] = 2
-
-    def questions(self, requests: Sequence[EncodedRequest]) -> list[Question]:
-        """Return a question for each sequence."""
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for number, request in enumerate(requests):
-            groups.setdefault(request.ids, []).append(number)
-        return [
-            Question(prompt=ids, last=(), members=tuple(members), reads_prompt=True)
-            for ids, members in sorted(groups.items())
-        ]
-
-    def body(self, question: Question) -> dict[str, Any]:
-        """Ask for the prompt's own tokens."""
-        return {**PLAIN, "prompt": list(question.prompt), "prompt_logprobs": 0}
-
-    def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
-        """Return the tokens from the first that is scored on."""
-        return np.array(_prompt_nats(choice, question.prompt, request.start), dtype=np.float64)
-
-
-class Echo(Whole):
+class Echo(Way):
     """The same, of a server that repeats the prompt with its log-probabilities."""
 
     name: ClassVar[str] = "echo"
@@ -177,7 +161,7 @@ class Echo(Whole):
         return np.array([reported_nats(value, rest) for (_, value, _), rest in zip(places, others, strict=True)])
 
 
-WAYS: tuple[Way, ...] = (Grouped(), Whole(), Echo())
+WAYS: tuple[Way, ...] = (Grouped(), Way(), Echo())
 """The quickest one first."""
 
 

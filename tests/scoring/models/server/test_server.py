@@ -229,7 +229,7 @@ def test_an_answer_that_does_not_come_is_asked_for_again(
     ("fault", "message"),
     [
         ("html", "something else than JSON"),
-        ("nan", r"-9999\.0, which is no log-probability"),
+        ("nan", "the server reports no log-probability of some tokens"),
         ("lacks", "no log-probability of the token asked for"),
         ("echoed", r"the answer has no choice: .*overloaded, \[key\]"),
     ],
