@@ -272,7 +272,9 @@ def test_the_command_line_prints_one_message(
     whole: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = damaged(whole["gpt2"], tmp_path / "broken", cut(WEIGHTS, 0.5), "gpt2")
-    monkeypatch.setattr(sys, "argv", ["pairbank", "score", "starter", "--limit", "1", "--model", str(folder)])
+    monkeypatch.setattr(
+        sys, "argv", ["pairbank", "score", "starter", "--limit", "1", "--model", str(folder), "--out", "x.parquet"]
+    )
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1
