@@ -196,8 +196,8 @@ def columns_of(
     names = tuple(columns)
     results = {}
     for method in methods:
-        own_values = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}
-        results[method] = tuple(name for name in names if name in own_values)
+        known = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}
+        results[method] = tuple(name for name in names if name in known)
     return results
 
 

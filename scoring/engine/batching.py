@@ -207,8 +207,8 @@ def structural_problem(model: PreTrainedModel) -> str | None:
         return f"it has {', '.join(others)} layers, which do not read an attention mask"
     if "local" in (getattr(config, "attention_layers", None) or ()):
         return "its local attention follows the place in the pack, not in the sequence"
-    own_values = [name for name in OWN_WINDOWS if getattr(config, name, None)]
-    return f"its attention is sparse ({own_values[0]})" if own_values else None
+    windows = [name for name in OWN_WINDOWS if getattr(config, name, None)]
+    return f"its attention is sparse ({windows[0]})" if windows else None
 
 
 def sparse_window(config: PretrainedConfig) -> int | None:

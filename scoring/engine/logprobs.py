@@ -80,8 +80,8 @@ def head_logprobs_nats(
     def blocks() -> Iterator[tuple[int, torch.Tensor]]:
         for first in range(0, head.out_features, size):
             last = min(first + size, head.out_features)
-            own_values = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last))
-            yield first, own_values.float()
+            logits = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last))
+            yield first, logits.float()
 
     normalisers = []
     # a token that the output layer does not have keeps NaN, which is refused below
@@ -125,7 +125,7 @@ def read_logprobs_nats(
     both, above = Download(torch.stack([chosen, normaliser[row_index]])), None
     if ranks:
         parts = zip(torch.split(row_index, ROWS_A_CHUNK), torch.split(chosen, ROWS_A_CHUNK), strict=True)
-        above = Download(torch.cat([(logits[places].float() > entry[:, None]).sum(-1) for places, entry in parts]))
+        above = Download(torch.cat([(logits[places].float() > least[:, None]).sum(-1) for places, least in parts]))
 
     def read() -> FloatArray:
         values = _differences(both, above)

@@ -142,7 +142,6 @@ def _order(requests: Sequence[EncodedRequest]) -> list[int]:
 
 
 def _window(requests: Sequence[EncodedRequest], order: Sequence[int]) -> int:
-    """Return how many of the first requests fit one matrix, at least one."""
     longest = np.maximum.accumulate([len(requests[i].ids) for i in order[:WINDOW_TOKENS]])
     return max(1, int(np.searchsorted(longest * np.arange(1, len(longest) + 1), WINDOW_TOKENS, side="right")))
 
@@ -244,8 +243,8 @@ def _pack(rows: _Sorted, first: int, stop: int, shared_prefix: IntArray) -> Pack
     n_new = is_new.sum(axis=1)
     offsets = np.concatenate([[0], np.cumsum(n_new)])
     # The node at depth d of a row: its own if new there, else that of the nearest row before.
-    own_values = np.where(is_new, offsets[:-1, None] + depth - shared[:, None], -1)
-    path = np.maximum.accumulate(own_values, axis=0)
+    nodes = np.where(is_new, offsets[:-1, None] + depth - shared[:, None], -1)
+    path = np.maximum.accumulate(nodes, axis=0)
     # A subtree at depth d ends where the next row begins that no longer shares d; a row's own is looked up above.
     leaves = np.where(depth >= shared[1:, None], offsets[1:-1, None], offsets[-1])
     ends = np.full(tokens.shape, offsets[-1])

@@ -19,7 +19,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
@@ -53,7 +52,7 @@ from pairbank.scoring.engine.threads import PASSES_AHEAD, Once, UnderWay, n_para
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import Decoder, greedy
-from pairbank.scoring.models.last_token import last_states
+from pairbank.scoring.models.local import LocalScorer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -71,7 +70,7 @@ So no core is long idle at the end. It is one number for any number of parallel 
 so every last bit of a score, goes by the requests and `batch_tokens` alone."""
 
 
-class CausalScorer:
+class CausalScorer(LocalScorer):
     """Scores with a causal transformers model. Build it with `pairbank.load_model`."""
 
     samples_answers: ClassVar[Literal[True]] = True
@@ -85,13 +84,9 @@ class CausalScorer:
         batching: Batching = "packed",
         batch_tokens: int | None = None,
     ) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
-        self.info = info
+        super().__init__(model, tokenizer, info)
         self.batching = batching
         self.batch_tokens = batch_tokens or default_batch_tokens(model)
-        self.one_at_a_time = False
-        """A pass takes one sequence alone: what else is in a batch would move its numbers (`batch_check`)."""
         self.stats = ScoringStats()
         self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
         self.head: torch.nn.Linear | None = None
@@ -137,19 +132,9 @@ class CausalScorer:
         """Return each text's tokens; the last one reads all others, and one BOS."""
         return [TextInput(ids=tuple(ids), last=len(ids) - 1) for ids in self.prompt_ids(texts)]
 
-    def last_states(self, inputs: Sequence[TextInput]) -> npt.NDArray[np.float32]:
-        """Return the last token's state at every layer, long texts apart: they can switch rotary embeddings."""
-        body: Any = self.model.base_model
-        forward = partial(body, use_cache=False, output_hidden_states=True)
-        return last_states(
-            inputs,
-            forward,
-            model=self.model,
-            tokenizer=self.tokenizer,
-            name=self.info.name,
-            window=self._window,
-            one_at_a_time=self.one_at_a_time,
-        )
+    @property
+    def _body(self) -> Any:  # noqa: ANN401 - a module of transformers
+        return partial(self.model.base_model, use_cache=False)
 
     def with_word_edges(self) -> Scorer:
         """Return a scorer of this model that answers the requests of `direct_wb` too."""

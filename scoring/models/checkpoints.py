@@ -97,15 +97,13 @@ def _local(folder: Path, gguf_file: str | None, *, name: str, on_progress: OnPro
         results = sorted(path.name for path in folder.glob("*.gguf"))
         raise ModelLoadError(f"no file {gguf_file!r} in {folder}; its GGUF files are {results}")
     place, only = _weights_of(folder, gguf_file)
-    own_values, base = fingerprint(place, only=only, on_progress=on_progress), _base_of(place)
+    own, base = fingerprint(place, only=only, on_progress=on_progress), _base_of(place)
     return Checkpoint(
         path=str(folder),
         model_id=name,
         name=name,
         stamps=_all_stamps(place, only),
-        revision=own_values
-        if base is None
-        else sha256_of_text(own_values, fingerprint(base, on_progress=on_progress))[:16],
+        revision=own if base is None else sha256_of_text(own, fingerprint(base, on_progress=on_progress))[:16],
         quantisation=_gguf_quantisation(gguf_file) if gguf_file else "",
         gguf_file=gguf_file or "",
     )
@@ -139,7 +137,6 @@ def _weights_of(folder: Path, gguf_file: str | None) -> tuple[Path, str | None]:
 
 
 def _only_gguf(folder: Path) -> str | None:
-    """Return the GGUF file of a folder that has no other model in it."""
     results = sorted(path.name for path in folder.glob("*.gguf"))
     if (folder / "config.json").is_file() or not results:
         return None

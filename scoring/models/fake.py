@@ -90,8 +90,8 @@ class FakeScorer:
         for request in requests:
             text = request.context + request.target
             offsets = [(i, i + 1) for i in range(len(text))]
-            entry = encoded([ord(c) for c in text], offsets, request, bos_id=BOS)
-            results.append(replace(entry, ranks=request.ranks))
+            tokens = encoded([ord(c) for c in text], offsets, request, bos_id=BOS)
+            results.append(replace(tokens, ranks=request.ranks))
         return results
 
     def token_logprobs(

@@ -223,7 +223,6 @@ def _first_logprobs(network: PreTrainedModel, inputs: Inputs, settings: Generati
 
 
 def _of_length(settings: GenerationConfig, max_new_tokens: int) -> GenerationConfig:
-    """Return the same settings for another number of tokens."""
     changed = copy.deepcopy(settings)
     changed.max_new_tokens = max_new_tokens
     return changed
@@ -259,9 +258,7 @@ def _decoded(model: Decoder, tokens: list[int]) -> str:
     tokenizer = model.tokenizer
     added = tokenizer.added_tokens_decoder
     blocks = "".join(mark for block in BLOCKS for mark in block)
-    marks = {
-        token: entry.content for token, entry in added.items() if entry.special and entry.content.strip() in blocks
-    }
+    marks = {i: token.content for i, token in added.items() if token.special and token.content.strip() in blocks}
     texts, since = [], 0
     for place, token in enumerate([*tokens, None]):
         if token is None or token in marks:
@@ -292,7 +289,6 @@ class _Watch:
         return scores
 
     def _noisy(self, scores: torch.Tensor) -> torch.Tensor:
-        """Return the scores, of drawn answers divided by the temperature and with their noise."""
         created, step = scores.float().clone(), len(self.leads_nats)
         for row, draw in self.draws.items():
             noise = torch.from_numpy(draw.noise(step, created.shape[1]))

@@ -138,7 +138,6 @@ def _seal(states: States) -> bytes:
 
 
 def _damage(path: Path) -> str | None:
-    """Return how a file is not what was written, or None."""
     try:
         states: States = np.load(path, mmap_mode="r")
         with path.open("rb") as handle:

@@ -42,6 +42,7 @@ from pairbank.scoring.models.loading import (
 from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,
+    DEFAULTS,
     QUANTISATIONS,
     RANDOM,
     LoadOptions,
@@ -206,7 +207,6 @@ def _remembered_at(checkpoint: Checkpoint, chosen: LoadOptions, *, anywhere: boo
 
 
 def _kept(path: Path | None) -> dict[str, Any] | None:
-    """Return what was found of a model at an earlier time, or None."""
     with contextlib.suppress(OSError, ValueError):
         result = None if path is None else json.loads(path.read_text(encoding="utf-8"))
         return result if isinstance(result, dict) else None
@@ -222,7 +222,6 @@ def _keep(path: Path | None, facts: dict[str, Any]) -> None:
 
 
 def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: LoadOptions) -> _Loaded:
-    """Return the model on its device, its tokenizer, and what is known of both."""
     device = device_for(chosen["device"], spread=chosen["device_map"] is not None)
     local = bool(checkpoint.revision)
     if checkpoint.is_folder:
@@ -394,7 +393,6 @@ def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
 
 
 def _batch_problem(scorer: MaskedScorer | Seq2SeqScorer, chosen: LoadOptions) -> str | None:
-    """Return what `batch_problem` finds; nothing is tried where this very model has passed."""
     checks = _checks_of(scorer.info, chosen)
     if _kept(checks) is not None:
         return None
@@ -404,7 +402,6 @@ def _batch_problem(scorer: MaskedScorer | Seq2SeqScorer, chosen: LoadOptions) ->
 
 
 def _one_at_a_time(scorer: AnyScorer, backend: str, problem: str) -> AnyScorer:
-    """Return the scorer, which from here on takes one sequence at a time, and say so."""
     warn_of_one_at_a_time(scorer.info.name, problem)
     scorer.one_at_a_time = True
     scorer.info = replace(scorer.info, backend=backend)
@@ -416,14 +413,11 @@ def _say_template_is_unused(loaded: _Loaded) -> None:
         logger.warning("%s: its chat template is not used; prompts are sent as plain text", loaded.info.name)
 
 
-def _kind(requested: Literal["auto"] | Kind, checkpoint: Checkpoint, loader: dict[str, Any]) -> Kind:
-    """Return the kind asked for, or the one that the configuration tells of."""
+def _kind(option: Literal["auto"] | Kind, checkpoint: Checkpoint, loader: dict[str, Any]) -> Kind:
     from transformers import AutoConfig
 
-    if requested not in ("auto", *AUTO_CLASSES):
-        raise ModelLoadError(f"kind {requested!r} is unknown; expected 'auto' or one of {', '.join(AUTO_CLASSES)}")
-    if requested != "auto":
-        return requested
+    if option != "auto":
+        return option
     with loading(checkpoint.path, local=bool(checkpoint.revision)):
         config = AutoConfig.from_pretrained(checkpoint.path, **loader)
         result = kind_of(config)
@@ -453,18 +447,12 @@ def kind_of(config: PretrainedConfig) -> Kind | None:
 
 
 def _check_options(kind: Kind, name: str, chosen: LoadOptions) -> None:
-    """Refuse an option that this kind of model cannot honour."""
-    allowed: tuple[tuple[str, str, str, tuple[str, ...], Kind], ...] = (
-        ("bos", chosen["bos"], "auto", ("bos", "eos-as-bos", "cls", "none"), "causal"),
-        ("prompt_format", chosen["prompt_format"], "auto", ("base", "chat"), "causal"),
-        ("thinking", chosen["thinking"], "auto", ("off", "on"), "causal"),
-        ("pll", chosen["pll"], "original", ("within_word_l2r",), "masked"),
-        ("seq2seq_mode", chosen["seq2seq_mode"], "auto", ("sentinel", "conditional"), "seq2seq"),
-    )
-    for option, value, default, others, owner in allowed:
-        if value not in (default, *others):
-            known = ", ".join((default, *others))
-            raise ModelLoadError(f"{option} {value!r} is unknown; expected one of {known}")
+    owners = dict.fromkeys(("bos", "prompt_format", "thinking"), "causal") | {
+        "pll": "masked",
+        "seq2seq_mode": "seq2seq",
+    }
+    for option, owner in owners.items():
+        value, default = (cast("dict[str, Any]", options)[option] for options in (chosen, DEFAULTS))
         if value != default and kind != owner and (option, value) != ("prompt_format", "base"):
             raise ModelLoadError(
                 f"{option}={value!r} is for {owner} models, and {name} is {kind}; leave {option} at {default!r}"
@@ -506,14 +494,14 @@ def _random(
     return cast("PreTrainedModel", network.to(placement["dtype"]))
 
 
-def _max_length(config: PretrainedConfig, requested: int | None, name: str) -> int | None:
+def _max_length(config: PretrainedConfig, option: int | None, name: str) -> int | None:
     text = config.get_text_config()
     stated = getattr(text, "max_position_embeddings", None) or getattr(text, "max_seq_len", None)
     longest = int(stated) if stated is not None and stated > 0 else None
-    if requested is None:
+    if option is None:
         return longest
-    if requested < 1 or (longest is not None and requested > longest):
+    if option < 1 or (longest is not None and option > longest):
         raise ModelLoadError(
-            f"{name}: max_length {requested} is out of range; expected 1 to {longest or 'any number of tokens'}"
+            f"{name}: max_length {option} is out of range; expected 1 to {longest or 'any number of tokens'}"
         )
-    return requested
+    return option

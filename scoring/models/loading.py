@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import ModelLoadError, PairbankError
+from pairbank.scoring.models.batch_check import REFUSALS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -45,20 +46,7 @@ UNREAD_SHOWN = 3
 MOST_LAYERS = 2_000
 """More than any model has; each would be built before its weights are found to be missing."""
 PLAIN_TEXT = "The keys to the cabinet are on the table. A dog barks, and 1 or 2 stories end!"
-RAISED = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    ImportError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    pickle.UnpicklingError,
-)
+RAISED = (*REFUSALS, EOFError, ImportError, MemoryError, OSError, pickle.UnpicklingError)
 """What transformers and torch raise over files that are none of a model's."""
 _RAISERS = ("safetensors", "safetensors_rust", "huggingface_hub")
 _RETRYING = ("huggingface_hub", "httpx")
@@ -105,8 +93,6 @@ def loading(path: str, *, local: bool) -> Iterator[list[str]]:
 
 
 class _Collector(logging.Handler):
-    """Keeps messages instead of printing them."""
-
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.messages: list[str] = []
@@ -231,7 +217,6 @@ def _check_json(path: Path) -> None:
 
 
 def _numbers(settings: object) -> Iterator[tuple[str, int]]:
-    """Yield each whole number of a configuration and of those inside it."""
     if isinstance(settings, dict):
         for name, value in settings.items():
             if isinstance(value, int):

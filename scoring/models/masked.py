@@ -17,7 +17,6 @@ GPT-2 does ("don", "'t"); XLM-R at whitespace only, so that an unspaced Chinese 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import threading
 from collections.abc import Iterator, Sequence
@@ -26,21 +25,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInput
+from pairbank.scoring.api.model import ModelInfo, Progress
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
-from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share, encoded
-from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
+from pairbank.scoring.api.requests import EncodedRequest, Request, Share, encoded
+from pairbank.scoring.engine.batching import Answers, in_batches, padded
 from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.engine.threads import PASSES_AHEAD, n_parallel_encoder_passes
 from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
-from pairbank.scoring.models.last_token import last_states, text_inputs
-from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends
+from pairbank.scoring.models.local import EncoderScorer
+from pairbank.scoring.models.tokenizing import left_as_it_was, refuse_special_tokens, word_ends
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -74,7 +72,7 @@ class _Copy:
         return len(self.request.ids) + len(self.request.suffix)
 
 
-class MaskedScorer:
+class MaskedScorer(EncoderScorer):
     """Scores with a masked transformers model. Build it with `pairbank.load_model`."""
 
     def __init__(
@@ -86,53 +84,22 @@ class MaskedScorer:
         pll: Pll = "original",
         budget_tokens: int | None = None,
     ) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
-        self.info = replace(info, pll=pll)
+        super().__init__(model, tokenizer, replace(info, pll=pll), budget_tokens=budget_tokens)
         self.pll: Pll = pll
-        self.budget_tokens = budget_tokens or default_budget(model.device)
-        self.one_at_a_time = False
-        """A pass takes one input alone: what else is in a batch would move its numbers (`batch_check`)."""
         if not isinstance(tokenizer.mask_token_id, int):
             raise ScoringError(f"{info.name}: the tokenizer has no mask token; expected that of a masked model")
         self._mask_id = tokenizer.mask_token_id
-        pad_id = tokenizer.pad_token_id
-        self._pad_id = pad_id if isinstance(pad_id, int) else 0
         self._read = threading.local()  # `columns`: where the pass of this thread is read
         self._head_on_rows = False
         self._head_on_rows = self._head_takes_rows()
-
-    def render_prompt(
-        self,
-        *,
-        system: str,  # noqa: ARG002
-        user: str,
-        stem: str,
-        examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
-    ) -> str:
-        """Return question and answer stem, one line after the other; masked models have no chat format."""
-        return base_prompt(user=user, stem=stem)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return the tokens of each context + target, encoded as one string between the special tokens."""
         return list(self._encoded(requests)) if requests else []
 
-    def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
-        """Return each text's tokens between the special tokens."""
-        return text_inputs(self.tokenizer, texts)
-
-    def last_states(self, inputs: Sequence[TextInput]) -> npt.NDArray[np.float32]:
-        """Return the state of each text's last token at every layer."""
-        body: Any = self.model.base_model
-        forward = functools.partial(body, output_hidden_states=True)
-        return last_states(
-            inputs,
-            forward,
-            model=self.model,
-            tokenizer=self.tokenizer,
-            name=self.info.name,
-            one_at_a_time=self.one_at_a_time,
-        )
+    @property
+    def _body(self) -> Any:  # noqa: ANN401 - a module of transformers
+        return self.model.base_model
 
     def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:
         texts = [request.context + request.target for request in requests]
@@ -184,14 +151,6 @@ class MaskedScorer:
             word_ends=tuple(end + first for end in ends[start - first :]),
         )
 
-    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return, a request, log P(token | what is not hidden) in nats of its scored tokens."""
-        return self._results(requests, WHOLE, progress)
-
-    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
-        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
-        return self._results(requests, share, lambda _n: None)
-
     def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray]:
         answers = Answers([request.n_scored for request in requests], progress)
         copies = sorted(self._copies(requests, answers), key=lambda copy: (copy.length, copy.key))
@@ -212,7 +171,6 @@ class MaskedScorer:
         return answers.by_request()
 
     def _copies(self, requests: Sequence[EncodedRequest], answers: Answers) -> list[_Copy]:
-        """Return every distinct masked input once, with all that is read from it."""
         copies: dict[bytes, _Copy] = {}
         for number, request in enumerate(requests):
             if not isinstance(request, MaskedRequest):

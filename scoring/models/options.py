@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast, get_args, get_origin, get_type_hints
 
 from pairbank.errors import ModelLoadError
 
@@ -271,13 +271,18 @@ def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str
     Raises:
         ModelLoadError: such an option.
     """
-    provided, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
-    for name, value in provided.items():
-        if name not in honoured and value != usual[name]:
+    for name, value, usual in _set(options):
+        if name not in honoured:
             raise ModelLoadError(
                 f"{where} takes no {name}={value!r}; it honours {', '.join(honoured) or 'no option'}. "
-                f"Leave {name} at {usual[name]!r}"
+                f"Leave {name} at {usual!r}"
             )
+
+
+def _set(options: LoadOptions) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the options that are not as they are by default, and their defaults."""
+    usual = cast("Mapping[str, Any]", DEFAULTS)
+    return ((name, value, usual[name]) for name, value in options.items() if value != usual[name])
 
 
 SERVER_OPTIONS = ("tokenizer", "served_model", "api", "replicas", "concurrency", "timeout_s", "reasoning_effort")
@@ -294,11 +299,10 @@ def refuse_server_options(options: LoadOptions, *, where: str) -> None:
     Raises:
         ModelLoadError: such an option.
     """
-    provided, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
-    for name in SERVER_OPTIONS:
-        if name in provided and provided[name] != usual[name]:
+    for name, value, _ in _set(options):
+        if name in SERVER_OPTIONS:
             raise ModelLoadError(
-                f"{name}={provided[name]!r} is for models behind a server, and {where} is no address (http://…)"
+                f"{name}={value!r} is for models behind a server, and {where} is no address (http://…)"
             )
 
 
@@ -316,8 +320,10 @@ def completed(options: LoadOptions) -> LoadOptions:
     name = provided.get("name")
     if name is not None and not (name.strip() and name.isprintable()):
         raise ModelLoadError(f"name={name!r} is none; expected a few printable characters")
-    if provided.get("thinking", "auto") not in ("auto", "off", "on"):
-        raise ModelLoadError(f"thinking {provided['thinking']!r} is unknown; expected auto, off or on")
+    for option, hint in get_type_hints(LoadOptions).items():
+        if get_origin(hint) is Literal and option in provided and provided[option] not in get_args(hint):
+            known = ", ".join(get_args(hint))
+            raise ModelLoadError(f"{option} {provided[option]!r} is unknown; expected one of {known}")
     if provided.get("thinking_tokens", 1) < 1:
         raise ModelLoadError(f"thinking_tokens {provided['thinking_tokens']} is out of range; expected at least 1")
     batch_tokens = provided.get("batch_tokens")
@@ -344,15 +350,15 @@ QUANTISATIONS: dict[str | None, str] = {
 def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
     """Return what `from_pretrained` needs to put the weights where they go, in the type and code asked for."""
     quantisation = chosen["quantisation"]
-    requested: dict[str, Any] = {"dtype": dtype_for(chosen["dtype"], device)}
+    arguments: dict[str, Any] = {"dtype": dtype_for(chosen["dtype"], device)}
     if chosen["tensor_parallel"]:
-        requested["distributed_config"] = _tensor_parallel(chosen)
+        arguments["distributed_config"] = _tensor_parallel(chosen)
     if chosen["device_map"] is not None:
-        requested["device_map"] = chosen["device_map"]
+        arguments["device_map"] = chosen["device_map"]
     if chosen["attention"] is not None:
-        requested["attn_implementation"] = chosen["attention"]
+        arguments["attn_implementation"] = chosen["attention"]
     if quantisation is None:
-        return requested
+        return arguments
     from importlib.util import find_spec
 
     if quantisation not in QUANTISATIONS:
@@ -364,7 +370,7 @@ def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
         )
     return (
         {"device_map": {"": device}}
-        | requested
+        | arguments
         | {"quantization_config": quantisation_config(cast("Quantisation", quantisation))}
     )
 
@@ -447,7 +453,7 @@ def device_name(model: PreTrainedModel) -> str:
     import torch
 
     devices = {parameter.device for parameter in model.parameters()}
-    return ", ".join(sorted({torch.cuda.get_device_name(entry) for entry in devices if entry.type == "cuda"}))
+    return ", ".join(sorted({torch.cuda.get_device_name(device) for device in devices if device.type == "cuda"}))
 
 
 def dtype_for(dtype: str, device: str) -> torch.dtype | str:

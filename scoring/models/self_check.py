@@ -163,7 +163,6 @@ def block_head(scorer: CausalScorer) -> torch.nn.Linear | None:
 def _refuse_if_not_causal(
     scorer: CausalScorer, requests: Sequence[EncodedRequest], plain: Sequence[FloatArray]
 ) -> None:
-    """Refuse a model whose scores of a sentence's first words depend on its last ones."""
     first = requests[0]
     changed = EncodedRequest(ids=(*first.ids[:-2], requests[-1].ids[-2], first.ids[-1]), start=first.start)
     [other] = _scored(scorer, [changed], batching="padded")

@@ -23,28 +23,26 @@ tokenizer puts before a target (BART's `<s>`, a language code) follows, unscored
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress, TextInput
+from pairbank.scoring.api.model import Ask, Continuation, ModelInfo, OverLength, Progress
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
-from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
-from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
+from pairbank.scoring.api.requests import EncodedRequest, Request, Share
+from pairbank.scoring.engine.batching import Answers, in_batches, padded
 from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.engine.threads import PASSES_AHEAD, n_parallel_encoder_passes
 from pairbank.scoring.models.causal_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
 from pairbank.scoring.models.generation import Decoder, greedy
-from pairbank.scoring.models.last_token import last_states, text_inputs
-from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens
+from pairbank.scoring.models.local import EncoderScorer
+from pairbank.scoring.models.tokenizing import left_as_it_was, refuse_special_tokens
 
 if TYPE_CHECKING:
     from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
@@ -82,7 +80,7 @@ class _Row:
     reads: list[tuple[int, int, int]]
 
 
-class Seq2SeqScorer:
+class Seq2SeqScorer(EncoderScorer):
     """Scores with an encoder-decoder of transformers. Build it with `pairbank.load_model`."""
 
     samples_answers: ClassVar[Literal[True]] = True
@@ -96,11 +94,7 @@ class Seq2SeqScorer:
         mode: Seq2SeqMode | None = None,
         budget_tokens: int | None = None,
     ) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
-        self.budget_tokens = budget_tokens or default_budget(model.device)
-        self.one_at_a_time = False
-        """A pass takes one input alone: what else is in a batch would move its numbers (`batch_check`)."""
+        super().__init__(model, tokenizer, info, budget_tokens=budget_tokens)
         self.mode = mode or ("sentinel" if sentinel_ids(tokenizer) else "conditional")
         self._start_id = decoder_start_id(model, info.name)
         self.info = replace(info, seq2seq_mode=self.mode)
@@ -114,19 +108,6 @@ class Seq2SeqScorer:
             self._gap_id, self._after_id = result
         else:
             self._decoder_prefix = decoder_prefix(model, tokenizer, self._start_id)
-        pad_id = tokenizer.pad_token_id
-        self._pad_id = pad_id if isinstance(pad_id, int) else 0
-
-    def render_prompt(
-        self,
-        *,
-        system: str,  # noqa: ARG002
-        user: str,
-        stem: str,
-        examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
-    ) -> str:
-        """Return question and answer stem, one line after the other, as base models read them."""
-        return base_prompt(user=user, stem=stem)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return each request's encoder inputs and labels, as the mode frames them."""
@@ -161,22 +142,9 @@ class Seq2SeqScorer:
             decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
         )
 
-    def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
-        """Return each text's tokens as the encoder reads it."""
-        return text_inputs(self.tokenizer, texts)
-
-    def last_states(self, inputs: Sequence[TextInput]) -> npt.NDArray[np.float32]:
-        """Return the state of each text's last token at every layer of the encoder."""
-        encoder: Any = self.model.get_encoder()
-        forward = functools.partial(encoder, output_hidden_states=True)
-        return last_states(
-            inputs,
-            forward,
-            model=self.model,
-            tokenizer=self.tokenizer,
-            name=self.info.name,
-            one_at_a_time=self.one_at_a_time,
-        )
+    @property
+    def _body(self) -> Any:  # noqa: ANN401 - a module of transformers
+        return self.model.get_encoder()
 
     def _sentence(self, request: Request) -> Seq2SeqRequest:
         words = (request.context + request.target).removesuffix(".").split(" ")
@@ -240,14 +208,6 @@ class Seq2SeqScorer:
             raise _nothing_to_score(request)
         flags = (UNKNOWN_TOKEN,) if self.tokenizer.unk_token_id in scored else ()
         return Seq2SeqRequest(ids=(*read, *scored), start=len(read), flags=flags, parts=tuple(parts))
-
-    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return, a request, the log-probabilities in nats of its scored label tokens."""
-        return self._results(requests, WHOLE, progress)
-
-    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
-        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
-        return self._results(requests, share, lambda _n: None)
 
     def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray]:
         answers = Answers([request.n_scored for request in requests], progress)

@@ -27,11 +27,11 @@ TURNS = {"system": "user", "user": "assistant", "assistant": "user"}
 def limits_problem(tokenizer: PreTrainedTokenizerBase) -> str:
     """Return which limit a tokenizer's chat template exceeds; empty if it exceeds none, or fails in another way."""
     variables = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
-    requested = json.dumps({"template": tokenizer.get_chat_template(), "variables": variables, "seconds": TIME_LIMIT_S})
+    trial = json.dumps({"template": tokenizer.get_chat_template(), "variables": variables, "seconds": TIME_LIMIT_S})
     argv = [sys.executable, "-P", __file__]
     try:
         done = subprocess.run(  # noqa: S603 - this file
-            argv, input=requested, capture_output=True, text=True, check=False, timeout=6 * TIME_LIMIT_S
+            argv, input=trial, capture_output=True, text=True, check=False, timeout=6 * TIME_LIMIT_S
         )
     except subprocess.TimeoutExpired:
         return _TOO_MUCH
@@ -75,16 +75,16 @@ def _trial(template: str, variables: dict[str, Any]) -> str:
 
 
 def _main() -> None:
-    requested = json.loads(sys.stdin.read())
+    trial = json.loads(sys.stdin.read())
     try:
         import resource
     except ImportError:  # no such limits on Windows; the time limit of whoever waits holds there
         pass
     else:
-        resource.setrlimit(resource.RLIMIT_CPU, (requested["seconds"], requested["seconds"]))
+        resource.setrlimit(resource.RLIMIT_CPU, (trial["seconds"], trial["seconds"]))
         if sys.platform == "linux":
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
-    sys.stdout.write(_trial(requested["template"], requested["variables"]))
+    sys.stdout.write(_trial(trial["template"], trial["variables"]))
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def prefix_facts(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) 
 
 
 def thinking_for(
-    requested: Thinking, tokenizer: PreTrainedTokenizerBase, name: str, *, prompt_format: Literal["base", "chat"]
+    option: Thinking, tokenizer: PreTrainedTokenizerBase, name: str, *, prompt_format: Literal["base", "chat"]
 ) -> Literal["", "off", "on"]:
     """Return whether a chat model thinks before it answers; empty where it has no such mode.
 
@@ -182,19 +182,19 @@ def thinking_for(
     texts = [*template.values()] if isinstance(template, dict) else [template or ""]
     can_think = any(SWITCH in text or any(start in text for start, _ in BLOCKS) for text in texts)
     if can_think:
-        return "on" if requested == "on" else "off"
-    if requested == "on":
+        return "on" if option == "on" else "off"
+    if option == "on":
         raise ModelLoadError(f"{name}: its chat template has no thinking mode; leave thinking at 'auto'")
     return ""
 
 
 def prompt_format_for(
-    requested: Literal["auto", "base", "chat"], tokenizer: PreTrainedTokenizerBase, name: str
+    option: Literal["auto", "base", "chat"], tokenizer: PreTrainedTokenizerBase, name: str
 ) -> Literal["base", "chat"]:
     """Return how prompts are sent: through the chat template where there is one, unless plain text is asked for."""
     has_template = bool(getattr(tokenizer, "chat_template", None))
-    if requested == "chat" and not has_template:
+    if option == "chat" and not has_template:
         raise ModelLoadError(f"{name}: the tokenizer has no chat template; load it with prompt_format='base'")
-    if requested == "auto":
+    if option == "auto":
         return "chat" if has_template else "base"
-    return requested
+    return option

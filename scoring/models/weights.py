@@ -159,7 +159,6 @@ _known: dict[Stamp, str] = {}
 
 
 def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
-    """Return the sha256 of each file: from the cache, or read now, several at once."""
     before = [Stamp.of(path) for path in paths]
     results = [_kept(stamp) for stamp in before]
     todo = [i for i, digest in enumerate(results) if digest is None]
@@ -184,7 +183,6 @@ def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
 
 
 def _read(path: Path, size: int, on_read: Callable[[str, int], None]) -> str:
-    """Return the sha256 of a file of this size; of one that grows meanwhile, whatever was read."""
     digest, buffer, n_left = hashlib.sha256(), memoryview(bytearray(CHUNK_BYTES)), size
     with path.open("rb", buffering=0) as handle:
         while n_left > 0 and (n := handle.readinto(buffer)):

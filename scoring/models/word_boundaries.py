@@ -114,8 +114,8 @@ class WordEdgeScorer:
         """Return each request's tokens; those of an edge end with the number of the token set that is read there."""
         encoded = self._scorer.encode(requests)
         return [
-            self._edge(request, entry) if isinstance(request, EdgeRequest) else entry
-            for request, entry in zip(requests, encoded, strict=True)
+            self._edge(request, tokens) if isinstance(request, EdgeRequest) else tokens
+            for request, tokens in zip(requests, encoded, strict=True)
         ]
 
     def _edge(self, request: EdgeRequest, encoded: EncodedRequest) -> EncodedRequest:
@@ -186,10 +186,8 @@ class WordEdgeScorer:
         values = np.full(len(edges), np.nan)
         for number, tokens in self._sets.items():
             rows = np.flatnonzero(numbers == number)
-            own_values = last[torch.from_numpy(rows).to(last.device)].float()
-            mass = own_values[:, torch.from_numpy(tokens).to(own_values.device)].logsumexp(-1) - own_values.logsumexp(
-                -1
-            )
+            logits = last[torch.from_numpy(rows).to(last.device)].float()
+            mass = logits[:, torch.from_numpy(tokens).to(logits.device)].logsumexp(-1) - logits.logsumexp(-1)
             values[rows] = mass.cpu().numpy()
         if not np.isfinite(values).all():
             raise ScoringError(
@@ -199,7 +197,6 @@ class WordEdgeScorer:
         return {edge.ids: values[[i]] for i, edge in enumerate(edges)}
 
     def _last_logits(self, sequences: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the logits (n, outputs) at the last token of sequences of one length."""
         model = self._scorer.model
         ids = torch.tensor(sequences, device=input_device(model))
         takes_last = "logits_to_keep" in inspect.signature(model.forward).parameters
@@ -209,8 +206,8 @@ class WordEdgeScorer:
 
 
 def _apart(requests: Sequence[EncodedRequest]) -> tuple[list[EncodedRequest], list[EncodedRequest]]:
-    """Return the requests of tokens, and those of edges."""
-    return [entry for entry in requests if entry.ids[-1] >= 0], [request for request in requests if request.ids[-1] < 0]
+    tokens = [request for request in requests if request.ids[-1] >= 0]
+    return tokens, [request for request in requests if request.ids[-1] < 0]
 
 
 def _n_inputs(edge: EncodedRequest) -> int:

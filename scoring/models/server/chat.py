@@ -160,14 +160,14 @@ class ChatAnswers:
         return None
 
 
-def _moved_nats(entry: Mapping[str, float], other: Mapping[str, float]) -> float | None:
+def _moved_nats(tops: Mapping[str, float], other: Mapping[str, float]) -> float | None:
     """Return the largest difference of a token that is likely by one of them, or None where none is.
 
     A token that is not told is at most as likely as the least of those that are.
     """
-    likely = {token for table in (entry, other) for token, nats in table.items() if nats > LEAST_COMPARED_NATS}
-    least = min(*entry.values(), *other.values())
-    return max((abs(entry.get(token, least) - other.get(token, least)) for token in likely), default=None)
+    likely = {token for table in (tops, other) for token, nats in table.items() if nats > LEAST_COMPARED_NATS}
+    least = min(*tops.values(), *other.values())
+    return max((abs(tops.get(token, least) - other.get(token, least)) for token in likely), default=None)
 
 
 def chat_answers(client: Client, served: str, settings: ChatSettings, *, tells_top: bool) -> ChatAnswers:
@@ -287,7 +287,6 @@ class ChatScorer:
         return [results[number] for number in range(len(requests))]
 
     def _nats(self, top: Mapping[str, float], requests: Sequence[EncodedRequest]) -> list[float]:
-        """Return the values of the options of one question."""
         keys = [(request.ids[0], request.ids[1]) for request in requests]
         reported = [[nats for token, nats in top.items() if token.strip() == self._asked[key][1]] for key in keys]
         self._outside.difference_update(keys)

@@ -285,5 +285,4 @@ def _parts(address: str) -> SplitResult | None:
 
 
 def _seconds(text: str) -> float:
-    """Return what a `Retry-After` asks for; 0 where it is a date, or nothing."""
     return float(text) if text.strip().isdigit() else 0.0

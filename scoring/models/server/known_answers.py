@@ -60,9 +60,9 @@ class Probes:
     """What batching may move one of them by."""
 
 
-def moved_nats(entry: FloatArray, other: FloatArray) -> float:
+def moved_nats(nats: FloatArray, other: FloatArray) -> float:
     """Return the largest difference; infinite where the numbers are not even as many."""
-    return float(np.abs(entry - other).max()) if entry.shape == other.shape else float("inf")
+    return float(np.abs(nats - other).max()) if nats.shape == other.shape else float("inf")
 
 
 def identity_of(probes: Probes, described: str) -> str:
@@ -102,7 +102,6 @@ def chat_identity_of(answers: ChatAnswers, described: str) -> str:
 
 
 def _recorded(folder: Path, read: Callable[[Any], T]) -> Iterator[tuple[str, T]]:
-    """Yield the name of each record that can be read, and what is read of it."""
     for path in sorted(folder.glob("*.json")):
         try:
             result = read(json.loads(path.read_bytes()))
@@ -199,8 +198,8 @@ def _tried(asking: Asking, tokens: CausalTokens, longest: int | None) -> Probes 
     """Return what identifies the model, or what is wrong with this way to ask."""
     most = MOST_TOKENS if longest is None else max(3, min(MOST_TOKENS, longest - 3))
     requests = [
-        EncodedRequest(ids=member.ids[:most], start=member.start)
-        for member in tokens.encode(
+        EncodedRequest(ids=request.ids[:most], start=request.start)
+        for request in tokens.encode(
             [Request(context="", target=text, where="self-check") for text in (*TEXTS, LONG_TEXT)]
         )
     ]
@@ -219,7 +218,7 @@ def _tried(asking: Asking, tokens: CausalTokens, longest: int | None) -> Probes 
     )
     if problem is not None:
         return problem
-    noise = max(moved_nats(entry, other) for entry, other in zip(alone, again, strict=True))
+    noise = max(moved_nats(first, second) for first, second in zip(alone, again, strict=True))
     floor = FLOOR_NATS.get(tokens.info.dtype, OTHER_FLOOR_NATS)
     return Probes(
         requests=(texts[0], texts[-1]),
@@ -234,7 +233,7 @@ def _constant(asking: Asking, texts: Sequence[EncodedRequest], values: Sequence[
         known = " (as llama.cpp's server does: ggml-org/llama.cpp#27174)" if not together.any() else ""
         return f"it gives {together[0]:.1f} for every token{known}"
     first, other = texts[0].ids, texts[3].ids
-    at = next(place for place, (entry, two) in enumerate(zip(first, other, strict=False)) if entry != two)
+    at = next(place for place, (token, another) in enumerate(zip(first, other, strict=False)) if token != another)
     changed = EncodedRequest(ids=(*first[:at], other[at], *first[at + 1 :]), start=len(first) - 1)
     if abs(asking.nats([changed], together=False)[0][0] - values[0][-1]) < LEAST_MOVED_NATS:
         return "a token's log-probability does not depend on what stands before it"
@@ -242,7 +241,7 @@ def _constant(asking: Asking, texts: Sequence[EncodedRequest], values: Sequence[
 
 
 def _moved(alone: Sequence[FloatArray], again: Sequence[FloatArray], tolerance: float) -> str | None:
-    moved = max(moved_nats(entry, other) for entry, other in zip(alone, again, strict=True))
+    moved = max(moved_nats(first, second) for first, second in zip(alone, again, strict=True))
     if moved > tolerance:
         return f"its answers differ by {moved:.2f} nats when several questions are asked at once"
     return None
@@ -284,13 +283,13 @@ def _wrong_logarithms(
                 (EncodedRequest(ids=(*prompt, token, prompt[-1]), start=len(prompt)), top[name])
                 for name, token in chosen
             ]
-    requested = asking.nats([request for request, _ in named], together=True)
-    for (request, nats), values in zip(named, requested, strict=True):
+    in_prompts = asking.nats([request for request, _ in named], together=True)
+    for (request, nats), values in zip(named, in_prompts, strict=True):
         if abs(values[0] - nats) > tolerance:
             return (
                 f"it makes token {request.ids[-2]} with {nats:.2f} nats, and gives it {values[0]:.2f} nats in a prompt"
             )
-    own = [EncodedRequest(ids=(*ids, token, ids[-1]), start=len(ids)) for *ids, token in (r.ids for r in requests)]
+    own = [EncodedRequest(ids=(*request.ids, request.ids[-2]), start=len(request.ids) - 1) for request in requests]
     for request, values, top in zip(own, asking.nats(own, together=True), tops, strict=True):
         unlike = min((abs(values[0] - nats) for nats in top.values()), default=0.0)
         if unlike > tolerance and values[0] > min(top.values()):
@@ -302,7 +301,7 @@ def _top(asking: Asking, prompts: Sequence[tuple[int, ...]]) -> list[dict[str, f
     """Return the most probable tokens after each prompt, named by their ids where the server does so."""
     settings = {**PLAIN, "temperature": 0.0, "logprobs": N_TOP.get(asking.way.name, MOST_LAST_TOKENS)}
     settings |= {"return_tokens_as_token_ids": True}
-    results: list[dict[str, float]] = [{} for _ in prompts]
+    results: list[dict[str, float]] = [{} for _prompt in prompts]
     for number, choice in asking.choices([settings | {"prompt": list(prompt)} for prompt in prompts], together=False):
         logprobs = choice.get("logprobs")
         tops = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None

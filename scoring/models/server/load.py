@@ -159,7 +159,7 @@ class ServerScorer:
         over = too_long(self.info, prompts, inputs, max_new_tokens, over_length)
         results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
         progress(sum(over))
-        requested = sorted((i for i, is_over in enumerate(over) if not is_over), key=lambda i: inputs[i])
+        within = sorted((i for i, is_over in enumerate(over) if not is_over), key=lambda i: inputs[i])
         settings = {
             **PLAIN,
             "temperature": 0.0,
@@ -169,20 +169,20 @@ class ServerScorer:
         }
 
         def read(number: int, answer: object) -> Continuation:
-            return self._continuation(first_choice(answer), is_drawn=prompts[requested[number]].draw is not None)
+            return self._continuation(first_choice(answer), is_drawn=prompts[within[number]].draw is not None)
 
         on_share: set[int] = set()
 
         def ask() -> list[Continuation]:
             bodies = (
                 {"model": self.served, **settings, "prompt": list(inputs[i]), **draw_settings(prompts[i].draw)}
-                for i in requested
+                for i in within
             )
             for number, created in self.client.post_all(COMPLETIONS, bodies, read):
-                results[requested[number]] = created
+                results[within[number]] = created
                 progress(number not in on_share)
                 on_share.add(number)
-            if requested:
+            if within:
                 self.refuse_another_model()
             return results
 
@@ -227,7 +227,6 @@ def ended(choice: Mapping[str, Any], tokens: Sequence[int], tokenizer: PreTraine
 
 
 def _lead_nats(top: Mapping[str, Any]) -> float:
-    """Return by how much the most probable token leads the second, of those that are reported."""
     values = sorted((nats for nats in map(reported_nats, top.values()) if not math.isnan(nats)), reverse=True)
     return values[0] - values[1] if len(values) > 1 else NEAR_TIE_NATS
 
@@ -246,8 +245,6 @@ CHAT_OPTIONS = (
 
 def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
     """Return a scorer of the model behind an address."""
-    if options["api"] not in ("completions", "chat"):
-        raise ModelLoadError(f"api {options['api']!r} is unknown; expected completions or chat")
     is_chat = options["api"] == "chat"
     refuse_others(options, CHAT_OPTIONS if is_chat else COMPLETIONS_OPTIONS, where="a server's address")
     client_at = partial(client_for, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
@@ -268,7 +265,6 @@ def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
 
 
 def _refuse_another(scorer: ServerScorer, replica: ServerScorer) -> None:
-    """Refuse a replica that does not answer as the first server does."""
     first, second = scorer.client.url, replica.client.url
     if second == first:
         raise ModelLoadError(f"{second} is no replica of itself; name other servers (replicas=, --replicas)")
@@ -316,7 +312,6 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
 
 
 def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ChatScorer:
-    """Return a scorer of a chat API, once it has answered a question."""
     info = replace(_info(client, card, options, None), prompt_format="chat", bos_policy="none")
     settings = ChatSettings(thinking=options["thinking"], effort=options["reasoning_effort"] or "")
     settings, answer = negotiated(client, card["id"], settings)
@@ -369,7 +364,6 @@ def _info(client: Client, card: Mapping[str, Any], options: LoadOptions, loaded:
 
 
 def _card(client: Client, wanted: str | None) -> Mapping[str, Any]:
-    """Return what the server says of the model asked for, or of the one it serves."""
     listed = client.get("/models")
     cards = listed.get("data") if isinstance(listed, dict) else None
     known = [card for card in cards or () if isinstance(card, dict) and isinstance(card.get("id"), str)]
@@ -378,8 +372,8 @@ def _card(client: Client, wanted: str | None) -> Mapping[str, Any]:
         return {"id": wanted}  # an API that lists nothing
     if len(results) != 1:
         ids = ", ".join(card["id"] for card in known[:20]) or "no model"
-        requested = f"not {wanted!r}" if wanted is not None else "so that it has to be said which"
-        raise ModelLoadError(f"{client.url} serves {ids}, {requested}; name one (served_model=, --served-model)")
+        problem = f"not {wanted!r}" if wanted is not None else "so that it has to be said which"
+        raise ModelLoadError(f"{client.url} serves {ids}, {problem}; name one (served_model=, --served-model)")
     return results[0]
 
 

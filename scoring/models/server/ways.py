@@ -249,7 +249,6 @@ def reported_nats(value: Any, others: Sequence[Any] = ()) -> float:  # noqa: ANN
 
 
 def _mass(values: Sequence[Any]) -> float:
-    """Return the sum of the probabilities that are reported."""
     return math.fsum(0.0 if math.isnan(nats) else math.exp(nats) for nats in map(reported_nats, values))
 
 

@@ -171,7 +171,7 @@ def test_without_bitsandbytes_quantisation_says_what_to_install(llama: Path, mon
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "encoder"}, "kind 'encoder' is unknown; expected 'auto' or one of causal, masked, seq2seq"),
+        ({"kind": "encoder"}, "kind 'encoder' is unknown; expected one of auto, causal, masked, seq2seq"),
         ({"kind": "seq2seq"}, "cannot load model"),
         ({"bos": "none"}, "bos='none' is for causal models, and tiny-bert is masked"),
         ({"bos": "sep"}, "bos 'sep' is unknown; expected one of auto, bos, eos-as-bos, cls, none"),

@@ -1,0 +1,135 @@
+"""What the scorers of transformers models have in common: hidden states, and of those with an encoder their shell.
+
+In: a model and its tokenizer. Out: the state of a text's last token at every layer, float32, many texts a pass; what is
+stored of them stands in `hidden_states`. What a request is made of, and how its tokens are read, is each scorer's own
+(`causal`, `masked`, `seq2seq`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pairbank.arrays import FloatArray
+from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInput
+from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Share
+from pairbank.scoring.engine.batching import default_budget, in_batches, padded
+from pairbank.scoring.engine.forward import input_device, scoring_mode
+from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Float32Array = npt.NDArray[np.float32]
+
+
+class LocalScorer(ABC):
+    """A scorer whose model of transformers is in this process."""
+
+    _window: float = math.inf
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, info: ModelInfo) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.info = info
+        self.one_at_a_time = False
+        """A pass takes one text alone: what else is in a batch would move its numbers (`batch_check`)."""
+        pad_id = tokenizer.pad_token_id
+        self._pad_id = pad_id if isinstance(pad_id, int) else 0
+
+    @property
+    @abstractmethod
+    def _body(self) -> Any:  # noqa: ANN401 - a forward pass of transformers
+        """What reads a text, without the output layer."""
+
+    def last_states(self, inputs: Sequence[TextInput]) -> Float32Array:
+        """Return the state of each text's last token at every layer, shape (layers, inputs, hidden)."""
+        device, forward = input_device(self.model), self._body
+
+        def batch_states(batch: list[int]) -> tuple[list[int], Float32Array]:
+            ids, mask = padded([inputs[i].ids for i in batch], pad_id=self._pad_id, device=device)
+            layers = forward(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
+            return batch, _at(layers, [inputs[i].last for i in batch])
+
+        with scoring_mode(self.model):
+            done = list(
+                in_batches(
+                    sorted(range(len(inputs)), key=lambda i: (len(inputs[i].ids), inputs[i].ids, i)),
+                    width=lambda i: len(inputs[i].ids),
+                    budget_tokens=1 if self.one_at_a_time else default_budget(device),
+                    compute=batch_states,
+                    model_name=self.info.name,
+                    window=self._window,
+                )
+            )
+        return _in_order(done)
+
+
+class EncoderScorer(LocalScorer):
+    """One whose prompts are plain text, and whose encoder reads a text whole."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        info: ModelInfo,
+        *,
+        budget_tokens: int | None = None,
+    ) -> None:
+        super().__init__(model, tokenizer, info)
+        self.budget_tokens = budget_tokens or default_budget(model.device)
+
+    def render_prompt(
+        self,
+        *,
+        system: str,  # noqa: ARG002
+        user: str,
+        stem: str,
+        examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
+    ) -> str:
+        """Return question and answer stem, one line after the other, as base models read them."""
+        return base_prompt(user=user, stem=stem)
+
+    def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
+        """Return each text's tokens as the model reads it whole; special tokens that close it are not its last one."""
+        options = {"return_special_tokens_mask": True, "split_special_tokens": True, "verbose": False}
+        with left_as_it_was(self.tokenizer):
+            encoding = self.tokenizer(list(texts), **options)
+        return [
+            TextInput(ids=tuple(ids), last=max((i for i, around in enumerate(special) if not around), default=-1))
+            for ids, special in zip(encoding["input_ids"], encoding["special_tokens_mask"], strict=True)
+        ]
+
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
+        """Return, a request, the log-probabilities in nats of its scored tokens."""
+        return self._results(requests, WHOLE, progress)
+
+    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
+        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
+        return self._results(requests, share, lambda _n: None)
+
+    @abstractmethod
+    def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray]:
+        """Return what the passes of a share give."""
+
+
+def _at(layers: Sequence[torch.Tensor], last: Sequence[int]) -> Float32Array:
+    """Return one token's state of each text at every layer; layers can stand on several devices."""
+    rows, columns = torch.arange(len(last)), torch.tensor(last)
+    kept = [layer[rows.to(layer.device), columns.to(layer.device)].float().cpu() for layer in layers]
+    states: Float32Array = torch.stack(kept).numpy()
+    return states
+
+
+def _in_order(done: Sequence[tuple[list[int], Float32Array]]) -> Float32Array:
+    n_layers, _, n_hidden = done[0][1].shape
+    result = np.empty((n_layers, sum(len(rows) for rows, _ in done), n_hidden), dtype=np.float32)
+    for rows, states in done:
+        result[:, rows] = states
+    return result
