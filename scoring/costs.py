@@ -163,9 +163,7 @@ def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:
 
     requested = reference_of(model)
     checkpoint = located(requested.id, gguf_file=None)
-    options: dict[str, Any] = {"gguf_file": checkpoint.gguf_file} if checkpoint.gguf_file else {}
-    options |= {"revision": requested.revision} if requested.revision else {}
-    config = AutoConfig.from_pretrained(checkpoint.path, **options)
+    config = AutoConfig.from_pretrained(checkpoint.path, **checkpoint.options(requested.revision))
     return shape_of_config(config, name=name_at(checkpoint.name, requested.revision), dtype=dtype)
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -97,11 +97,6 @@ class ModelInfo:
     """What was changed of the tokenizer as it was saved: BPE dropout switched off, a wrong pattern repaired."""
     load_notes: str = ""
     """What transformers warned of when it was loaded."""
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` or JSON holds."""
-        return cls(**{**facts, "prefix_ids": tuple(facts.get("prefix_ids", ()))})
 
     @property
     def prefix(self) -> tuple[int, ...]:

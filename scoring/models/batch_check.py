@@ -117,11 +117,6 @@ def drop_random_attention(model: PreTrainedModel, name: str) -> bool:
     return bool(chosen)
 
 
-def warn_of_one_at_a_time(name: str, problem: str) -> None:
-    """Warn that a model takes one sequence at a time."""
-    logger.warning("%s: %s; scoring one sequence at a time, which is slower but exact", name, problem)
-
-
 def _fitting(scorer: Batched) -> list[EncodedRequest]:
     """Return the texts that the model takes: not longer than its context, and of characters that it has tokens for."""
     longest, result = scorer.info.max_length, []

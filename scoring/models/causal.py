@@ -84,7 +84,7 @@ class CausalScorer(LocalScorer):
         batching: Batching = "packed",
         batch_tokens: int | None = None,
     ) -> None:
-        super().__init__(model, tokenizer, info)
+        super().__init__(model, tokenizer, info, body=partial(model.base_model, use_cache=False))
         self.batching = batching
         self.batch_tokens = batch_tokens or default_batch_tokens(model)
         self.stats = ScoringStats()
@@ -131,10 +131,6 @@ class CausalScorer(LocalScorer):
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
         """Return each text's tokens; the last one reads all others, and one BOS."""
         return [TextInput(ids=tuple(ids), last=len(ids) - 1) for ids in self.prompt_ids(texts)]
-
-    @property
-    def _body(self) -> Any:  # noqa: ANN401 - a module of transformers
-        return partial(self.model.base_model, use_cache=False)
 
     def with_word_edges(self) -> Scorer:
         """Return a scorer of this model that answers the requests of `direct_wb` too."""

@@ -46,6 +46,10 @@ class Checkpoint:
         """Whether it is a folder of the transformers format on this machine."""
         return bool(self.revision) and not self.gguf_file
 
+    def options(self, revision: str | None) -> dict[str, Any]:
+        """Return those of `from_pretrained` that say which files."""
+        return {"revision": revision} | ({"gguf_file": self.gguf_file} if self.gguf_file else {})
+
     def check_unchanged(self) -> None:
         """Refuse a model whose files were changed since they were looked at: which ones were loaded is not known."""
         folder, only = _weights_of(Path(self.path), self.gguf_file)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Unpack, cast
 
 from pairbank.errors import ModelLoadError, unknown_name
-from pairbank.files import cache_dir, sha256_of_text, write_json
+from pairbank.files import cache_dir, cache_json, cached_json, sha256_of_text
 from pairbank.plugins import package_names, plugins
 from pairbank.scoring.api.model import ModelInfo, Scorer
 from pairbank.scoring.models.batch_check import (
@@ -28,7 +28,6 @@ from pairbank.scoring.models.batch_check import (
     drop_random_attention,
     is_exact,
     structural_batch_problem,
-    warn_of_one_at_a_time,
 )
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, commit_on_hub, located
 from pairbank.scoring.models.loaded_tokenizer import load_tokenizer
@@ -158,9 +157,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], on_progress=progress)
     if checkpoint.is_folder:
         check_folder(Path(checkpoint.path))
-    loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
-    if checkpoint.gguf_file:
-        loader["gguf_file"] = checkpoint.gguf_file
+    loader = checkpoint.options(chosen["revision"]) | {"trust_remote_code": chosen["trust_remote_code"]}
     kind = _kind(chosen["kind"], checkpoint, loader)
     _check_options(kind, checkpoint.name, chosen)
     makers: dict[Kind, Callable[[_Loaded, LoadOptions], LoadedModel]] = {
@@ -171,7 +168,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     loaded = makers[kind](_placed(kind, checkpoint, loader, chosen), chosen)
     for anywhere in (False, True):
         if (path := _remembered_at(checkpoint, chosen, anywhere=anywhere)) is not None:
-            _keep(path, loaded.info.to_dict())
+            cache_json(path, loaded.info.to_dict())
     return loaded
 
 
@@ -190,8 +187,10 @@ def remembered(
             return None
         chosen = completed(with_reference(options, reference))
         checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], on_progress=progress)
-        facts = _kept(_remembered_at(checkpoint, chosen, anywhere=anywhere))
-        return None if facts is None else ModelInfo.from_dict(facts)
+        path = _remembered_at(checkpoint, chosen, anywhere=anywhere)
+        facts = None if path is None else cached_json(path)
+        if isinstance(facts, dict):
+            return ModelInfo(**{**facts, "prefix_ids": tuple(facts.get("prefix_ids", ()))})
     return None
 
 
@@ -204,21 +203,6 @@ def _remembered_at(checkpoint: Checkpoint, chosen: LoadOptions, *, anywhere: boo
     options = json.dumps(chosen, default=str, sort_keys=True)
     key = sha256_of_text("model", checkpoint.path, checkpoint.name, checkpoint.revision, options, *versions, *machine)
     return cache_dir() / KNOWN_MODELS / f"{key}.json"
-
-
-def _kept(path: Path | None) -> dict[str, Any] | None:
-    with contextlib.suppress(OSError, ValueError):
-        result = None if path is None else json.loads(path.read_text(encoding="utf-8"))
-        return result if isinstance(result, dict) else None
-    return None
-
-
-def _keep(path: Path | None, facts: dict[str, Any]) -> None:
-    """Keep what was found of a model; a cache that cannot be written to costs time alone."""
-    with contextlib.suppress(OSError):
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_json(path, facts)
 
 
 def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: LoadOptions) -> _Loaded:
@@ -258,9 +242,11 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
     import torch
     import transformers
 
-    device_map = chosen["device_map"]
+    spread = f"tensor parallel, {n_processes()}" if chosen["tensor_parallel"] else str(chosen["device_map"] or "")
+    # a revision of the Hub that was asked for is in the name, so that two can be compared
+    name = checkpoint.name if checkpoint.revision else name_at(checkpoint.name, chosen["revision"])
     return ModelInfo(
-        name=chosen["name"] or name_of_weights(_name(checkpoint, chosen["revision"]), chosen["weights"]),
+        name=chosen["name"] or name_of_weights(name, chosen["weights"]),
         model_id=checkpoint.model_id,
         revision=checkpoint.revision
         or commit_on_hub(checkpoint.path, checkpoint.gguf_file or "config.json", chosen["revision"])
@@ -276,7 +262,7 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         bos_id=None,
         max_length=_max_length(model.config, chosen["max_length"], checkpoint.name),
         attention=chosen["attention"] or "",
-        device_map=f"tensor parallel, {n_processes()}" if chosen["tensor_parallel"] else str(device_map or ""),
+        device_map=spread,
         gguf_file=checkpoint.gguf_file,
         weights="" if (seed := random_seed(chosen["weights"])) is None else f"{RANDOM}:{seed}",
         trust_remote_code=chosen["trust_remote_code"],
@@ -284,17 +270,6 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         torch=str(torch.__version__),
         transformers=transformers.__version__,
     )
-
-
-def _name(checkpoint: Checkpoint, revision: str | None) -> str:
-    """Return the name in tables: of a revision that was asked for on the Hub, with that, so that two can be compared.
-
-    >>> _name(Checkpoint(path="org/model", model_id="org/model", name="model"), "step1000")
-    'model@step1000'
-    >>> _name(Checkpoint(path="org/model", model_id="org/model", name="model"), "refs/pr/1")
-    'model@refs-pr-1'
-    """
-    return checkpoint.name if checkpoint.revision else name_at(checkpoint.name, revision)
 
 
 def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
@@ -327,7 +302,7 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
         padded.info = info = replace(info, max_length=longest)
     scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
     checks = _checks_of(info, chosen)
-    if (passed := _kept(checks)) is not None:
+    if checks is not None and (passed := cached_json(checks)) is not None:
         head: Any = model.get_output_embeddings() if passed.get("head") else None  # type: ignore[no-untyped-call]
         scorer.head, scorer.min_shared_tokens = head, MIN_SHARED_TOKENS
         return scorer
@@ -345,8 +320,8 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
         logger.info("%s: %s; shared prefixes are computed once a pack", info.name, problem)
     scorer.head = block_head(scorer)
     check_chat_template(scorer)
-    if problem is None:
-        _keep(checks, {"head": scorer.head is not None})
+    if problem is None and checks is not None:
+        cache_json(checks, {"head": scorer.head is not None})
     return scorer
 
 
@@ -380,8 +355,7 @@ def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
 
 
 def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
-    from pairbank.scoring.models.causal_tokens import decoder_start_id
-    from pairbank.scoring.models.seq2seq import Seq2SeqScorer
+    from pairbank.scoring.models.seq2seq import Seq2SeqScorer, decoder_start_id
 
     check_ids(loaded.info.name, loaded.model, loaded.tokenizer)
     info = replace(loaded.info, bos_id=decoder_start_id(loaded.model, loaded.info.name))
@@ -394,15 +368,15 @@ def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
 
 def _batch_problem(scorer: MaskedScorer | Seq2SeqScorer, chosen: LoadOptions) -> str | None:
     checks = _checks_of(scorer.info, chosen)
-    if _kept(checks) is not None:
+    if checks is not None and cached_json(checks) is not None:
         return None
-    if (problem := batch_problem(scorer)) is None:
-        _keep(checks, {})
+    if (problem := batch_problem(scorer)) is None and checks is not None:
+        cache_json(checks, {})
     return problem
 
 
 def _one_at_a_time(scorer: AnyScorer, backend: str, problem: str) -> AnyScorer:
-    warn_of_one_at_a_time(scorer.info.name, problem)
+    logger.warning("%s: %s; scoring one sequence at a time, which is slower but exact", scorer.info.name, problem)
     scorer.one_at_a_time = True
     scorer.info = replace(scorer.info, backend=backend)
     return scorer

@@ -82,9 +82,7 @@ def tokenizer_named(name: str | Path, *, keep_mistral_regex: bool = False) -> Lo
     """Return the tokenizer of a model by name: 'demo', a folder, a GGUF file or a Hub id."""
     reference = reference_of(name)
     checkpoint = located(reference.id, gguf_file=None)
-    options: dict[str, Any] = {"gguf_file": checkpoint.gguf_file} if checkpoint.gguf_file else {}
-    options |= {"revision": reference.revision} if reference.revision else {}
-    local = bool(checkpoint.revision)
+    options, local = checkpoint.options(reference.revision), bool(checkpoint.revision)
     return load_tokenizer(checkpoint.path, checkpoint.name, options, local=local, keep_mistral_regex=keep_mistral_regex)
 
 

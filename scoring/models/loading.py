@@ -92,15 +92,6 @@ def loading(path: str, *, local: bool) -> Iterator[list[str]]:
     notes += [message for message in dict.fromkeys(messages) if not UNUSED.search(message)]
 
 
-class _Collector(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(" ".join(record.getMessage().split()))
-
-
 @contextlib.contextmanager
 def _collected_warnings() -> Iterator[list[str]]:
     """Collect the warnings of transformers, each time anew: it logs some once per process alone.
@@ -109,7 +100,9 @@ def _collected_warnings() -> Iterator[list[str]]:
     """
     from transformers.utils import logging as library
 
-    collector, transformers = _Collector(), library.get_logger("transformers")
+    messages: list[str] = []
+    transformers, collector = library.get_logger("transformers"), logging.Handler(logging.WARNING)
+    collector.emit = lambda record: messages.append(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
     once: Any = library.warning_once
     once.cache_clear()
     levels = {transformers: logging.WARNING} | {logging.getLogger(name): logging.CRITICAL for name in _RETRYING}
@@ -117,7 +110,7 @@ def _collected_warnings() -> Iterator[list[str]]:
 
     def collect(message: Warning | str, category: type[Warning], filename: str, *rest: Any) -> None:  # noqa: ANN401
         if category is UserWarning and "transformers" in Path(filename).parts:
-            collector.messages.append(" ".join(str(message).split()))
+            messages.append(" ".join(str(message).split()))
         else:
             show(message, category, filename, *rest)
 
@@ -127,7 +120,7 @@ def _collected_warnings() -> Iterator[list[str]]:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = collect  # type: ignore[assignment] # the rest goes on as it came
-            yield collector.messages
+            yield messages
     finally:
         transformers.handlers[:] = handlers
         for logger, level in before.items():

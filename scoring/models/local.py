@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,32 +29,38 @@ if TYPE_CHECKING:
 Float32Array = npt.NDArray[np.float32]
 
 
-class LocalScorer(ABC):
+class LocalScorer:
     """A scorer whose model of transformers is in this process."""
 
     _window: float = math.inf
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, info: ModelInfo) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        info: ModelInfo,
+        *,
+        body: Callable[..., Any],
+        budget_tokens: int | None = None,
+    ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.info = info
+        self._body = body
+        """What reads a text, without the output layer."""
+        self.budget_tokens = budget_tokens or default_budget(model.device)
         self.one_at_a_time = False
         """A pass takes one text alone: what else is in a batch would move its numbers (`batch_check`)."""
         pad_id = tokenizer.pad_token_id
         self._pad_id = pad_id if isinstance(pad_id, int) else 0
 
-    @property
-    @abstractmethod
-    def _body(self) -> Any:  # noqa: ANN401 - a forward pass of transformers
-        """What reads a text, without the output layer."""
-
     def last_states(self, inputs: Sequence[TextInput]) -> Float32Array:
         """Return the state of each text's last token at every layer, shape (layers, inputs, hidden)."""
-        device, forward = input_device(self.model), self._body
+        device = input_device(self.model)
 
         def batch_states(batch: list[int]) -> tuple[list[int], Float32Array]:
             ids, mask = padded([inputs[i].ids for i in batch], pad_id=self._pad_id, device=device)
-            layers = forward(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
+            layers = self._body(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
             return batch, _at(layers, [inputs[i].last for i in batch])
 
         with scoring_mode(self.model):
@@ -71,19 +77,8 @@ class LocalScorer(ABC):
         return _in_order(done)
 
 
-class EncoderScorer(LocalScorer):
+class EncoderScorer(LocalScorer, ABC):
     """One whose prompts are plain text, and whose encoder reads a text whole."""
-
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        info: ModelInfo,
-        *,
-        budget_tokens: int | None = None,
-    ) -> None:
-        super().__init__(model, tokenizer, info)
-        self.budget_tokens = budget_tokens or default_budget(model.device)
 
     def render_prompt(
         self,

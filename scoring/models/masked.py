@@ -84,7 +84,7 @@ class MaskedScorer(EncoderScorer):
         pll: Pll = "original",
         budget_tokens: int | None = None,
     ) -> None:
-        super().__init__(model, tokenizer, replace(info, pll=pll), budget_tokens=budget_tokens)
+        super().__init__(model, tokenizer, replace(info, pll=pll), body=model.base_model, budget_tokens=budget_tokens)
         self.pll: Pll = pll
         if not isinstance(tokenizer.mask_token_id, int):
             raise ScoringError(f"{info.name}: the tokenizer has no mask token; expected that of a masked model")
@@ -96,10 +96,6 @@ class MaskedScorer(EncoderScorer):
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return the tokens of each context + target, encoded as one string between the special tokens."""
         return list(self._encoded(requests)) if requests else []
-
-    @property
-    def _body(self) -> Any:  # noqa: ANN401 - a module of transformers
-        return self.model.base_model
 
     def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:
         texts = [request.context + request.target for request in requests]

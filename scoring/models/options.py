@@ -23,128 +23,122 @@ if TYPE_CHECKING:
 
 
 class LoadOptions(TypedDict, total=False):
-    """Keyword options of `load_model`; whatever is not given is as in `DEFAULTS`."""
+    """Keyword options of `load_model`: type, help, default."""
 
     name: Annotated[
         str | None,
         "Display name in tables and banks. [default: the folder's or the Hub's name] Stored scores are "
         "reused under a new name.",
+        None,
     ]
     kind: Annotated[
         Literal["auto", "causal", "masked", "seq2seq"],
         "causal, masked or seq2seq; auto reads the model's configuration.",
+        "auto",
     ]
-    device: Annotated[str, "auto (CUDA, else MPS, else CPU), or a torch device: cpu, cuda, cuda:1 …"]
+    device: Annotated[str, "auto (CUDA, else MPS, else CPU), or a torch device: cpu, cuda, cuda:1 …", "auto"]
     dtype: Annotated[
         str,
         "auto (float32 on CPU, bfloat16 on CUDA if supported), or a torch dtype. Log-softmax is always in float32.",
+        "auto",
     ]
     device_map: Annotated[
         str | dict[str, int | str] | None,
         "Distribute layers over devices with transformers' device_map (auto, balanced …).",
+        None,
     ]
     tensor_parallel: Annotated[
         bool,
         "Split each layer over all processes that torchrun started (transformers' tp_plan), one per GPU.",
+        False,
     ]
     quantisation: Annotated[
         str | None,
         "4bit (nf4, as Song et al. 2025 for models above 70B) or 8bit, with bitsandbytes. Servers: "
         "recorded in the signature.",
+        None,
     ]
     weights: Annotated[
         str,
         "trained, or random (random:SEED) for the architecture with random weights: a null model, which reports show "
         "apart. The same as random:MODEL as the model.",
+        "trained",
     ]
-    revision: Annotated[str | None, "Commit, tag or branch on the Hub; becomes part of the name (model@revision)."]
-    gguf_file: Annotated[str | None, "GGUF file in the folder or on the Hub; it is dequantised."]
+    revision: Annotated[
+        str | None, "Commit, tag or branch on the Hub; becomes part of the name (model@revision).", None
+    ]
+    gguf_file: Annotated[str | None, "GGUF file in the folder or on the Hub; it is dequantised.", None]
     bos: Annotated[
         Literal["auto", "bos", "eos-as-bos", "cls", "none"],
         "Causal models: token before the text. auto = what the tokenizer writes, else BOS, else EOS; cls = [CLS]; "
         "none leaves the first token unscored.",
+        "auto",
     ]
     prompt_format: Annotated[
         Literal["auto", "base", "chat"],
         "chat applies the chat template to prompts, base does not; auto = chat if there is a template. "
         "Direct scores never use one.",
+        "auto",
     ]
     thinking: Annotated[
         Literal["auto", "off", "on"],
         "Thinking of chat models: off, or on (written answers only). auto = off if the template has a switch or "
         "opens a thinking block.",
+        "auto",
     ]
-    thinking_tokens: Annotated[int, "With thinking on: maximum number of thinking tokens per answer."]
-    reasoning_effort: Annotated[str | None, "Servers with --api chat: reasoning effort to request (low, medium …)."]
+    thinking_tokens: Annotated[int, "With thinking on: maximum number of thinking tokens per answer.", 2_048]
+    reasoning_effort: Annotated[
+        str | None, "Servers with --api chat: reasoning effort to request (low, medium …).", None
+    ]
     pll: Annotated[
         Literal["original", "within_word_l2r"],
         "Masked models: mask each token alone (original, Salazar et al. 2020) or with the rest of its "
         "word (within_word_l2r, Kauf & Ivanova 2023).",
+        "original",
     ]
     seq2seq_mode: Annotated[
         Literal["auto", "sentinel", "conditional"],
         "Encoder-decoders: sentinel (Hu & Levy 2023) or conditional; auto = sentinel if the tokenizer has sentinels.",
+        "auto",
     ]
-    max_length: Annotated[int | None, "Maximum sequence length in tokens, if below the model's own."]
-    attention: Annotated[str | None, "transformers' attn_implementation: sdpa, eager …"]
+    max_length: Annotated[int | None, "Maximum sequence length in tokens, if below the model's own.", None]
+    attention: Annotated[str | None, "transformers' attn_implementation: sdpa, eager …", None]
     batch_tokens: Annotated[
         int | None,
         "Tokens per forward pass. [default: by cache or GPU memory] Halved when memory runs out; "
         "results change by rounding only.",
+        None,
     ]
-    trust_remote_code: Annotated[bool, "Execute code from the model's repository."]
+    trust_remote_code: Annotated[bool, "Execute code from the model's repository.", False]
     keep_mistral_regex: Annotated[
         bool,
         "Keep the pre-tokenizer pattern of Mistral tokenizers that transformers before 5 converted, for models trained "
         "with it; otherwise it is repaired (transformers' fix_mistral_regex).",
+        False,
     ]
-    tokenizer: Annotated[str | None, "Servers: tokenizer of the served model, a folder or a Hub id."]
-    served_model: Annotated[str | None, "Servers: model name on the server, if it serves several."]
+    tokenizer: Annotated[str | None, "Servers: tokenizer of the served model, a folder or a Hub id.", None]
+    served_model: Annotated[str | None, "Servers: model name on the server, if it serves several.", None]
     api: Annotated[
         Literal["completions", "chat"],
         "Servers: completions (prompt log-probabilities; supports every method) or chat (written "
         "answers, and choices from top log-probabilities).",
+        "completions",
     ]
     replicas: Annotated[
         str | None,
         "Servers: addresses of other servers that run the same model, separated by commas; requests are shared out.",
+        None,
     ]
-    concurrency: Annotated[int, "Servers: number of concurrent requests (to each replica)."]
+    concurrency: Annotated[int, "Servers: number of concurrent requests (to each replica).", 64]
     timeout_s: Annotated[
-        int, "Servers: timeout of the first try, in seconds; it doubles with every try that times out."
+        int, "Servers: timeout of the first try, in seconds; it doubles with every try that times out.", 60
     ]
 
 
-DEFAULTS: LoadOptions = {
-    "name": None,
-    "kind": "auto",
-    "device": "auto",
-    "dtype": "auto",
-    "device_map": None,
-    "tensor_parallel": False,
-    "quantisation": None,
-    "weights": "trained",
-    "revision": None,
-    "gguf_file": None,
-    "bos": "auto",
-    "prompt_format": "auto",
-    "thinking": "auto",
-    "thinking_tokens": 2_048,
-    "reasoning_effort": None,
-    "pll": "original",
-    "seq2seq_mode": "auto",
-    "max_length": None,
-    "attention": None,
-    "batch_tokens": None,
-    "trust_remote_code": False,
-    "keep_mistral_regex": False,
-    "tokenizer": None,
-    "served_model": None,
-    "api": "completions",
-    "replicas": None,
-    "concurrency": 64,
-    "timeout_s": 60,
-}
+DEFAULTS = cast(
+    "LoadOptions", {name: get_args(hint)[2] for name, hint in get_type_hints(LoadOptions, include_extras=True).items()}
+)
+"""Of every option: the last part of its declaration."""
 
 
 SHOWN_COMMIT = 12
@@ -185,9 +179,6 @@ def reference_of(model: str | Path) -> Reference:
     >>> reference_of("./models/mine@step1000")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     pairbank.errors.ModelLoadError: no folder ./models/mine@step1000; only Hub ids have an @REVISION: ...
-
-    Raises:
-        ModelLoadError: a revision of a folder, a file or the demo model, which have none, or an empty one.
     """
     text = str(model)
     if text.startswith(f"{RANDOM}:"):
@@ -223,9 +214,6 @@ def random_seed(weights: str) -> int | None:
 
     >>> random_seed("trained"), random_seed("random"), random_seed("random:3")
     (None, 0, 3)
-
-    Raises:
-        ModelLoadError: another value.
     """
     kind, _, seed = weights.partition(":")
     if weights == TRAINED:
@@ -246,11 +234,7 @@ def name_of_weights(name: str, weights: str) -> str:
 
 
 def with_reference(options: LoadOptions, reference: Reference) -> LoadOptions:
-    """Return options with the revision and the weights that a model's name says.
-
-    Raises:
-        ModelLoadError: the options say others.
-    """
+    """Return options with the revision and the weights that a model's name says."""
     if reference.weights != TRAINED and options.get("weights", TRAINED) == TRAINED:
         options = {**options, "weights": reference.weights}
     revision = reference.revision
@@ -267,9 +251,6 @@ def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str
     >>> refuse_others({"dtype": "float16"}, ["max_length"], where="fake:x")
     Traceback (most recent call last):
     pairbank.errors.ModelLoadError: fake:x takes no dtype='float16'; it honours max_length. Leave dtype at 'auto'
-
-    Raises:
-        ModelLoadError: such an option.
     """
     for name, value, usual in _set(options):
         if name not in honoured:
@@ -295,9 +276,6 @@ def refuse_server_options(options: LoadOptions, *, where: str) -> None:
     >>> refuse_server_options({"tokenizer": "gpt2"}, where="gpt2")
     Traceback (most recent call last):
     pairbank.errors.ModelLoadError: tokenizer='gpt2' is for models behind a server, and gpt2 is no address (http://…)
-
-    Raises:
-        ModelLoadError: such an option.
     """
     for name, value, _ in _set(options):
         if name in SERVER_OPTIONS:
@@ -307,11 +285,7 @@ def refuse_server_options(options: LoadOptions, *, where: str) -> None:
 
 
 def completed(options: LoadOptions) -> LoadOptions:
-    """Return the options with the defaults for what is not given.
-
-    Raises:
-        ModelLoadError: an option that does not exist, or a number that is none.
-    """
+    """Return the options with the defaults for what is not given."""
     provided = cast("Mapping[str, Any]", options)
     if unknown := sorted(provided.keys() - DEFAULTS.keys()):
         near = difflib.get_close_matches(unknown[0], DEFAULTS)
@@ -398,11 +372,7 @@ def n_processes() -> int:
 
 
 def check_is_split(model: PreTrainedModel, name: str) -> None:
-    """Refuse a model of which nothing was split.
-
-    Raises:
-        ModelLoadError: transformers has no plan for its architecture.
-    """
+    """Refuse a model of which nothing was split."""
     if all(type(parameter.data).__name__ != "DTensor" for parameter in model.parameters()):
         raise ModelLoadError(
             f"{name}: transformers has no tensor-parallel plan for {type(model).__name__}; load it with "

@@ -179,14 +179,10 @@ def _scored(
 ) -> list[FloatArray]:
     chosen, scorer.batching = scorer.batching, batching
     try:
-        return scorer.token_logprobs(requests, progress=_ignore)
+        return scorer.token_logprobs(requests, progress=lambda _n_done: None)
     finally:
         scorer.batching = chosen
 
 
 def _allowed_nats(scorer: CausalScorer) -> float:
     return allowed_nats(str(scorer.model.dtype).removeprefix("torch."))
-
-
-def _ignore(_n_done: int) -> None:
-    return None

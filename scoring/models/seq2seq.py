@@ -39,7 +39,6 @@ from pairbank.scoring.engine.batching import Answers, in_batches, padded
 from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.engine.threads import PASSES_AHEAD, n_parallel_encoder_passes
-from pairbank.scoring.models.causal_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.local import EncoderScorer
 from pairbank.scoring.models.tokenizing import left_as_it_was, refuse_special_tokens
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
     from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 Seq2SeqMode: TypeAlias = Literal["sentinel", "conditional"]
+GAP, AFTER = "<extra_id_0>", "<extra_id_1>"
+"""In the place of what is left out, and behind it: T5's first two sentinels."""
 BLANK_CONTEXT = "blank_context"
 """Flag: no context in `conditional` mode; the encoder read an empty text."""
 
@@ -94,7 +95,7 @@ class Seq2SeqScorer(EncoderScorer):
         mode: Seq2SeqMode | None = None,
         budget_tokens: int | None = None,
     ) -> None:
-        super().__init__(model, tokenizer, info, budget_tokens=budget_tokens)
+        super().__init__(model, tokenizer, info, body=model.get_encoder(), budget_tokens=budget_tokens)
         self.mode = mode or ("sentinel" if sentinel_ids(tokenizer) else "conditional")
         self._start_id = decoder_start_id(model, info.name)
         self.info = replace(info, seq2seq_mode=self.mode)
@@ -141,10 +142,6 @@ class Seq2SeqScorer(EncoderScorer):
         return greedy(
             decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
         )
-
-    @property
-    def _body(self) -> Any:  # noqa: ANN401 - a module of transformers
-        return self.model.get_encoder()
 
     def _sentence(self, request: Request) -> Seq2SeqRequest:
         words = (request.context + request.target).removesuffix(".").split(" ")
@@ -298,3 +295,37 @@ def _nothing_to_score(request: Request) -> ScoringError:
     return ScoringError(
         f"{request.where or 'request'}: target {request.target!r} has no token to score; expected at least one word"
     )
+
+
+def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
+    """Return the ids of `<extra_id_0>` and `<extra_id_1>`, or None if each is not one known token."""
+    with left_as_it_was(tokenizer):
+        results = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in (GAP, AFTER)]
+    if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in results):
+        return None
+    return results[0][0], results[1][0]
+
+
+def decoder_start_id(model: PreTrainedModel, name: str) -> int:
+    """Return the token that every decoder input begins with; where none is stated, a separate decoder's BOS."""
+    stated = [getattr(config, "decoder_start_token_id", None) for config in (model.generation_config, model.config)]
+    for result in (*stated, getattr(getattr(model.config, "decoder", None), "bos_token_id", None)):
+        if isinstance(result, int):
+            return result
+    raise ModelLoadError(
+        f"{name}: the configuration states no decoder_start_token_id; set it in the model's config.json"
+    )
+
+
+def decoder_prefix(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, start_id: int) -> tuple[int, ...]:
+    """Return what stands between the decoder's start token and a target: a forced BOS, else the tokenizer's own."""
+    for stated in (model.generation_config, model.config):
+        forced = getattr(stated, "forced_bos_token_id", None)
+        if isinstance(forced, int):
+            return (forced,)
+    with left_as_it_was(tokenizer):
+        encoding = tokenizer(text_target="a", return_special_tokens_mask=True, verbose=False)
+    ids, special = encoding["input_ids"], encoding["special_tokens_mask"]
+    n_leading = next((i for i, is_special in enumerate(special) if not is_special), len(ids))
+    prefix = tuple(ids[:n_leading])
+    return prefix[1:] if prefix[:1] == (start_id,) else prefix

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairbank.errors import ModelLoadError
-from pairbank.files import cache_dir, sha256_of_text, write_json
+from pairbank.files import cache_dir, cache_json, cached_json, sha256_of_text
 
 logger = logging.getLogger(__name__)
 
@@ -198,10 +198,7 @@ def _kept(stamp: Stamp) -> str | None:
         return None
     if stamp in _known:
         return _known[stamp]
-    try:
-        record = json.loads(_record(stamp).read_bytes())
-    except (OSError, ValueError, RecursionError):  # none, or a damaged one: it is hashed again
-        return None
+    record = cached_json(_record(stamp))
     if not isinstance(record, dict) or record.get("stamp") != stamp._asdict():
         return None
     digest = record.get("sha256")
@@ -212,10 +209,7 @@ def _keep(stamp: Stamp, digest: str) -> None:
     if stamp.size < LARGE_BYTES or not stamp.is_settled:
         return
     _known[stamp] = digest
-    try:
-        write_json(_record(stamp), {"stamp": stamp._asdict(), "sha256": digest})
-    except OSError as error:
-        logger.info("the hash of %s is not kept (%s): it will be read again", stamp.path, error)
+    cache_json(_record(stamp), {"stamp": stamp._asdict(), "sha256": digest})
 
 
 def _record(stamp: Stamp) -> Path:

@@ -169,7 +169,7 @@ class WordEdgeScorer:
             for _, alike in itertools.groupby(in_order, key=lambda edge: len(edge.ids)):
                 for batch in in_batches(
                     list(alike),
-                    width=_n_inputs,
+                    width=lambda edge: len(edge.ids) - 1,
                     budget_tokens=1 if self._scorer.one_at_a_time else default_budget(model.device),
                     compute=self._one_pass,
                     model_name=self.info.name,
@@ -208,10 +208,6 @@ class WordEdgeScorer:
 def _apart(requests: Sequence[EncodedRequest]) -> tuple[list[EncodedRequest], list[EncodedRequest]]:
     tokens = [request for request in requests if request.ids[-1] >= 0]
     return tokens, [request for request in requests if request.ids[-1] < 0]
-
-
-def _n_inputs(edge: EncodedRequest) -> int:
-    return len(edge.ids) - 1
 
 
 def word_edge_scorer(scorer: Scorer) -> Scorer:

@@ -186,6 +186,20 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
 
 
+def cached_json(path: Path) -> Any:  # noqa: ANN401 - JSON is any
+    """Return what a file of the cache holds; None where there is none, or a damaged one."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def cache_json(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
+    """Keep JSON in the cache; one that cannot be written to costs time alone."""
+    with contextlib.suppress(OSError):
+        write_json(path, value)
+
+
 ROWS_A_GROUP = 16_384
 """Of a parquet file: so that one row of a long table is read without the others."""
 

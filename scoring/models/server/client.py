@@ -51,10 +51,6 @@ class ServerError(ScoringError):
         """Of the HTTP answer, where there was one."""
 
 
-class ServerRefusalError(ServerError):
-    """A question that the server refuses, and would refuse again."""
-
-
 class ServerGoneError(ServerError):
     """A server that did not answer, however often it was asked."""
 
@@ -192,20 +188,20 @@ class Client:
                 answer = http.request(verb, address, json=body, timeout=self._timeout(n_timeouts))
                 if answer.status_code == httpx2.codes.OK:
                     return read(self._json(answer))
-                problem, status = f"{answer.status_code}: {self.shown(answer.text)}", answer.status_code
-                if status < httpx2.codes.INTERNAL_SERVER_ERROR and status not in PASSING:
-                    raise ServerRefusalError(self._refusal(path, problem, status), status=status)
-                asked_for_s = _seconds(answer.headers.get("retry-after", ""))
             except httpx2.RequestError as error:
                 problem, status = f"{type(error).__name__}: {error}", None
                 n_timeouts += isinstance(error, httpx2.TimeoutException)
-            except ServerRefusalError:
-                raise
             except ServerError as error:
                 problem, status = self.without_key(str(error)), None
                 n_malformed += 1
                 if n_malformed == MALFORMED_TRIES:
                     raise ServerError(problem) from error
+            else:
+                problem, status = f"{answer.status_code}: {self.shown(answer.text)}", answer.status_code
+                if status < httpx2.codes.INTERNAL_SERVER_ERROR and status not in PASSING:
+                    raise ServerError(self._refusal(path, problem, status), status=status)
+                pause = answer.headers.get("retry-after", "").strip()
+                asked_for_s = float(pause) if pause.isdigit() else 0.0  # it can be a date
             pause_now_s = min(LONGEST_PAUSE_S, max(pause_s, asked_for_s))
             if n_tries < TRIES:
                 self._say(f"{problem}; {path} is repeated in {pause_now_s:.1f} s (try {n_tries + 1} of {TRIES})")
@@ -282,7 +278,3 @@ def _parts(address: str) -> SplitResult | None:
         return parts if parts.port != 0 else None
     except ValueError:
         return None
-
-
-def _seconds(text: str) -> float:
-    return float(text) if text.strip().isdigit() else 0.0

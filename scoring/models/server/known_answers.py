@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError
-from pairbank.files import cache_dir, sha256_of_text, write_json
+from pairbank.files import cache_dir, cache_json, sha256_of_text
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.batch_check import LONG_TEXT, LOW_PRECISION_TOLERANCE_NATS
 from pairbank.scoring.models.causal_tokens import CausalTokens
@@ -83,7 +83,8 @@ def identity_of(probes: Probes, described: str) -> str:
         for n_decimals in (1, 2, 3, 6, 12)
     )
     name = next(result for result in hashes if result not in recorded)
-    return _record(folder, name, {"allowed_nats": probes.allowed_nats, "nats": probes.nats.tolist()})
+    cache_json(folder / f"{name}.json", {"allowed_nats": probes.allowed_nats, "nats": probes.nats.tolist()})
+    return name
 
 
 def chat_identity_of(answers: ChatAnswers, described: str) -> str:
@@ -98,7 +99,9 @@ def chat_identity_of(answers: ChatAnswers, described: str) -> str:
         if problem is None:
             return name
     table = {"model": answers.model, "texts": answers.texts, "tops": answers.tops}
-    return _record(folder, sha256_of_text(described, json.dumps(table, ensure_ascii=False, sort_keys=True)), table)
+    name = sha256_of_text(described, json.dumps(table, ensure_ascii=False, sort_keys=True))
+    cache_json(folder / f"{name}.json", table)
+    return name
 
 
 def _recorded(folder: Path, read: Callable[[Any], T]) -> Iterator[tuple[str, T]]:
@@ -109,15 +112,6 @@ def _recorded(folder: Path, read: Callable[[Any], T]) -> Iterator[tuple[str, T]]
             logger.warning("%s: not readable; delete it", path)
         else:
             yield path.stem, result
-
-
-def _record(folder: Path, name: str, answers: Mapping[str, Any]) -> str:
-    """Keep the answers of a model for later loads; return its name."""
-    try:
-        write_json(folder / f"{name}.json", answers)
-    except OSError as error:
-        logger.warning("the answers that identify a served model are not recorded (%s)", error)
-    return name
 
 
 TEXTS = (*SELF_CHECK, "Fran\N{LATIN SMALL LETTER C WITH CEDILLA}ois \N{EM DASH} 这本书很有意思。")
@@ -139,18 +133,10 @@ TOLERANCE_NATS = {"float32": 0.02}
 LEAST_MOVED_NATS = 1e-6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
-    """What a server can do."""
-
-    way: Way
-    measured: tuple[str, ...]
-    """What of the model's facts was seen, not stated."""
-    probes: Probes
-
-
-def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest: int | None) -> Capabilities:
-    """Return the quickest way to ask that gives right answers."""
+def known_answers(
+    client: Client, tokens: CausalTokens, served: str, *, longest: int | None
+) -> tuple[Way, tuple[str, ...], Probes]:
+    """Return the quickest way to ask that gives right answers, what of the model's facts was seen, and the probes."""
     measured = ["tokens"] if tokens_agree(client, tokens, served) else []
     problems: dict[str, str] = {}
     result: Probes | str
@@ -163,7 +149,7 @@ def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest:
                 raise
             result = str(error)
         if isinstance(result, Probes):
-            return Capabilities(way=way, measured=(f"log-probabilities ({way.name})", *measured), probes=result)
+            return way, (f"log-probabilities ({way.name})", *measured), result
         problems[way.name] = result
     reported = client.without_key("; ".join(dict.fromkeys(problems.values())))
     raise ModelLoadError(

@@ -139,7 +139,7 @@ class ServerScorer:
                 self.stats.n_computed_tokens += len(question.prompt)
                 on_progress(question.members)
         except ServerError as error:
-            if type(error) is not ServerError:  # gone or refused: these name the address
+            if isinstance(error, ServerGoneError) or error.status is not None:  # these name the address
                 raise
             raise ServerError(f"{self.info.name} at {self.client.url}: {error}") from error
         if requests:
@@ -294,21 +294,22 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
         raise ModelLoadError(f"tokenizer {options['tokenizer']!r} is no fast one; character offsets need one")
     info = _info(client, card, options, loaded)
     tokens = CausalTokens(tokenizer=tokenizer, info=info)
-    reported = _told_length(card)
+    stated = card.get("max_model_len")
+    reported = stated if isinstance(stated, int) and stated > 0 else None
     limits = [limit for limit in (reported, options["max_length"]) if limit is not None]
-    result = known_answers(client, tokens, card["id"], longest=min(limits, default=None))
-    longest = reported - result.way.room if reported is not None else None
+    way, seen, probes = known_answers(client, tokens, card["id"], longest=min(limits, default=None))
+    longest = reported - way.room if reported is not None else None
     if options["max_length"] is not None and longest is not None and not 1 <= options["max_length"] <= longest:
         raise ModelLoadError(f"max_length {options['max_length']} is out of range; {client.url} takes 1 to {longest}")
-    measured = [*result.measured, *(["max_length"] if longest is not None and options["max_length"] is None else [])]
+    measured = [*seen, *(["max_length"] if longest is not None and options["max_length"] is None else [])]
     described = f"{info.served_sha256} {info.tokenizer_sha256} {' '.join(map(str, info.prefix)) or None}"
     info = replace(
         info,
         max_length=options["max_length"] or longest,
         measured=", ".join(measured),
-        answers_sha256=identity_of(result.probes, described),
+        answers_sha256=identity_of(probes, described),
     )
-    return ServerScorer(client, tokenizer, info, served=card["id"], way=result.way, probes=result.probes)
+    return ServerScorer(client, tokenizer, info, served=card["id"], way=way, probes=probes)
 
 
 def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ChatScorer:
@@ -382,11 +383,6 @@ def _public_id(card: Mapping[str, Any]) -> str:
     root = card.get("root")
     result = root if isinstance(root, str) and root else str(card["id"])
     return result.rstrip("/").rsplit("/", 1)[-1] if result.startswith(("/", ".", "~")) or "\\" in result else result
-
-
-def _told_length(card: Mapping[str, Any]) -> int | None:
-    reported = card.get("max_model_len")
-    return reported if isinstance(reported, int) and reported > 0 else None
 
 
 def _software(client: Client) -> str:

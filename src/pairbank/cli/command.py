@@ -22,7 +22,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.models import OptionInfo
 
 from pairbank.cli.display.output import Output, giving, warn
-from pairbank.scoring.models.options import DEFAULTS, LoadOptions
+from pairbank.scoring.models.options import LoadOptions
 
 CONTINUED = ("score", "run", "words", "neuro")
 """Commands whose work is stored as it is done."""
@@ -79,10 +79,10 @@ def as_command(function: _Function, *, as_json: bool = True) -> _Function:
 def _options_of(kind: Any) -> list[inspect.Parameter]:  # noqa: ANN401 - an annotation
     """Return the options that a class of options declares; none of any other type."""
     if kind is LoadOptions:
-        hints = {name: get_args(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
+        declared = [(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items()]
         return [
-            _option(name, default, Annotated[_typed_text(hints[name][0]), _of_model(help=hints[name][1])])
-            for name, default in DEFAULTS.items()
+            _option(name, default, Annotated[_typed_text(option), _of_model(help=text)])
+            for name, option, text, default in declared
         ]
     if not dataclasses.is_dataclass(kind):
         return []
