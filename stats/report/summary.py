@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -33,8 +33,11 @@ from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
 from pairbank.stats.scored_table.scored_table import DTYPES, Group, ScoredTable, SummaryRow, read_table
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
+    from numpy.typing import NDArray
+
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.stats.estimates.estimate import Estimate
 
 
 _AGREEMENT_GROUPINGS = ("all", "subset")
@@ -76,228 +79,214 @@ def summarise(
     corpus = str(frame["corpus"].iloc[0]) if "corpus" in frame.columns and len(frame) else ""
     table = read_table(ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts)))
     del frame  # beside the rows in order, those as they were given would be a second table
+    margins, ratings = _margins(table), table.numbers("human_good")
     rows: list[dict[str, Any]] = []
-    margins = _margins(table)
     for group in table.groups:
-        place = SummaryRow(
-            model=model,
-            corpus=table.corpus,
-            group_by=group.group_by,
-            group=group.group,
-        )
-        rows += _accuracy_rows(table, group, place)
-        rows += _unparsed_rows(table, group, place)
-        rows += _word_rows(table, group, place)
-        rows += _human_accuracy_rows(table, group, place)
-        if group.group_by in _AGREEMENT_GROUPINGS:
-            rows += _agreement_rows(table, group, place)
-            rows += _people_rows(table, group, place)
-        rows += _sentence_rows(table, group, place, margins)
+        place = SummaryRow(model=model, corpus=table.corpus, group_by=group.group_by, group=group.group)
+        for family in _FAMILIES:
+            for scores in table.methods:
+                of_method = replace(place, method=scores.layout.method)
+                part = _Part(table, scores, of_method, group.rows, group.rows, margins.get(of_method.method), ratings)
+                rows += (row for metrics in family for row in metrics(part))
+            if family is _WORDS:  # people's accuracy has no method; it has its place among the rows here
+                rows += _human_accuracy(table, group, place)
     return pd.DataFrame(rows, columns=list(DTYPES)).astype(DTYPES)
 
 
-def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    for scores in table.methods:
-        rows = group.rows[scores.applies[group.rows]]
-        if not rows.size:
-            continue
-        place = replace(place, method=scores.layout.method)
-        if (judged := rows[table.has_truth[rows]]).size:
-            yield from _right_rows(table, scores, judged, place)
-        used, bias = rows[table.is_choice[rows]], replace(place, metric="position_bias")
-        if scores.layout.has_logprobs and scores.layout.is_judged:
-            yield bias.row(
-                position_bias(scores.logprobs_nats[used], scores.layout, clusters=table.paradigms[used]),
-                n_rows=rows.size,
-            )
-        if scores.layout.has_decisions and scores.layout.orders == "known":
-            yield bias.row(
-                decided_position_bias(scores.decisions[used], scores.layout, clusters=table.paradigms[used]),
-                n_rows=rows.size,
-            )
+Rows = Iterator[dict[str, Any]]
+V = TypeVar("V", bound=np.generic)
 
 
-def _right_rows(
-    table: ScoredTable, scores: MethodScores, rows: IntArray, place: SummaryRow
-) -> Iterator[dict[str, Any]]:
-    """Yield the accuracies of a method on rows of which one side is the better one."""
-    layout, used = scores.layout, rows[table.is_choice[rows]]
-    current, pooled = replace(place, metric="accuracy"), replace(place, metric="accuracy_pooled")
-    yield current.row(accuracy(scores.delta_nats[used], clusters=table.paradigms[used]), n_rows=rows.size)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some rows of one method."""
+
+    table: ScoredTable
+    scores: MethodScores
+    place: SummaryRow
+    rows: IntArray
+    used: IntArray
+    """Of the rows: those that numbers are computed on, where pairs of identical sides are left out."""
+    margins: FloatArray | None
+    """How far the table's labelled sentences are above a threshold learned from others; NaN elsewhere."""
+    ratings: FloatArray
+    """People's, of the table's single sentences."""
+
+    def where(self, is_kept: BoolArray, *, of_choices: bool = True, versus: str = "") -> _Part:
+        """Return some of the rows."""
+        rows = self.rows[is_kept]
+        used = rows[self.table.is_choice[rows]] if of_choices else rows
+        return replace(self, rows=rows, used=used, place=replace(self.place, versus=versus))
+
+    def at(self, values: NDArray[V]) -> NDArray[V]:
+        """Return a column of the table at the rows that are used."""
+        return values[self.used]
+
+    @property
+    def clusters(self) -> IntArray:
+        """The paradigms of the rows that are used."""
+        return self.at(self.table.paradigms)
+
+    @property
+    def has_subsets(self) -> bool:
+        """Whether the group is the corpus or a subset: agreement is computed for these alone."""
+        return self.place.group_by in _AGREEMENT_GROUPINGS
+
+    @property
+    def direct(self) -> MethodScores | None:
+        """What the method is compared with; None where the table lacks it, and for itself."""
+        direct = self.table.method(self.table.reference)
+        return None if direct is self.scores else direct
+
+    def row(self, metric: str, estimate: Estimate) -> dict[str, Any]:
+        """Return a row of the summary."""
+        return replace(self.place, metric=metric).row(estimate, n_rows=self.rows.size)
+
+    def correlations(self, x: FloatArray, y: FloatArray, end: str = "") -> Rows:
+        """Yield Pearson's r and Spearman's rho of two columns."""
+        yield self.row(f"pearson{end}", pearson(self.at(x), self.at(y), clusters=self.clusters))
+        yield self.row(f"spearman{end}", spearman(self.at(x), self.at(y), clusters=self.clusters))
+
+
+def _accuracies(part: _Part) -> Rows:
+    scores, layout = part.scores, part.scores.layout
+    part = part.where(part.at(scores.applies) & part.at(part.table.has_truth))
+    if not part.rows.size:
+        return
+    clusters = part.clusters
+    yield part.row("accuracy", accuracy(part.at(scores.delta_nats), clusters=clusters))
     if layout.has_decisions:
-        yield pooled.row(
-            decided_accuracy(scores.decisions[used], layout, clusters=table.paradigms[used]), n_rows=rows.size
-        )
+        yield part.row("accuracy_pooled", decided_accuracy(part.at(scores.decisions), layout, clusters=clusters))
     if layout.has_logprobs and layout.kind == "rating":
-        yield from _rating_rows(table, scores, used, current, n_rows=rows.size)
+        good, bad = part.at(scores.argmax).T
+        gap, first = good - bad, part.at(part.table.is_first_context)
+        yield part.row("accuracy_argmax", accuracy(gap, clusters=clusters))
+        if first.size and not np.isnan(first).any():  # ties as a choice of context 1 (Ivanova et al. 2024)
+            gap = np.where(is_tie(gap), first - 0.5, gap)
+            yield part.row("accuracy_argmax_ties_first", accuracy(gap, clusters=clusters))
     if layout.has_logprobs and layout.is_judged:
-        yield pooled.row(
-            accuracy_pooled(scores.logprobs_nats[used], layout, clusters=table.paradigms[used]), n_rows=rows.size
-        )
+        yield part.row("accuracy_pooled", accuracy_pooled(part.at(scores.logprobs_nats), layout, clusters=clusters))
 
 
-def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+def _position_bias(part: _Part) -> Rows:
+    scores, layout = part.scores, part.scores.layout
+    part = part.where(part.at(scores.applies))
+    if part.rows.size and layout.has_logprobs and layout.is_judged:
+        bias = position_bias(part.at(scores.logprobs_nats), layout, clusters=part.clusters)
+        yield part.row("position_bias", bias)
+    if part.rows.size and layout.has_decisions and layout.orders == "known":
+        bias = decided_position_bias(part.at(scores.decisions), layout, clusters=part.clusters)
+        yield part.row("position_bias", bias)
+
+
+def _unparsed(part: _Part) -> Rows:
     """Yield, of methods whose answers the model writes, the share of texts in which no answer was found."""
-    for scores in table.methods:
-        rows = group.rows[~np.isnan(scores.unparsed[group.rows])]
-        if rows.size:
-            current = replace(place, method=scores.layout.method, metric="unparsed")
-            used = rows[table.is_choice[rows]]
-            yield current.row(unparsed_share(scores.unparsed[used], clusters=table.paradigms[used]), n_rows=rows.size)
+    part = part.where(~np.isnan(part.at(part.scores.unparsed)))
+    if part.rows.size:
+        yield part.row("unparsed", unparsed_share(part.at(part.scores.unparsed), clusters=part.clusters))
 
 
-def _rating_rows(
-    table: ScoredTable, scores: MethodScores, used: IntArray, current: SummaryRow, *, n_rows: int
-) -> Iterator[dict[str, Any]]:
-    """Yield the accuracies of the most probable ratings: ties one half, and ties as context 1 (Ivanova et al. 2024)."""
-    gap = scores.argmax[used, 0] - scores.argmax[used, 1]
-    current = replace(current, metric="accuracy_argmax")
-    yield current.row(accuracy(gap, clusters=table.paradigms[used]), n_rows=n_rows)
-    first = table.is_first_context[used]
-    if first.size and not np.isnan(first).any():
-        current = replace(current, metric="accuracy_argmax_ties_first")
-        yield current.row(
-            accuracy(np.where(is_tie(gap), first - 0.5, gap), clusters=table.paradigms[used]), n_rows=n_rows
-        )
+def _mean_of_words(part: _Part) -> Rows:
+    """Yield mean log-probabilities of one-sided items: task performance in Hu & Levy 2023, Experiment 1."""
+    part = part.where(part.at(part.scores.predicts), of_choices=False)
+    if part.rows.size:
+        yield part.row("mean_logprob", mean_of_items(part.at(part.scores.word_nats), clusters=part.clusters))
 
 
-def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    """Yield mean log-probabilities of one-sided items, and how those of prompts go with those of `direct`.
-
-    Hu & Levy 2023, Experiment 1: the mean is their task performance, Pearson's r their internal consistency.
-    """
-    direct = table.method(table.reference)
-    for scores in table.methods:
-        rows = group.rows[scores.predicts[group.rows]]
-        if rows.size:
-            current = replace(place, method=scores.layout.method, metric="mean_logprob")
-            yield current.row(mean_of_items(scores.word_nats[rows], clusters=table.paradigms[rows]), n_rows=rows.size)
-        if direct is None or scores is direct or group.group_by not in _AGREEMENT_GROUPINGS:
-            continue
-        one_sided = (
-            scores.word_nats if scores.predicts.any() or not scores.layout.is_prompted else scores.sentence_score
-        )
-        rows = group.rows[direct.predicts[group.rows] & ~np.isnan(one_sided[group.rows])]
-        if rows.size:
-            x, y = direct.word_nats[rows], one_sided[rows]
-            current = replace(place, method=scores.layout.method, versus=table.reference, metric="pearson_logprob")
-            yield current.row(pearson(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
-            current = replace(current, metric="spearman_logprob")
-            yield current.row(spearman(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
+def _agreement_of_words(part: _Part) -> Rows:
+    """Yield how a prompt's numbers of one-sided items go with those of `direct`: r is their internal consistency."""
+    scores, direct = part.scores, part.direct
+    if direct is None or not part.has_subsets:
+        return
+    one_sided = scores.word_nats if scores.predicts.any() or not scores.layout.is_prompted else scores.sentence_score
+    in_both = part.at(direct.predicts) & ~np.isnan(part.at(one_sided))
+    part = part.where(in_both, of_choices=False, versus=part.table.reference)
+    if part.rows.size:
+        yield from part.correlations(direct.word_nats, one_sided, "_logprob")
 
 
-def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+def _human_accuracy(table: ScoredTable, group: Group, place: SummaryRow) -> Rows:
     rows = group.rows[~np.isnan(table.human_delta[group.rows])]
     if rows.size:
-        current = replace(place, method=HUMAN, metric="human_accuracy")
         used = rows[table.is_choice[rows]]
-        yield current.row(accuracy(table.human_delta[used], clusters=table.paradigms[used]), n_rows=rows.size)
+        estimate = accuracy(table.human_delta[used], clusters=table.paradigms[used])
+        yield replace(place, method=HUMAN, metric="human_accuracy").row(estimate, n_rows=rows.size)
 
 
-def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    direct = table.method(table.reference)
-    for scores in table.methods:
-        if direct is None or not scores.layout.is_prompted:
-            continue
-        rows = _rows_of_both(direct, scores, group)
-        if not rows.size:
-            continue
-        used = rows[table.is_choice[rows]]
-        x, y = direct.delta_nats[used], scores.delta_nats[used]
-        current = replace(place, method=scores.layout.method, versus=table.reference, metric="pearson")
-        yield current.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
-        current = replace(current, metric="spearman")
-        yield current.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
-        current = replace(current, metric="kappa")
-        yield current.row(cohens_kappa(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
-        current = replace(current, metric="raw_agreement")
-        yield current.row(raw_agreement(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+def _agreement(part: _Part) -> Rows:
+    scores, direct = part.scores, part.direct
+    if direct is None or not scores.layout.is_prompted or not part.has_subsets:
+        return
+    part = part.where(part.at(direct.applies) & part.at(scores.applies), versus=part.table.reference)
+    if part.rows.size:
+        yield from part.correlations(direct.delta_nats, scores.delta_nats)
+        x, y = part.at(direct.delta_nats), part.at(scores.delta_nats)
+        yield part.row("kappa", cohens_kappa(x, y, clusters=part.clusters))
+        yield part.row("raw_agreement", raw_agreement(x, y, clusters=part.clusters))
 
 
-def _rows_of_both(a: MethodScores, b: MethodScores, group: Group) -> IntArray:
-    return group.rows[a.applies[group.rows] & b.applies[group.rows]]
-
-
-def _people_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    judged = ~np.isnan(table.human_delta)
-    for scores in table.methods:
-        rows = group.rows[(scores.applies & judged)[group.rows]]
-        if rows.size < _LEAST_WITH_PEOPLE:
-            continue
-        used = rows[table.is_choice[rows]]
-        x, y = scores.delta_nats[used], table.human_delta[used]
-        current = replace(place, method=scores.layout.method, versus=HUMAN, metric="pearson_human")
-        yield current.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
-        current = replace(current, metric="spearman_human")
-        yield current.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+def _with_people(part: _Part) -> Rows:
+    scores, human = part.scores, part.table.human_delta
+    part = part.where(part.at(scores.applies) & ~np.isnan(part.at(human)), versus=HUMAN)
+    if part.rows.size >= _LEAST_WITH_PEOPLE and part.has_subsets:
+        yield from part.correlations(scores.delta_nats, human, "_human")
 
 
 def _margins(table: ScoredTable) -> dict[str, FloatArray]:
     """Return, by method, how far the labelled sentences are above a threshold learned from others; NaN elsewhere."""
     results: dict[str, FloatArray] = {}
-    labels = table.labels
     for scores in table.methods:
-        labelled = np.flatnonzero(scores.rates & ~np.isnan(labels))
+        labelled = np.flatnonzero(scores.rates & ~np.isnan(table.labels))
         if labelled.size:
             margins = np.full(len(table.frame), np.nan)
             ids = [table.item_ids[row] for row in labelled]
-            margins[labelled] = held_out_margins(scores.sentence_score[labelled], labels[labelled], ids)
+            margins[labelled] = held_out_margins(scores.sentence_score[labelled], table.labels[labelled], ids)
             results[scores.layout.method] = margins
     return results
 
 
-def _sentence_rows(
-    table: ScoredTable, group: Group, place: SummaryRow, margins: Mapping[str, FloatArray]
-) -> Iterator[dict[str, Any]]:
-    """Yield how scores and answers of single sentences go with their labels, and with people's ratings."""
-    labels, human = table.labels, table.numbers("human_good")
-    for scores in table.methods:
-        current = replace(place, method=scores.layout.method)
-        rows = group.rows[scores.rates[group.rows]]
-        if (judged := rows[~np.isnan(scores.says_yes[rows])]).size:
-            says_yes = share_of_items(scores.says_yes[judged], clusters=table.paradigms[judged])
-            yield replace(current, metric="acceptance").row(says_yes, n_rows=judged.size)
-        if (labelled := rows[~np.isnan(labels[rows])]).size:
-            margin = margins[scores.layout.method]
-            yield from _label_rows(scores, labels, margin, labelled, current, paradigms=table.paradigms[labelled])
-        rated = rows[~np.isnan(human[rows])]
-        if rated.size >= _LEAST_WITH_PEOPLE and group.group_by in _AGREEMENT_GROUPINGS:
-            x, y, people = scores.sentence_score[rated], human[rated], replace(current, versus=HUMAN)
-            yield replace(people, metric="pearson_human_sentence").row(
-                pearson(x, y, clusters=table.paradigms[rated]), n_rows=rated.size
-            )
-            yield replace(people, metric="spearman_human_sentence").row(
-                spearman(x, y, clusters=table.paradigms[rated]), n_rows=rated.size
-            )
+def _acceptance(part: _Part) -> Rows:
+    says_yes = part.scores.says_yes
+    part = part.where(part.at(part.scores.rates) & ~np.isnan(part.at(says_yes)), of_choices=False)
+    if part.rows.size:
+        yield part.row("acceptance", share_of_items(part.at(says_yes), clusters=part.clusters))
 
 
-def _label_rows(
-    scores: MethodScores,
-    labels: FloatArray,
-    margins: FloatArray,
-    rows: IntArray,
-    current: SummaryRow,
-    *,
-    paradigms: IntArray,
-) -> Iterator[dict[str, Any]]:
+def _with_labels(part: _Part) -> Rows:
     """Yield the AUC of a score and how right held-out thresholds are; of judgments also how right its answers are."""
-    good = labels[rows] == 1
-    area = auc(labelled_strings(scores.sentence_score[rows], labels[rows]), clusters=paradigms)
-    yield replace(current, metric="auc").row(area, n_rows=rows.size)
-    if np.isnan(margins[rows]).any():
-        reason = f"a threshold needs {LEAST_OF_A_CLASS} sentences of each label"
-        missing = undefined(reason, n=0, method="none")
-        for metric in ("balanced_accuracy", "mcc"):
-            yield replace(current, metric=metric).row(missing, n_rows=rows.size)
+    scores, table = part.scores, part.table
+    part = part.where(part.at(scores.rates) & ~np.isnan(part.at(table.labels)), of_choices=False)
+    if not part.rows.size or part.margins is None:
+        return
+    labels, margins, clusters = part.at(table.labels), part.at(part.margins), part.clusters
+    yield part.row("auc", auc(labelled_strings(part.at(scores.sentence_score), labels), clusters=clusters))
+    if np.isnan(margins).any():
+        missing = undefined(f"a threshold needs {LEAST_OF_A_CLASS} sentences of each label", n=0, method="none")
+        yield from (part.row(metric, missing) for metric in ("balanced_accuracy", "mcc"))
     else:
-        balanced = balanced_accuracy(margins[rows], good, clusters=paradigms)
-        yield replace(current, metric="balanced_accuracy").row(balanced, n_rows=rows.size)
-        matthews = pearson(signs(margins[rows]), labels[rows], clusters=paradigms)
-        yield replace(current, metric="mcc").row(matthews, n_rows=rows.size)
-    answers = scores.says_yes[rows] - 0.5
+        yield part.row("balanced_accuracy", balanced_accuracy(margins, labels == 1, clusters=clusters))
+        yield part.row("mcc", pearson(signs(margins), labels, clusters=clusters))
+    answers = part.at(scores.says_yes) - 0.5
     if not np.isnan(answers).any():
-        right = balanced_accuracy(answers, good, clusters=paradigms)
-        yield replace(current, metric="answer_accuracy").row(right, n_rows=rows.size)
+        yield part.row("answer_accuracy", balanced_accuracy(answers, labels == 1, clusters=clusters))
+
+
+def _with_ratings(part: _Part) -> Rows:
+    part = part.where(part.at(part.scores.rates) & ~np.isnan(part.at(part.ratings)), of_choices=False, versus=HUMAN)
+    if part.rows.size >= _LEAST_WITH_PEOPLE and part.has_subsets:
+        yield from part.correlations(part.scores.sentence_score, part.ratings, "_human_sentence")
+
+
+_WORDS = (_mean_of_words, _agreement_of_words)
+_FAMILIES = (
+    (_accuracies, _position_bias),
+    (_unparsed,),
+    _WORDS,
+    (_agreement,),
+    (_with_people,),
+    (_acceptance, _with_labels, _with_ratings),
+)
+"""Metrics that follow each other in the summary, method by method."""
 
 
 T = TypeVar("T")
