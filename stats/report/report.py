@@ -26,6 +26,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.baselines import known_error_notes, models_and_nulls, null_models_section
+from pairbank.stats.analyses.neuro import Probed, neuro_section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.letters import warn_of_letters
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
@@ -228,11 +229,10 @@ def report(
     notes: Sequence[str] = (),
     analyses: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    sections: Sequence[Section] = (),
     features: Mapping[str, ModelFeatures] | None = None,
     ratings: Sequence[pd.DataFrame | str] = (),
     mean_ratings: Sequence[str] = (),
-    probed: Sequence[pd.DataFrame] = (),
+    probed: Sequence[Probed] = (),
 ) -> Report:
     """Return every estimate of some scored tables.
 
@@ -248,13 +248,12 @@ def report(
             that the tables do not allow has a section that says why.
         options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`; those of one that
             is not asked for are not used. Text is read as the number or list that the option takes.
-        sections: sections made elsewhere, put behind those of the analyses.
         features: what is declared of models, by name: they stand from small to large; None = the option `features` of
             the analysis `introspection`, and what the shipped lists have.
         ratings: individual ratings of the items (`load_ratings(...).to_pandas()`, or parquet files of them), for the
             analyses that read them.
         mean_ratings: corpora whose sources give mean ratings and no individual ones.
-        probed: summaries of probes by language and negative type, for the analysis `languages`.
+        probed: what `pairbank.probe` gave, for a section of its own and for the analysis `languages`.
 
     Raises:
         BankError: nothing to report on, the same corpus and model twice, tables of one corpus with the same item ids
@@ -279,7 +278,7 @@ def report(
         features=features or {},
         ratings=tuple(ratings),
         mean_ratings=tuple(mean_ratings),
-        probed=tuple(probed),
+        probed=tuple(probes.summary for probes in probed),
     )
     scored, order = from_small_to_large(scored, features)
     ids, pairing = ids_by_text(scored)
@@ -296,7 +295,7 @@ def report(
         description=description,
         summary=summary,
         overview=overview_section(of_models, frames),
-        phenomena=None if analyses or sections else phenomena_section(own_accuracies(of_models, layouts), labels),
+        phenomena=None if analyses or probed else phenomena_section(own_accuracies(of_models, layouts), labels),
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),
@@ -305,7 +304,7 @@ def report(
         notes=(*notes, *([order] if order else []), *map(html_as_text, known_error_notes(frames))),
         sections=(
             *(section_or_note(name, frames, context, options=chosen[name]) for name in analyses),
-            *sections,
+            *([neuro_section(probed)] if probed else []),
             *([null_models_section(frames, nulls)] if nulls else []),
         ),
         labels=labels,

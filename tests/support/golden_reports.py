@@ -41,7 +41,6 @@ from pairbank.stats.analyses.neuro import (
     ProbeScores,
     layer_rows,
     mean_rows,
-    neuro_section,
     summary_rows,
 )
 from pairbank.stats.report.page import in_words, pages_of
@@ -333,9 +332,8 @@ def golden_report(name: str) -> Report:
         notes=study.notes if study else (),
         analyses=study.analyses if study else what.analyses,
         options=options,
-        sections=[neuro_section(probed)] if probed else (),
         features={name: features for name, (_, features) in MODELS.items()},
-        probed=[one.summary for one in probed],
+        probed=probed,
     )
 
 

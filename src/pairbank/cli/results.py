@@ -59,7 +59,6 @@ class ReportOptions:
 
     def made(self, files: Sequence[Path], tables: Sequence[Scored], data_dir: Path | None) -> Report:
         """Return the report of some tables; what banks and files beside them add is read too."""
-        from pairbank.stats.analyses.neuro import neuro_section
         from pairbank.stats.report.report import N_RESAMPLES, SEED, report
         from pairbank.study.declaration import load_study
         from pairbank.study.model_list import all_features, load_list
@@ -89,9 +88,8 @@ class ReportOptions:
             notes=[text for text in (study.description, *study.notes) if text] if study else (),
             analyses=analyses,
             options=options,
-            sections=[neuro_section(probed)] if probed else [],
             features=features,
-            probed=[probes.summary for probes in probed],
+            probed=probed,
             ratings=ratings,
             mean_ratings=means_only(corpora),
         )

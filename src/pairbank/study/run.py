@@ -102,7 +102,6 @@ def _probed(plan: Plan, models: Sequence[OfModel], corpora: Collection[str]) -> 
 
 def _report(plan: Plan, models: Sequence[OfModel], scored: Sequence[Scored], probed: Sequence[Probed]) -> Report:
     """Return the report of all tables; its head says what failed and what was left out."""
-    from pairbank.stats.analyses.neuro import neuro_section
     from pairbank.stats.report.report import report
 
     study = plan.study
@@ -118,11 +117,10 @@ def _report(plan: Plan, models: Sequence[OfModel], scored: Sequence[Scored], pro
         notes=[note for note in (*study.notes, *plan.notes, *left_out) if note],
         analyses=study.analyses,
         options=study.options,
-        sections=[neuro_section(probed)] if probed else [],
         features=plan.features,
         ratings=as_frames(plan.ratings.values()),
         mean_ratings=means_only(choice.name for choice in study.corpora),
-        probed=[probes.summary for probes in probed],
+        probed=probed,
     )
 
 

@@ -55,8 +55,9 @@ def test_the_page_shows_html_as_text_and_has_every_section_note_and_signature(tm
     )
     table = scored(tmp_path, name="<b>fake")
     made = pairbank.report(
-        [table], title="<i>mine</i>", description="What was done.", notes=["A note."], sections=[extra], n_resamples=20
+        [table], title="<i>mine</i>", description="What was done.", notes=["A note."], n_resamples=20
     )
+    made = replace(made, sections=(extra,))
     folder = made.save(tmp_path / "report")
     page, own, how = ((folder / name).read_text() for name in ("report.md", "appendix/extra.md", "appendix/how.md"))
     assert page == made.markdown()
@@ -92,7 +93,7 @@ def test_pages_have_names_for_ids_also_before_a_reading_and_no_empty_table(tmp_p
         },
         main_table="rows",
     )
-    made = pairbank.report([scored(tmp_path)], sections=[extra], n_resamples=20)
+    made = replace(pairbank.report([scored(tmp_path)], n_resamples=20), sections=(extra,))
     folder = made.save(tmp_path / "report")
     page, own, html = ((folder / n).read_text() for n in ("report.md", "appendix/extra.md", "report.html"))
     assert "| Direct (argmax) | 0.00 |\n| other (mean) | 1.00 |" in own
@@ -241,7 +242,7 @@ def test_both_renderers_show_the_same_blocks_and_a_notebook_the_first_page_with_
         main_table="cells",
         footnotes=("A note.",),
     )
-    made = pairbank.report([scored(tmp_path)], sections=[extra], n_resamples=20)
+    made = replace(pairbank.report([scored(tmp_path)], n_resamples=20), sections=(extra,))
     page, html, notebook = made.markdown(), made.html(), made._repr_html_()
     for row in ("| a\\|b | 0.50 | 1,234 |", "| two<br>lines | – | 5 |", "– No value: not scored"):
         assert row in page
