@@ -174,6 +174,8 @@ def constant_raters(
     ...     [*others, *others, *[1.0] * 40], ["binary"] * 120)]
     [2]
     """
+    if not len(values):
+        return ()
     answers, answer = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
     numbers, who = np.unique(np.asarray(raters), return_inverse=True)
     of_unit: dict[Hashable, int] = {}

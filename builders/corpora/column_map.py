@@ -230,6 +230,12 @@ class ColumnMap:
     rating: str = ""
     """Column of their judgments."""
     format: TableFormat = NOTHING_SAID
+    id: str = ""
+    """Of an item within its subset: `{n}`, `{pair_id}`, `{contrast}`; "" = its row, or a hash of its texts."""
+    said: str = "columns as the map says"
+    """Which columns the sides were taken from."""
+    unused: str = ""
+    """What is to be said of columns that were not used."""
     inferred: bool = False
     """Whether it was told from the names of columns: a row may then lack a cell (JSON lines)."""
 
@@ -238,6 +244,10 @@ class ColumnMap:
         label = () if self.label is None else (self.label.column, *(self.label.sides or ()))
         raters = [name for name in (self.rater, self.rating) if name]
         return frozenset((*self.columns.values(), *label, *self.pair, *raters, *self.where))
+
+    def number(self, shaped: ShapedRow, n: int) -> str:
+        """Return the last part of the id of the item that a row makes, the n-th of its file."""
+        return (self.id or "{n}").format(n=n, pair_id=shaped.cells.get("pair_id"), contrast=shaped.contrast)
 
     @functools.cached_property
     def _texts(self) -> tuple[str, ...]:

@@ -95,11 +95,12 @@ class Tables:
         named = result.groupdict()
         return named | ({"tag": language_tag(named["language"])} if "language" in named else {})
 
-    def fixed(self, path: str) -> ColumnMap:
+    def map_of(self, path: str) -> ColumnMap:
         """Return the map with the fields of one file's path filled in."""
         named = self.fields(path) or {}
-        filled = {name: _FIELD.sub(lambda field: named[field[1]], text) for name, text in self.map.fixed.items()}
-        return replace(self.map, fixed=filled)
+        fixed = {name: _FIELD.sub(lambda field: named[field[1]], text) for name, text in self.map.fixed.items()}
+        escaped = {name: text.replace("{", "{{").replace("}", "}}") for name, text in named.items()}
+        return replace(self.map, fixed=fixed, id=_FIELD.sub(lambda field: escaped.get(field[1], field[0]), self.id))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,7 @@ class CorpusMap:
                     table.archive == tables.archive and table.fields(path) is not None for table in self.tables[:place]
                 ):
                     continue
-                column_map = tables.fixed(path)
+                column_map = tables.map_of(path)
                 subset = column_map.fixed.get("subset")
                 if options.subset is not None and "subset" not in column_map.columns and options.subset != subset:
                     continue
@@ -137,14 +138,11 @@ class CorpusMap:
                     judgments.add(column_map, rows, where, with_commas=False)
                     for fault in judgments.faults:
                         raise fault
-                    rows = judgments.rows(0)
-                fields = tables.fields(path) or {}
+                    rows = judgments.rows(where)
                 for n, shaped in enumerate(column_map.shaped(rows, where, _refuse), 1):
                     seen |= shaped.good.keys() if n == 1 else set()
-                    pair_id = shaped.cells.get("pair_id")
-                    number = (tables.id or "{n}").format(n=n, pair_id=pair_id, contrast=shaped.contrast, **fields)
                     at = f"{where}, row {shaped.number}"
-                    item = self._item(shaped, number, at)
+                    item = self._item(shaped, column_map.number(shaped, n), at)
                     if options.subset in (None, item.subset):
                         rules = self.facts.ratings
                         yield judged(item, () if rules is None else rules.ratings(item.item_id, shaped, at, raters))
@@ -187,7 +185,7 @@ class CorpusMap:
             )
             if tables is None and file.by_hand:
                 continue
-            subset = "" if tables is None else tables.fixed(file.name).fixed.get("subset", "")
+            subset = "" if tables is None else tables.map_of(file.name).fixed.get("subset", "")
             if not subset:
                 return {}
             results.setdefault(subset, []).append(file.name)
@@ -221,10 +219,12 @@ class OwnMap:
     keeps: tuple[Keep, ...] | None
     """None: every column that the map does not name is kept, as text."""
 
-    def fitting(self, name: str) -> tuple[Tables, Mapping[str, str]] | None:
-        """Return the first table that the path of a file fits, with what the path says; None where none does."""
-        result = ((tables, tables.fields(name)) for tables in self.tables)
-        return next(((tables, fields) for tables, fields in result if fields is not None), None)
+    def map_of(self, path: str, name: str) -> ColumnMap | None:
+        """Return the map of the first `[[tables]]` that the path of a file fits; None where none does."""
+        tables = next((tables for tables in self.tables if tables.fields(path) is not None), None)
+        if tables is not None and tables.archive:
+            raise CorpusError(f"{self.path}: {name} is in an archive; unpack it and leave out archive")
+        return None if tables is None else tables.map_of(path)
 
 
 def read_map(path: Path) -> OwnMap:

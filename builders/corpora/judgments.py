@@ -176,7 +176,8 @@ class Judgments:
     n_missing: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     """Why rows were left out, and how many."""
-    _tables: list[list[_Sentence]] = field(default_factory=list)
+    _tables: dict[str, list[_Sentence]] = field(default_factory=dict)
+    """Where a table stands -> its sentences."""
     _checks: dict[str, list[bool]] = field(default_factory=dict)
 
     def add(self, column_map: ColumnMap, rows: NumberedRows, where: str, *, with_commas: bool) -> None:
@@ -189,7 +190,7 @@ class Judgments:
                 self._judgment(column_map, (number, row), at, names=names, sentences=sentences, with_commas=with_commas)
             except CorpusError as error:
                 self.faults.append(error)
-        self._tables.append(list(sentences.values()))
+        self._tables[where] = list(sentences.values())
 
     def _judgment(
         self,
@@ -228,10 +229,10 @@ class Judgments:
         else:
             result.given[rater] = value
 
-    def rows(self, place: int) -> Iterator[tuple[int, Row]]:
-        """Yield (row number, row) of each sentence of a table, tables in the order in which they were added."""
+    def rows(self, where: str) -> Iterator[tuple[int, Row]]:
+        """Yield (row number, row) of each sentence of a table."""
         excluded = self._failed() | self._few()
-        for sentence in self._tables[place]:
+        for sentence in self._tables[where]:
             provided = tuple((who, value) for who, value in sentence.given.items() if who not in excluded)
             yield sentence.number, {**sentence.row, _GIVEN: provided}
 
@@ -241,13 +242,13 @@ class Judgments:
     def _few(self) -> set[str]:
         failed = self._failed()
         counts = Counter(
-            who for table in self._tables for sentence in table for who in sentence.given if who not in failed
+            who for table in self._tables.values() for sentence in table for who in sentence.given if who not in failed
         )
         return {who for who, n in counts.items() if n < self.rules.min_per_rater}
 
     def said(self) -> Iterator[str]:
         """Yield what was read and what was left out, a sentence a fact."""
-        counts = Counter(who for table in self._tables for sentence in table for who in sentence.given)
+        counts = Counter(who for table in self._tables.values() for sentence in table for who in sentence.given)
         failed, few = self._failed(), self._few()
         kept = counts.keys() - failed - few
         yield f"{sum(counts[who] for who in kept):,} ratings by {len(kept):,} raters, scale {self.rules.scale}"

@@ -51,7 +51,15 @@ from pairbank.builders.ratings import ConstantRater, Rated, Raters, judged
 from pairbank.builders.schema.columns import COLUMNS, Column, Item
 from pairbank.builders.schema.language_tags import language_name, language_tag
 from pairbank.builders.sources.source import LocatedFile
-from pairbank.builders.sources.tables import NOTHING_SAID, ROWS_A_BATCH, ROWS_LOOKED_AT, SUFFIXES, Table, open_table
+from pairbank.builders.sources.tables import (
+    NOTHING_SAID,
+    ROWS_A_BATCH,
+    ROWS_LOOKED_AT,
+    SUFFIXES,
+    BadRow,
+    Table,
+    open_table,
+)
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 from pairbank.files import reading, sha256_of_file
 
@@ -67,6 +75,22 @@ READING = "reading"
 READ_AS = "columns"
 """Among them: of one table, schema column -> the table's column."""
 _LONGEST_NAME = 100
+ROWS, BLANK, TURNED, NO_LANGUAGE, FOREIGN = "rows", "blank", "turned", "no language", "foreign letters"
+COMMAS, ONE_SIDED, LOST = "decimal commas", "one side rated", "lost characters"
+"""What rows are counted as."""
+LEFT_OUT = "left out: "
+"""Before the reason for which rows are left out."""
+ODDITIES: Mapping[str, str] = {
+    BLANK: "{n} blank row(s) left out",
+    COMMAS: "decimal commas in {n} row(s): 6,4 is 6.4",
+    ONE_SIDED: (
+        "ratings of one side only in {n} row(s), which no result uses: a comparison with people needs human_good and "
+        "human_bad"
+    ),
+    STRIPPED: f"linguists' marks taken off in {{n}} row(s), which are flagged {STRIPPED!r}",
+    LOST: "U+FFFD in {n} row(s): a character was lost before, when the file was converted",
+}
+"""What is said of rows that are counted so."""
 NEVER_MISSING = ("language", *SIDES)
 """Columns in which NA is a word: a language (Nauru's tag is na), and sentences whose row was kept with it."""
 
@@ -94,41 +118,40 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping
             )
     if path.suffix.lower() == ".toml" and options.map is None:
         options = replace(options, map=read_map(path))
-    own_values = OwnTables.opened(path, options)
-    files = {table.name: _located(table, own_values.facts_of_files) for table in own_values.tables}
+    own = OwnCorpus.opened(path, options)
+    files = {name: _located(name, table.path, own.hashes) for name, (table, _) in own.tables.items()}
+    maps = [column_map for _, column_map in own.tables.values()]
     corpus = Corpus(
-        name=own_values.slug,
-        title=own_values.facts.title or path.name,
-        description=own_values.facts.description or f"Items of the user's file {path.name}.",
+        name=own.slug,
+        title=own.facts.title or path.name,
+        description=own.facts.description or f"Items of the user's file {path.name}.",
         version="2.1.0",
         own=True,
-        languages=(own_values.language,),
+        languages=(own.language,),
         tasks=("sentence_pair",),
         n_items=0,
-        human=own_values.human(),
+        human=own.human(),
         subsets=(),
-        rows=items_of(own_values.rated)
-        if own_values.rules is None
-        else judged_items_of(own_values.rated, own_values.left_out.extend),
-        extra_columns=own_values.extra_columns(),
+        rows=items_of(own.rated) if own.rules is None else judged_items_of(own.rated, own.constant.extend),
+        extra_columns=own.extra_columns(),
         metadata=lambda _files: {
-            READING: own_values.said(),
-            READ_AS: dict(own_values.tables[0].map.columns) if len(own_values.tables) == 1 else {},
-            RATERS: own_values.said_of_raters(),
+            READING: own.said(),
+            READ_AS: dict(maps[0].columns) if len(maps) == 1 else {},
+            RATERS: own.said_of_raters(),
         },
-        source=own_values.facts.own_source(),
-        rated=own_values.rated if own_values.rules is not None else None,
+        source=own.facts.own_source(),
+        rated=own.rated if own.rules is not None else None,
     )
     return corpus, files
 
 
-def _located(table: OwnTable, stated: Mapping[str, str]) -> LocatedFile:
-    with reading(table.table.path, CorpusError):
-        digest = sha256_of_file(table.table.path)
-    pinned = stated.get(table.name)
+def _located(name: str, path: Path, stated: Mapping[str, str]) -> LocatedFile:
+    with reading(path, CorpusError):
+        digest = sha256_of_file(path)
+    pinned = stated.get(name)
     if pinned and pinned != digest:
-        logger.warning("%s differs from the version that [files] states", table.table.path)
-    return LocatedFile(path=table.table.path, name=table.name, sha256=digest, verified=pinned in (None, digest))
+        logger.warning("%s differs from the version that [files] states", path)
+    return LocatedFile(path=path, name=name, sha256=digest, verified=pinned in (None, digest))
 
 
 def _human(columns: Mapping[str, str]) -> str:
@@ -168,126 +191,60 @@ def _folded(name: str) -> str:
 
 
 @dataclass(kw_only=True)
-class _Met:
-    """What was met in the rows of a file, of what has to be said."""
-
-    n_rows: int = 0
-    n_blank: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    """Why rows were left out, and how many."""
-    n_without_language: int = 0
-    n_commas: int = 0
-    n_stripped: int = 0
-    n_turned: int = 0
-    """Rows whose marks exchanged the sides."""
-    n_lost: int = 0
-    n_few: int = 0
-    n_one_sided: int = 0
-    """Pairs of which people rated one side."""
-    tags: dict[str, str] = field(default_factory=dict)
-    """Language tag as the file has it -> in its standard form."""
-    n_foreign: int = 0
-    """Rows without a language whose sentences have letters that English lacks."""
-    foreign: set[str] = field(default_factory=set)
-    nested: set[str] = field(default_factory=set)
-    """Columns of lists or objects, which are kept as JSON."""
-
-    def blank(self, _number: int) -> None:
-        """Count a row without content."""
-        self.n_blank += 1
-
-    def leave_out(self, why: str) -> None:
-        """Count a row that is left out."""
-        self.left_out[why] += 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnTable:
-    """One of a user's tables, and how its columns make items."""
-
-    name: str
-    """Its path within the corpus."""
-    table: Table
-    map: ColumnMap
-    id: str = ""
-    """Of an item within its subset, as of `Tables`; "" = a hash of its texts."""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    """What its path says."""
-    said: str = "columns as the map says"
-    unused: str = ""
-    """What is to be said of columns that were not used."""
-
-    @property
-    def with_commas(self) -> bool:
-        """Whether `6,4` is a number in it."""
-        return self.table.delimiter not in ("", ",")
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """Schema column -> what messages call it."""
-        return self.map.columns if self.map.inferred else {}
-
-    def check_columns(self, also: Iterable[str] = ()) -> None:
-        """Refuse a map that names a column which the table does not have."""
-        known = self.table.columns
-        if self.table.path.suffix.lower() in (".json", ".jsonl"):
-            return
-        for name in sorted({*self.map.named(), *also}):
-            for piece in [name] if name in known else FIELD.findall(name) or [name]:
-                if piece not in known and piece.split(".", 1)[0] not in known:
-                    raise unknown_name(f"column of {self.table.path} (named in its map)", piece, known)
-
-
-@dataclass(kw_only=True)
-class OwnTables:
+class OwnCorpus:
     """A user's tables, their columns understood, and what is to be said of their reading."""
 
     place: Path
     slug: str
     language: str
-    tables: tuple[OwnTable, ...]
+    tables: Mapping[str, tuple[Table, ColumnMap]]
+    """Path within the corpus -> a table, and how its columns make items."""
     keeps: tuple[Keep, ...]
     options: TabularOptions
     facts: OwnFacts
     rules: RatingRules | None
     judgments: Judgments | None
     """Of tables with one row per judgment."""
-    facts_of_files: Mapping[str, str]
+    hashes: Mapping[str, str]
     """File -> the hash that is stated of it."""
     notes: tuple[str, ...] = ()
-    left_out: list[ConstantRater] = field(default_factory=list)
+    constant: list[ConstantRater] = field(default_factory=list)
+    """Raters that are left out."""
     raters: Raters = field(default_factory=Raters)
-    met: _Met | None = None
-    """None before the rows were read."""
+    n_of: Counter[str] | None = None
+    """How many rows are as a note says (`ODDITIES`, `ROWS` …), or left out why; None before the rows were read."""
+    tags: dict[str, str] = field(default_factory=dict)
+    """Language tag as the file has it -> in its standard form."""
+    foreign: set[str] = field(default_factory=set)
+    """Letters that English lacks, in rows without a language."""
+    nested: set[str] = field(default_factory=set)
+    """Columns of lists or objects, which are kept as JSON."""
 
     @classmethod
-    def opened(cls, path: Path, options: TabularOptions) -> OwnTables:
+    def opened(cls, path: Path, options: TabularOptions) -> OwnCorpus:
         """Open the tables, read their headers and first rows, tell their columns; errors as for `tabular_corpus`."""
-        own_values = options.map
-        facts = OwnFacts() if own_values is None else own_values.facts.corpus
+        own = options.map
+        facts = OwnFacts() if own is None else own.facts.corpus
         slug = own_name(path, facts.name)
         check_options(options)
-        of_map = None if own_values is None else own_values.facts.language or None
+        of_map = None if own is None else own.facts.language or None
         stated = of_map if options.language is None else options.language
         options = replace(options, language=stated)
         tables, notes = _opened(path, options)
-        rules = None if own_values is None else own_values.facts.ratings
-        if any(member.map.rater for member in tables):
+        rules = None if own is None else own.facts.ratings
+        if any(column_map.rater for _, column_map in tables.values()):
             rules = rules or RatingRules()
         judgments = None if rules is None else Judgments(rules=rules)
-        for value in tables:
-            value.check_columns(() if rules is None else (*rules.columns, *((rules.cell,) if rules.cell else ())))
-            if options.marks == "decide" and "target_bad" not in value.map.sides:
+        for table, column_map in tables.values():
+            of_raters = () if rules is None else (*rules.columns, *((rules.cell,) if rules.cell else ()))
+            _check_columns(table, column_map, of_raters)
+            if options.marks == "decide" and "target_bad" not in column_map.sides:
                 raise CorpusError(f"{path}: marks cannot decide between sides of single sentences; type --marks strip")
-            if judgments is not None and value.map.rater:
-                judgments.add(
-                    value.map,
-                    value.table.rows(judgments.faults.append),
-                    str(value.table.path),
-                    with_commas=value.with_commas,
-                )
-        keeps = None if own_values is None else own_values.keeps
-        result = cls(
+            if judgments is not None and column_map.rater:
+                rows = table.rows(judgments.faults.append)
+                judgments.add(column_map, rows, str(table.path), with_commas=table.has_decimal_commas)
+        keeps = None if own is None else own.keeps
+        corpus = cls(
             place=path,
             slug=slug,
             language=language_tag(DEFAULT_LANGUAGE if stated is None else stated),
@@ -297,13 +254,11 @@ class OwnTables:
             facts=facts,
             rules=rules,
             judgments=judgments,
-            facts_of_files={}
-            if own_values is None
-            else {name: entry.sha256 for name, entry in own_values.facts.files.items()},
+            hashes={} if own is None else {name: file.sha256 for name, file in own.facts.files.items()},
             notes=notes,
         )
-        result.keeps = result._all_kept() if keeps is None else keeps
-        return result
+        corpus.keeps = corpus._all_kept() if keeps is None else keeps
+        return corpus
 
     def _all_kept(self) -> tuple[Keep, ...]:
         """Return every column that no map names; one that differs between the rows of a pair is kept for each side."""
@@ -311,270 +266,255 @@ class OwnTables:
         raters = set[str]() if rules is None else {*rules.columns, rules.cell}
         unnamed = dict.fromkeys(
             name
-            for entry in self.tables
-            for name in entry.table.columns
-            if name not in {*entry.map.named(), *raters, *varying}
+            for table, column_map in self.tables.values()
+            for name in table.columns
+            if name not in {*column_map.named(), *raters, *varying}
         )
         by_side = {
             name
-            for place, member in enumerate(self.tables)
-            if member.map.layout == "long"
-            for shaped in member.map.shaped(self._rows(place, _Met(), BadRows(self.place)), "", lambda _e: None)
+            for table, column_map in self.tables.values()
+            if column_map.layout == "long"
+            for shaped in column_map.shaped(self._rows(table, column_map, Counter(), _ignore), "", _ignore)
             for name in unnamed
             if shaped.good.get(name) != (shaped.bad or {}).get(name)
         }
         names = kept_names([*unnamed], (LABEL,))  # `label` is 0 or 1 wherever there is one
         return tuple(
-            Keep(
-                name=names[column],
-                type="string",
-                meaning="a column of your file",
-                column=column,
-                by_side=column in by_side,
-            )
+            Keep(name=names[column], meaning="a column of your file", column=column, by_side=column in by_side)
             for column in unnamed
         )
 
-    def _rows(self, place: int, met: _Met, bad: BadRows) -> NumberedRows:
+    def _rows(self, table: Table, column_map: ColumnMap, n_of: Counter[str], bad_row: BadRow) -> NumberedRows:
         """Return the rows of a table that are read; of judgments, one row per sentence."""
-        entry = self.tables[place]
-        if self.judgments is not None and entry.map.rater:
-            return self.judgments.rows(sum(bool(before.map.rater) for before in self.tables[:place]))
-        return entry.map.chosen(entry.table.rows(bad.note, met.blank), str(entry.table.path), met.leave_out)
-
-    @property
-    def _is_labelled(self) -> bool:
-        return any(table.map.layout == "sentences" and table.map.label is not None for table in self.tables)
+        if self.judgments is not None and column_map.rater:
+            return self.judgments.rows(str(table.path))
+        rows = table.rows(bad_row, lambda _number: n_of.update([BLANK]))
+        return column_map.chosen(rows, str(table.path), lambda why: n_of.update([f"{LEFT_OUT}{why}"]))
 
     def human(self) -> str:
         """Return what human judgments there are."""
         if self.facts.human or self.rules is None:
-            return self.facts.human or _human(self.tables[0].map.columns)
+            _, column_map = next(iter(self.tables.values()))
+            return self.facts.human or _human(column_map.columns)
         return "; ".join(text for text in (f"individual ratings, scale {self.rules.scale}", self.rules.said()) if text)
 
     def extra_columns(self) -> tuple[Column, ...]:
         """Return the corpus's own columns."""
         kept = (column for keep in self.keeps for column in keep.made)
-        return (*kept, *((LABELS,) if self._is_labelled else ()))
+        maps = (column_map for _, column_map in self.tables.values())
+        is_labelled = any(column_map.layout == "sentences" and column_map.label is not None for column_map in maps)
+        return (*kept, *((LABELS,) if is_labelled else ()))
 
     def rated(self, _files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Rated]:
         """Yield the items with their ratings; every row that cannot be accepted is in one error at the end."""
-        bad, met, subsets = BadRows(self.place), _Met(), set[str]()
-        ids, raters = TextIds(corpus=self.slug), Raters()
-        self.raters = raters
-        for problem in [] if self.judgments is None else self.judgments.faults:
-            bad.note(problem)
-        for place, entry in enumerate(self.tables):
+        bad, n_of, subsets = BadRows(self.place), Counter[str](), set[str]()
+        ids, self.raters = TextIds(corpus=self.slug), Raters()
+        for fault in [] if self.judgments is None else self.judgments.faults:
+            bad.note(fault)
+        for table, column_map in self.tables.values():
             marked = MarkedRows(
-                path=entry.table.path,
-                mapping=entry.map.columns if entry.map.inferred else {name: name for name in entry.map.sides},
+                path=table.path,
+                mapping=column_map.columns if column_map.inferred else {name: name for name in column_map.sides},
                 treatment=self.options.marks,
-                by_map=not entry.map.inferred,
+                by_map=not column_map.inferred,
             )
-            where = str(entry.table.path)
-            for n, shaped in enumerate(entry.map.shaped(self._rows(place, met, bad), where, bad.note), 1):
+            rows = self._rows(table, column_map, n_of, bad.note)
+            for n, shaped in enumerate(column_map.shaped(rows, str(table.path), bad.note), 1):
                 try:
-                    result = self._rated(entry, shaped, n, ids, raters)
+                    rated = self._rated(table, column_map, shaped, n, ids)
                 except MarkedRowError as error:
                     marked.rows.append((shaped.number, error.marks))
                     continue
                 except CorpusError as error:
                     bad.note(error)
                     continue
-                self._meet(shaped, result.item, met)
-                subsets.add(result.item.subset)
-                if is_requested(result.item.subset, build):
-                    yield result
-            if (fault := marked.fault(n_taken_off=met.n_stripped)) is not None:
-                bad.note(fault, n_rows=len(marked.rows))
+                self._count(shaped, rated.item, n_of)
+                subsets.add(rated.item.subset)
+                if is_requested(rated.item.subset, build):
+                    yield rated
+            if (of_marks := marked.fault(n_taken_off=n_of[STRIPPED])) is not None:
+                bad.note(of_marks, n_rows=len(marked.rows))
         bad.raise_if_any()
-        if not met.n_rows:
-            raise CorpusError(f"{self.place}: no row is left; {'; '.join(self._said_of_left_out_rows(met))}")
+        self.n_of = n_of
+        if not n_of[ROWS]:
+            raise CorpusError(f"{self.place}: no row is left; {'; '.join(self._said_of_rows_left_out(n_of))}")
         if build.subset is not None and build.subset not in subsets:
             raise unknown_name(f"subset of {self.place.name}", build.subset, subsets)
-        self.met = met
 
-    def _rated(self, entry: OwnTable, shaped: ShapedRow, n: int, ids: TextIds, raters: Raters) -> Rated:
-        where = f"{entry.table.path}, row {shaped.number}"
+    def _rated(self, table: Table, column_map: ColumnMap, shaped: ShapedRow, n: int, ids: TextIds) -> Rated:
+        where, with_commas = f"{table.path}, row {shaped.number}", table.has_decimal_commas
         for row in (shaped.good, shaped.bad or {}, shaped.cells):
             check_characters(row, where)
-
-        def numbered(subset: str, _texts: tuple[str | None, ...]) -> str:
-            number = entry.id.format(n=n, pair_id=shaped.cells.get("pair_id"), contrast=shaped.contrast, **entry.fields)
-            return f"{self.slug}/{subset}/{number}"
-
-        missing = entry.map.format.missing
+        missing = column_map.format.missing
         cells = {
             name: None if cell in missing and name not in NEVER_MISSING else cell for name, cell in shaped.cells.items()
         }
         item = mapped_item(
             replace(shaped, cells=cells),
-            numbered if entry.id else ids.of,
+            (lambda subset, _texts: f"{self.slug}/{subset}/{column_map.number(shaped, n)}")
+            if column_map.id
+            else ids.of,
             where,
             corpus=self.slug,
-            names=entry.names,
+            names=column_map.columns if column_map.inferred else {},
             extra=kept_cells(self.keeps, shaped, where),
-            options=replace(self.options, decimal_commas=entry.with_commas) if entry.with_commas else self.options,
+            options=replace(self.options, decimal_commas=with_commas) if with_commas else self.options,
         )
         rules = self.rules
         if rules is None:
             return Rated(item=item)
-        if rules.min_per_side and rules.are_few(shaped, where, with_commas=entry.with_commas):
+        if rules.min_per_side and rules.are_few(shaped, where, with_commas=with_commas):
             item = replace(item, flags=(*item.flags, FEW_RATINGS))
-        return judged(item, rules.ratings(item.item_id, shaped, where, raters, with_commas=entry.with_commas))
+        return judged(item, rules.ratings(item.item_id, shaped, where, self.raters, with_commas=with_commas))
 
-    def _meet(self, shaped: ShapedRow, item: Item, met: _Met) -> None:
-        """Note what of an accepted row has to be said."""
+    def _count(self, shaped: ShapedRow, item: Item, n_of: Counter[str]) -> None:
+        """Count an accepted row under what has to be said of it."""
         cells, row = shaped.cells, shaped.good
-        met.n_rows += 1
-        met.n_stripped += STRIPPED in item.flags
-        met.n_turned += self.options.marks == "decide" and bool(mark_before(str(cells.get("target_good") or "")))
-        met.n_commas += any(has_comma(str(cells.get(name, ""))) for name in RATINGS)
-        met.n_lost += any(isinstance(cell, str) and "\ufffd" in cell for cell in row.values())
-        met.n_few += FEW_RATINGS in item.flags
-        met.n_one_sided += item.target_bad is not None and (item.human_good is None) != (item.human_bad is None)
-        met.nested |= {keep.read_from for keep in self.keeps if isinstance(row.get(keep.read_from), list | Mapping)}
-        if tag := label_in(cells.get("language", ""), "", ""):
-            met.tags[tag] = item.language
-        else:
-            met.n_without_language += 1
-            letters = foreign_letters(item.target_good)
-            met.n_foreign += bool(letters)
-            met.foreign |= letters
+        is_one_sided = item.target_bad is not None and (item.human_good is None) != (item.human_bad is None)
+        is_turned = self.options.marks == "decide" and bool(mark_before(str(cells.get("target_good") or "")))
+        tag = label_in(cells.get("language", ""), "", "")
+        letters = set[str]() if tag else foreign_letters(item.target_good)
+        counts = {
+            ROWS: True,
+            STRIPPED: STRIPPED in item.flags,
+            TURNED: is_turned,
+            COMMAS: any(has_comma(str(cells.get(name, ""))) for name in RATINGS),
+            LOST: any(isinstance(cell, str) and "\ufffd" in cell for cell in row.values()),
+            FEW_RATINGS: FEW_RATINGS in item.flags,
+            ONE_SIDED: is_one_sided,
+            NO_LANGUAGE: not tag,
+            FOREIGN: bool(letters),
+        }
+        n_of.update(name for name, is_so in counts.items() if is_so)
+        self.foreign |= letters
+        self.nested |= {keep.read_from for keep in self.keeps if isinstance(row.get(keep.read_from), list | Mapping)}
+        if tag:
+            self.tags[tag] = item.language
 
-    def _sides(self, entry: OwnTable, met: _Met) -> str:
+    def _sides(self, column_map: ColumnMap, n_of: Counter[str]) -> str:
         """Return which column was taken as which side."""
-        if self.options.marks != "decide" or not entry.map.inferred:
-            return entry.said
-        good, bad = (entry.map.columns[name] for name in SIDES)
-        counts = f"{good!r} in {met.n_rows - met.n_turned:,}, {bad!r} in {met.n_turned:,}"
+        if self.options.marks != "decide" or not column_map.inferred:
+            return column_map.said
+        good, bad = (column_map.columns[name] for name in SIDES)
+        counts = f"{good!r} in {n_of[ROWS] - n_of[TURNED]:,}, {bad!r} in {n_of[TURNED]:,}"
         return f"better = column without a mark in its row ({counts}), worse = column with one"
 
     def said(self) -> list[str]:
         """Return how the tables were read, a sentence a fact; where their rows were not read yet, they are."""
-        if self.met is None:
+        if self.n_of is None:
             for _ in self.rated({}, BuildOptions()):
                 pass
-        met, several = self.met or _Met(), len(self.tables) > 1
-        kinds = [self._sides(entry, met) for entry in self.tables]
-        notes = [(member, note) for member in self.tables for note in member.table.notes]
+        n_of, several = self.n_of or Counter(), len(self.tables) > 1
+        notes = [(name, note) for name, (table, _) in self.tables.items() for note in table.notes]
+        maps = [column_map for _, column_map in self.tables.values()]
         return [
-            *dict.fromkeys(kinds),
-            f"{met.n_rows:,} rows{f' of {len(self.tables):,} files' if several else ''}",
-            *self._languages(met),
-            *(f"{value.name}: {note}" if several else note for value, note in notes),
-            *_oddities(met),
-            *self._said_of_left_out_rows(met),
-            *dict.fromkeys(element.unused for element in self.tables if element.unused),
-            *(
-                ()
-                if self.judgments is None or not any(one.map.rater for one in self.tables)
-                else self._said_of_raters(met)
-            ),
-            *self._said_of_left_out(),
+            *dict.fromkeys(self._sides(column_map, n_of) for column_map in maps),
+            f"{n_of[ROWS]:,} rows{f' of {len(self.tables):,} files' if several else ''}",
+            *self._said_of_languages(n_of),
+            *(f"{name}: {note}" if several else note for name, note in notes),
+            *(text.format(n=f"{n_of[name]:,}") for name, text in ODDITIES.items() if n_of[name]),
+            *([f"lists or objects kept as JSON in {', '.join(map(repr, sorted(self.nested)))}"] if self.nested else []),
+            *self._said_of_rows_left_out(n_of),
+            *dict.fromkeys(column_map.unused for column_map in maps if column_map.unused),
+            *self._said_of_judgments(n_of),
+            *self._said_of_constant_raters(),
             *self.notes,
         ]
 
-    def _said_of_left_out_rows(self, met: _Met) -> Iterator[str]:
+    def _said_of_rows_left_out(self, n_of: Counter[str]) -> Iterator[str]:
         by_judgment = Counter[str]() if self.judgments is None else self.judgments.left_out
-        for why, n in (met.left_out + by_judgment).items():
+        of_rows = {name.removeprefix(LEFT_OUT): n for name, n in n_of.items() if name.startswith(LEFT_OUT)}
+        for why, n in (Counter(of_rows) + by_judgment).items():
             yield f"{n:,} row(s) left out, {why}"
 
-    def _said_of_left_out(self) -> Iterator[str]:
-        for rater in dict.fromkeys(self.left_out):
-            yield f"{rater} ({self._name_of(rater.rater)}), and is left out"
-
-    def _name_of(self, number: int) -> str:
-        """Return what the user's table calls a rater."""
-        if self.rules is not None and self.rules.columns:
-            return self.rules.columns[number]
-        return next(str(name) for name, known in self.raters.numbers.items() if known == number)
+    def _said_of_constant_raters(self) -> Iterator[str]:
+        columns = () if self.rules is None else self.rules.columns
+        names = dict(enumerate(columns)) if columns else {n: str(name) for name, n in self.raters.numbers.items()}
+        for rater in dict.fromkeys(self.constant):
+            yield f"{rater} ({names[rater.rater]}), and is left out"
 
     def said_of_raters(self) -> str:
         """Return how many people rated one by one, and how many were excluded and why."""
-        is_by_judgment = self.judgments is not None and any(table.map.rater for table in self.tables)
-        said = [*self.judgments.said()] if self.judgments is not None and is_by_judgment else []
-        return "; ".join([*said, *self._said_of_left_out()])
+        return "; ".join([*self._said_of_judgments(None), *self._said_of_constant_raters()])
 
-    def _said_of_raters(self, met: _Met) -> Iterator[str]:
+    def _said_of_judgments(self, n_of: Counter[str] | None) -> Iterator[str]:
+        """Yield what was read of tables with one row per judgment; where rows were counted, also of their items."""
         judgments, rules = self.judgments, self.rules
-        if judgments is None or rules is None:
+        maps = [column_map for _, column_map in self.tables.values()]
+        if judgments is None or rules is None or not any(column_map.rater for column_map in maps):
             return
         yield from judgments.said()
+        if n_of is None:
+            return
         if rules.min_per_side:
-            yield f"{met.n_few:,} items with fewer than {rules.min_per_side} ratings of a side, flagged {FEW_RATINGS!r}"
-        left = sorted(judgments.varying - {name for table in self.tables for name in table.map.named()})
+            n = n_of[FEW_RATINGS]
+            yield f"{n:,} items with fewer than {rules.min_per_side} ratings of a side, flagged {FEW_RATINGS!r}"
+        left = sorted(judgments.varying - {name for column_map in maps for name in column_map.named()})
         if left and not (self.options.map and self.options.map.keeps):
             yield f"not kept, since they differ between ratings of one sentence: {', '.join(map(repr, left))}"
 
-    def _languages(self, met: _Met) -> Iterator[str]:
-        stated = self.options.language
-        if met.n_without_language and stated is None:
-            language = f"{self.language} ({language_name(self.language)})"
-            yield f"language {language}, the default; for another, type --language TAG (de, zh, pt-BR)"
-            if met.n_foreign * 5 >= met.n_rows:
-                some = ", ".join(sorted(met.foreign)[:MOST_LETTERS])
-                yield f"yet {met.n_foreign:,} of {met.n_rows:,} rows have letters that English lacks ({some})"
-        elif met.n_without_language:
-            read = "" if stated == self.language else f", from {stated!r}"
-            yield f"language {self.language} ({language_name(self.language)}{read})"
-        changed = [f"{provided!r} as {tag}" for provided, tag in met.tags.items() if provided != tag]
-        if changed:
+    def _said_of_languages(self, n_of: Counter[str]) -> Iterator[str]:
+        stated, language = self.options.language, f"language {self.language} ({language_name(self.language)}"
+        if n_of[NO_LANGUAGE] and stated is None:
+            yield f"{language}), the default; for another, type --language TAG (de, zh, pt-BR)"
+            if n_of[FOREIGN] * 5 >= n_of[ROWS]:
+                some = ", ".join(sorted(self.foreign)[:MOST_LETTERS])
+                yield f"yet {n_of[FOREIGN]:,} of {n_of[ROWS]:,} rows have letters that English lacks ({some})"
+        elif n_of[NO_LANGUAGE]:
+            yield f"{language}{'' if stated == self.language else f', from {stated!r}'})"
+        if changed := [f"{written!r} as {tag}" for written, tag in self.tags.items() if written != tag]:
             yield f"language tags read: {', '.join(changed)}"
 
 
-def _opened(path: Path, options: TabularOptions) -> tuple[tuple[OwnTable, ...], tuple[str, ...]]:
+def _ignore(_fault: CorpusError) -> None:
+    pass
+
+
+def _check_columns(table: Table, column_map: ColumnMap, also: Iterable[str]) -> None:
+    """Refuse a map that names a column which the table does not have."""
+    known = table.columns
+    if table.path.suffix.lower() in (".json", ".jsonl"):
+        return
+    for name in sorted({*column_map.named(), *also}):
+        for piece in [name] if name in known else FIELD.findall(name) or [name]:
+            if piece not in known and piece.split(".", 1)[0] not in known:
+                raise unknown_name(f"column of {table.path} (named in its map)", piece, known)
+
+
+def _opened(path: Path, options: TabularOptions) -> tuple[Mapping[str, tuple[Table, ColumnMap]], tuple[str, ...]]:
     """Return the tables of a file, folder or TOML file, and what is to be said of files that are none of them."""
-    own_values = options.map
+    own = options.map
+    kinds = () if own is None else own.tables
     if path.is_dir() or path.suffix.lower() == ".toml":
         root = path if path.is_dir() else path.parent
-        if own_values is not None and not own_values.tables and not path.is_dir():
+        if own is not None and not kinds and not path.is_dir():
             raise CorpusError(
                 f"{path}: describes one table, and names no [[tables]]; type the table's path and --map {path}"
             )
         names = _data_files(root)
-        is_one = len(names) == 1
     else:
-        root, names, is_one = path.parent, [path.name], True
-    result, others = [], []
+        root, names = path.parent, [path.name]
+    is_one = len(names) == 1 or not (path.is_dir() or path.suffix.lower() == ".toml")
+    tables: dict[str, tuple[Table, ColumnMap]] = {}
+    others = []
     for name in names:
-        column_map, how = None if own_values is None else own_values.whole, NOTHING_SAID
-        fitting = (
-            None
-            if own_values is None or not own_values.tables
-            else own_values.fitting(_within(own_values, root / name, name))
-        )
-        if own_values is not None and own_values.tables and fitting is None:
-            others.append(name)
-            continue
-        fields: Mapping[str, str] = {}
-        if fitting is not None:
-            tables, fields = fitting
-            if tables.archive:
-                raise CorpusError(
-                    f"{own_values and own_values.path}: {name} is in an archive; unpack it and leave out archive"
-                )
-            column_map = tables.fixed(_within(own_values, root / name, name) if own_values is not None else name)
+        column_map = None if own is None else own.whole
+        if own is not None and kinds:
+            column_map = own.map_of(_within(own, root / name, name), name)
+            if column_map is None:
+                others.append(name)
+                continue
         how = NOTHING_SAID if column_map is None else column_map.format
         how = replace(how, header=options.header) if options.header else how
         table = open_table(root / name, encoding=options.encoding, how=how)
-        member = _told(
-            table,
-            column_map,
-            options,
-            subset="" if is_one or (own_values is not None and own_values.tables) else name.rsplit(".", 1)[0],
-        )
-        result.append(replace(member, name=name, fields=fields, id="" if fitting is None else fitting[0].id))
-    if not result:
-        paths = (
-            ""
-            if own_values is None or not own_values.tables
-            else f" fits path {' or '.join(entry.path for entry in own_values.tables)}"
-        )
+        subset = "" if is_one or kinds else name.rsplit(".", 1)[0]
+        tables[name] = table, _map_of(table, column_map, options, subset=subset)
+    if not tables:
+        paths = f" fits path {' or '.join(kind.path for kind in kinds)}" if kinds else ""
         present = ", ".join(names[:8]) or f"no {', '.join(SUFFIXES)} file"
         raise CorpusFileNotFoundError(f"{path}: no table{paths}; found {present}")
     more = f" and {len(others) - 8} more" if len(others) > 8 else ""
-    return tuple(result), (f"not read, since no [[tables]] fits: {', '.join(others[:8])}{more}",) if others else ()
+    return tables, (f"not read, since no [[tables]] fits: {', '.join(others[:8])}{more}",) if others else ()
 
 
 def _data_files(folder: Path) -> list[str]:
@@ -594,14 +534,14 @@ def _within(own: OwnMap, path: Path, name: str) -> str:
         return name
 
 
-def _told(table: Table, column_map: ColumnMap | None, options: TabularOptions, *, subset: str) -> OwnTable:
-    """Return a table with its map: the user's with the options typed, or one told from the names of its columns."""
+def _map_of(table: Table, column_map: ColumnMap | None, options: TabularOptions, *, subset: str) -> ColumnMap:
+    """Return the map of a table: the user's with the options typed, or one told from the names of its columns."""
     fixed = {"subset": subset, **options.fixed} if subset else dict(options.fixed)
     if column_map is not None:
         typed = with_options(column_map, replace(options, fixed=options.fixed))
         if subset and "subset" not in {*typed.columns, *typed.fixed}:
             typed = replace(typed, fixed={**typed.fixed, "subset": subset})
-        return OwnTable(name="", table=table, map=typed)
+        return typed
     first = list(itertools.islice(table.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT))
     if not first:
         next(table.rows(), None)
@@ -615,10 +555,10 @@ def _told(table: Table, column_map: ColumnMap | None, options: TabularOptions, *
             f"{table.path}: {both[0]} is column {roles.columns[both[0]]!r}, and fixed to "
             f"{fixed[both[0]]!r} (--fixed); leave one out, or rename the column"
         )
-    return OwnTable(
-        name="",
-        table=table,
-        map=ColumnMap(columns=roles.columns, fixed=fixed, inferred=True),
+    return ColumnMap(
+        columns=roles.columns,
+        fixed=fixed,
+        inferred=True,
         said=roles.said,
         unused=not_used(table.columns, {**fixed, **roles.columns}),
     )
@@ -646,21 +586,3 @@ def with_options(column_map: ColumnMap, options: TabularOptions) -> ColumnMap:
     kept = {name: value for name, value in column_map.fixed.items() if typed.get(name) is None}
     columns = {name: column for name, column in column_map.columns.items() if name not in options.fixed}
     return replace(column_map, columns={**columns, **options.columns}, fixed={**kept, **options.fixed})
-
-
-def _oddities(met: _Met) -> Iterator[str]:
-    if met.n_blank:
-        yield f"{met.n_blank:,} blank row(s) left out"
-    if met.n_commas:
-        yield f"decimal commas in {met.n_commas:,} row(s): 6,4 is 6.4"
-    if met.n_one_sided:
-        yield (
-            f"ratings of one side only in {met.n_one_sided:,} row(s), which no result uses: a comparison with people "
-            "needs human_good and human_bad"
-        )
-    if met.n_stripped:
-        yield f"linguists' marks taken off in {met.n_stripped:,} row(s), which are flagged {STRIPPED!r}"
-    if met.nested:
-        yield f"lists or objects kept as JSON in {', '.join(map(repr, sorted(met.nested)))}"
-    if met.n_lost:
-        yield f"U+FFFD in {met.n_lost:,} row(s): a character was lost before, when the file was converted"

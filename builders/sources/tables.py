@@ -224,6 +224,11 @@ class Table:
     notes: tuple[str, ...] = ()
     """How it was read where that does not go without saying."""
 
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Whether `6,4` is a number in it."""
+        return self.delimiter not in ("", ",")
+
     def rows(
         self, bad_row: BadRow | None = None, blank_row: BlankRow | None = None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
