@@ -1,26 +1,19 @@
-"""What a reader must know of the tables: missing answers, position bias, unlike items, the order of models.
+"""What a reader must know of the tables: missing answers, position bias, texts that a tokenizer cannot read.
 
 Texts that a model's tokenizer cannot read are no evidence of what the model knows; a method that applies to no item of
-a corpus leaves no row in a table, and nobody would miss it.
+a corpus leaves no row in a table, and its absence has to be stated.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from pairbank.builders.schema.columns import IDENTICAL_SIDES
-from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, UNKNOWN_TOKEN, reference_of
@@ -32,18 +25,26 @@ from pairbank.stats.scored_table.method_scores import (
     is_one_place,
     shows_both,
 )
-from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.wording import names, number, plural, span
 
 if TYPE_CHECKING:
-    from pairbank.arrays import IntArray
-    from pairbank.scoring.scored import Scored
+    pass
 
 
 UNREAD = 0.05
 """Share of items with unknown tokens, or with the same tokens on both sides, above which it is said."""
 MOST_LINES = 8
 """Of a model and corpus each; of more, how many."""
+MOST_NAMED = 6
+"""Methods in one line; of more, a line each."""
+CHANCE = 0.5
+SAME_R = 0.995
+"""Pearson r between two prompts from which on two decimals show 1.00."""
+_LEAST_PAIRS = 10
+KEYS = ["model", "corpus", "method"]
+FIRST, OTHER = "always picks the first option", "never picks the first option"
+POOLED, BIAS = "accuracy_pooled", "position_bias"
+_MOST_BIASED = 3
 
 
 def cautions(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
@@ -88,12 +89,6 @@ def cannot_read(table: ScoredFrame) -> str:
             "accuracy counts one half"
         )
     return f"{'; '.join(texts)} (`{html_as_text(method)}`)" if texts else ""
-
-
-CHANCE = 0.5
-SAME_R = 0.995
-"""Pearson r between two prompts from which on two decimals show 1.00."""
-_LEAST_PAIRS = 10
 
 
 def _ignoring_prompts(tables: Sequence[ScoredFrame]) -> Iterator[str]:
@@ -193,172 +188,6 @@ def has_numbers(table: ScoredFrame, method: str) -> bool:
     return any(table.part([name]).notna().to_numpy().any() for name in columns)
 
 
-TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
-MOST_NAMED = 6
-"""Models with the same items that are named; the others are counted."""
-HOW_COMPARED = (
-    "The tables of accuracy and agreement, and means over models, are on each model's own items (column n). "
-    "Comparisons of models are on common items: those of both in `comparisons`, those of all in `introspection` and in "
-    "partial correlations."
-)
-
-
-def ids_by_text(tables: Sequence[Scored]) -> tuple[dict[int, list[str]], tuple[str, ...]]:
-    """Return ids that pair items by their texts, of the tables whose own ids do not, and notes for a report's head."""
-    results: dict[int, list[str]] = {}
-    notes = []
-    for corpus in dict.fromkeys(table.corpus for table in tables):
-        places = [place for place, table in enumerate(tables) if table.corpus == corpus]
-        if len({tables[place].signature["corpus"]["items_sha256"] for place in places}) < 2:
-            continue
-        without = [tables[place].model for place in places if not {*TEXTS} <= {*tables[place].column_names}]
-        if without:
-            notes.append(
-                f"**Items of {html_as_text(corpus)} are paired by their ids**: the tables are of different items, and "
-                f"{_named(without)} without texts to compare."
-            )
-            continue
-        own_values = [_Own.of(tables[place]) for place in places]
-        if _ids_agree(own_values):
-            continue
-        ids = _paired(own_values, corpus)
-        results |= dict(zip(places, ids, strict=True))
-        notes.append(
-            f"**Items of {html_as_text(corpus)} are paired by their texts**: "
-            f"{_named([entry.model for entry in own_values])} do not have the same texts under the same item ids."
-        )
-    return results, tuple(notes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Own:
-    """Ids and hashes of the texts of one table, in its rows' order."""
-
-    model: str
-    ids: list[str]
-    texts: list[int]
-
-    @classmethod
-    def of(cls, table: Scored) -> _Own:
-        columns = table.arrow(["item_id", *TEXTS])
-        rows = zip(*(columns[name].to_pylist() for name in TEXTS), strict=True)
-        return cls(model=table.model, ids=columns["item_id"].to_pylist(), texts=[hash(row) for row in rows])
-
-
-def _ids_agree(tables: Sequence[_Own]) -> bool:
-    """Return whether equal ids have equal texts, and equal texts are not all under other ids."""
-    known: dict[str, int] = {}
-    for table in tables:
-        if any(known.setdefault(item_id, text) != text for item_id, text in zip(table.ids, table.texts, strict=True)):
-            return False
-    first = tables[0]
-    return all({*first.ids} & {*entry.ids} or not {*first.texts} & {*entry.texts} for entry in tables[1:])
-
-
-def _paired(tables: Sequence[_Own], corpus: str) -> list[list[str]]:
-    """Return ids of each table's rows: those of the first table that has the text, the nth of a text with the nth."""
-    first = tables[0]
-    ids: dict[tuple[int, int], str] = {}
-    used: set[str] = set()
-    results = []
-    for table in tables:
-        if not {*table.texts} & {*first.texts}:
-            raise BankError(
-                f"corpus {corpus!r}: the tables of {first.model} and {table.model} have no text in common, yet the "
-                f"same "
-                "item ids; they are of different items: give the corpus of one another name (--corpus of `import`, or "
-                "the file's name), or report on them separately"
-            )
-        n_of_text: Counter[int] = Counter()
-        row_ids = []
-        for item_id, text in zip(table.ids, table.texts, strict=True):
-            key = (text, n_of_text[text])
-            n_of_text[text] += 1
-            if key not in ids:
-                ids[key] = item_id if item_id not in used else f"{item_id} ({table.model})"
-                used.add(ids[key])
-            row_ids.append(ids[key])
-        results.append(row_ids)
-    return results
-
-
-def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
-    """Return what a reader must know of models that have different items; nothing where all have the same.
-
-    >>> from pairbank.scoring.api.layout import MethodLayout
-    >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
-    >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-    >>> def table(model, ids):
-    ...     frame = pd.DataFrame({"item_id": list(ids), "direct_delta": 1.0})
-    ...     return ScoredFrame(corpus="toy", model=model, frame=frame, layouts=(direct,))
-    >>> item_set_notes([table("a", "wxyz"), table("b", "xyz"), table("c", "yzx")])[0]
-    '**The models have different items of toy** (`direct`): `a` 4; `b`, `c` 3; 3 in common.'
-    """
-    notes = [text for corpus in dict.fromkeys(table.corpus for table in tables) for text in _of_corpus(corpus, tables)]
-    return (*notes, HOW_COMPARED) if notes else ()
-
-
-def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
-    selected = [table for table in tables if table.corpus == corpus]
-    if len(selected) < 2:
-        return
-    known = pa.array([], pa.large_string())
-    scored: dict[str, dict[bytes, _Alike]] = {}
-    for table in selected:
-        column = pa.array(table.part(["item_id"])["item_id"], pa.large_string(), from_pandas=True)
-        ids = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if ids.equals(known) or not len(known):  # the rule: a million Python strings less
-            known, codes = ids, np.arange(len(ids))
-        else:
-            known = pa.concat_arrays([known, ids.filter(pc.invert(pc.is_in(ids, known)))])
-            codes = pc.index_in(ids, known).to_numpy(zero_copy_only=False).astype(np.int64)
-        for method in dict.fromkeys(layout.method for layout in table.layouts):
-            sets, items = scored.setdefault(method, {}), _scored(table, method, codes)
-            if items.size:
-                sets.setdefault(sha256(items.tobytes()).digest(), _Alike(items=items)).models.append(table.model)
-    texts: dict[str, list[str]] = {}
-    for method, sets in scored.items():
-        if text := _wording([*sets.values()]):
-            texts.setdefault(text, []).append(f"`{html_as_text(method)}`")
-    for text, methods in texts.items():
-        yield f"**The models have different items of {html_as_text(corpus)}** ({', '.join(methods)}): {text}."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Alike:
-    """Models that have the same items."""
-
-    items: IntArray
-    models: list[str] = field(default_factory=list)
-
-
-def _scored(table: ScoredFrame, method: str, codes: IntArray) -> IntArray:
-    """Return the items that have a difference, or a score of their one side, in ascending order."""
-    columns = ScoreColumns(method)
-    return np.sort(codes[table.part([columns.delta, columns.good]).notna().any(axis=1).to_numpy()])
-
-
-def _wording(sets: Sequence[_Alike]) -> str:
-    """Return which models have how many items; nothing where all have the same ones."""
-    if len(sets) < 2:
-        return ""
-    texts = [f"{_named(entry.models)} {entry.items.size:,}" for entry in sets]
-    common = reduce(np.intersect1d, [member.items for member in sets])
-    return f"{'; '.join(texts)}; {common.size:,} in common"
-
-
-def _named(models: Sequence[str]) -> str:
-    names = [f"`{html_as_text(model)}`" for model in models]
-    more = len(names) - MOST_NAMED
-    return ", ".join(names if more <= 1 else [*names[:MOST_NAMED], f"{more} more"])
-
-
-KEYS = ["model", "corpus", "method"]
-FIRST, OTHER = "always picks the first option", "never picks the first option"
-POOLED, BIAS = "accuracy_pooled", "position_bias"
-_MOST_BIASED = 3
-
-
 def picks(share: float) -> str:
     """Return what such a model does."""
     return FIRST if share >= SAME_PLACE else OTHER
@@ -383,9 +212,9 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
         return ""
     requested = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy") & summary["value"].notna()]
     n_asked = int(requested["method"].map(lambda name: name in layouts and layouts[name].is_answer).sum())
-    who = _listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)), most=_MOST_BIASED)
+    who = listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)), most=_MOST_BIASED)
     methods = dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)
-    how = _listed(list(methods), most=_MOST_BIASED)
+    how = listed(list(methods), most=_MOST_BIASED)
     return (
         f"**Position bias** in {len(shares)} of {n_asked} combinations of model, corpus and prompt ({who}; {how}): "
         "the model picks the same option whatever the sentences are. Their differences and correlations compare "
@@ -393,54 +222,7 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
     )
 
 
-def _listed(names: Sequence[str], *, most: int) -> str:
+def listed(names: Sequence[str], *, most: int) -> str:
+    """Return the first names of a list, and how many more there are."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-_MOST_UNDECLARED = 4
-
-
-def from_small_to_large(
-    tables: Sequence[Scored], given: Mapping[str, ModelFeatures] | None = None
-) -> tuple[list[Scored], str]:
-    """Return tables by model, from small to large, and a sentence that says so; empty where no size is declared."""
-    result = _declared(tables, given or {})
-    models = by_size(list(result), result)
-    corpora = list(dict.fromkeys(table.corpus for table in tables))
-    place = {model: nth for nth, model in enumerate(models)}
-    ordered = sorted(tables, key=lambda table: (place[table.model], corpora.index(table.corpus)))
-    return ordered, _order_sentence(models, result)
-
-
-def names_by_size(names: Sequence[str], given: Mapping[str, ModelFeatures]) -> list[str]:
-    """Return models' names from small to large, where there is no more to find them by.
-
-    >>> names_by_size(["mine", "Llama3.1 405B", "Qwen 1.5B"], {})
-    ['Qwen 1.5B', 'Llama3.1 405B', 'mine']
-    """
-    return by_size(names, {name: find_features(name, given=given, beside=names) for name in names})
-
-
-def _declared(tables: Sequence[Scored], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures | None]:
-    """Return what is declared of each model, in order of appearance."""
-    names = {table.model for table in tables}
-    results: dict[str, ModelFeatures | None] = {}
-    for table in tables:
-        if results.get(table.model) is None:
-            model_id = str(table.signature.get("model", {}).get("model_id", ""))
-            results[table.model] = find_features(
-                table.model, model_id=model_id, corpus=table.corpus, given=given, beside=names
-            )
-    return results
-
-
-def _order_sentence(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> str:
-    unknown = [model for model in models if features[model] is None]
-    if len(models) < 2 or len(unknown) == len(models):
-        return ""
-    text = "In tables and figures, models are ordered from small to large, by their declared numbers of parameters"
-    if not unknown:
-        return f"{text}."
-    names = _listed(unknown, most=_MOST_UNDECLARED)
-    return html_as_text(f"{text}; nothing is declared of {names}: last.")

@@ -30,15 +30,10 @@ from pairbank.stats.analyses.neuro import Probed, neuro_section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.letters import warn_of_letters
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
-from pairbank.stats.report.cautions import (
-    cautions,
-    from_small_to_large,
-    ids_by_text,
-    item_set_notes,
-    place_caution,
-    unasked,
-)
+from pairbank.stats.report.cautions import cautions, place_caution, unasked
 from pairbank.stats.report.frames import scored_frame, scored_frames
+from pairbank.stats.report.item_sets import ids_by_text, item_set_notes
+from pairbank.stats.report.model_order import from_small_to_large
 from pairbank.stats.report.overview import (
     glosses_of,
     labels_of,

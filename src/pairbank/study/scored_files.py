@@ -95,7 +95,7 @@ def probes_beside(
 ) -> list[Probed]:
     """Return what the banks that files are of hold of probes of these tables, from small to large models."""
     from pairbank.cards.bank.beside_tables import probes_in
-    from pairbank.stats.report.cautions import from_small_to_large
+    from pairbank.stats.report.model_order import from_small_to_large
 
     probes = {(probed.corpus, probed.model): probed for root in banks_of(files) for probed in probes_in(root)}
     ordered, _ = from_small_to_large(tables, features)

@@ -12,7 +12,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 from pairbank.stats.analyses.comparisons import comparisons as section
-from pairbank.stats.report.cautions import HOW_COMPARED, MOST_NAMED, item_set_notes
+from pairbank.stats.report.item_sets import HOW_COMPARED, MOST_NAMED, item_set_notes
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import rated_table
 

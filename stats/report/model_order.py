@@ -1,0 +1,59 @@
+"""The order of models: from small to large, by their declared numbers of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pairbank.markdown import html_as_text
+from pairbank.stats.report.cautions import listed
+from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, find_features
+
+if TYPE_CHECKING:
+    from pairbank.scoring.scored import Scored
+
+_MOST_UNDECLARED = 4
+
+
+def from_small_to_large(
+    tables: Sequence[Scored], given: Mapping[str, ModelFeatures] | None = None
+) -> tuple[list[Scored], str]:
+    """Return tables by model, from small to large, and a sentence that says so; empty where no size is declared."""
+    features = _declared(tables, given or {})
+    models = by_size(list(features), features)
+    corpora = list(dict.fromkeys(table.corpus for table in tables))
+    place = {model: nth for nth, model in enumerate(models)}
+    ordered = sorted(tables, key=lambda table: (place[table.model], corpora.index(table.corpus)))
+    return ordered, _order_sentence(models, features)
+
+
+def names_by_size(names: Sequence[str], given: Mapping[str, ModelFeatures]) -> list[str]:
+    """Return models' names from small to large, where there is no more to find them by.
+
+    >>> names_by_size(["mine", "Llama3.1 405B", "Qwen 1.5B"], {})
+    ['Qwen 1.5B', 'Llama3.1 405B', 'mine']
+    """
+    return by_size(names, {name: find_features(name, given=given, beside=names) for name in names})
+
+
+def _declared(tables: Sequence[Scored], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures | None]:
+    """Return what is declared of each model, in order of appearance."""
+    names = {table.model for table in tables}
+    features: dict[str, ModelFeatures | None] = {}
+    for table in tables:
+        if features.get(table.model) is None:
+            model_id = str(table.signature.get("model", {}).get("model_id", ""))
+            features[table.model] = find_features(
+                table.model, model_id=model_id, corpus=table.corpus, given=given, beside=names
+            )
+    return features
+
+
+def _order_sentence(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> str:
+    unknown = [model for model in models if features[model] is None]
+    if len(models) < 2 or len(unknown) == len(models):
+        return ""
+    text = "In tables and figures, models are ordered from small to large, by their declared numbers of parameters"
+    if not unknown:
+        return f"{text}."
+    return html_as_text(f"{text}; nothing is declared of {listed(unknown, most=_MOST_UNDECLARED)}: last.")
