@@ -212,6 +212,7 @@ def analysis(
     Args:
         title: Heading of the section.
         needs: What is wrong where the result has no rows, and what to do; `{corpora}` stands for those of the tables.
+            Empty where such a result is none to refuse.
         facts: Of the context, gathered for this analysis; each may be set as an option.
         references: Literature.
     """
@@ -223,7 +224,7 @@ def analysis(
         @functools.wraps(function)
         def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, **options: Any) -> Section:  # noqa: ANN401
             result = function(tables, context, **options)
-            if not any(map(len, result.tables.values())):
+            if needs and not any(map(len, result.tables.values())):
                 raise BankError(needs.format(corpora=sorted({table.corpus for table in tables})))
             words = Words(folder / f"{name}.md.j2", dict(result.tables) | dict(result.values))
             return _section(name, result, words, title=title, references=references)

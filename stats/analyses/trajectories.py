@@ -15,7 +15,7 @@ from scipy.stats import binom, rankdata, t
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.form import Result, Rows, analysis, cells, charts, groups
-from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, standard_error
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, freedom, standard_error
 from pairbank.stats.estimates.shares import mean_of_items, signs
 from pairbank.stats.figures.charts import curves as curve_chart
 from pairbank.stats.measures.accuracy import wilson_by_group
@@ -236,7 +236,7 @@ def above_chance(gains: FloatArray, paradigms: IntArray) -> FloatArray:
     if codes is None:
         return over_items
     means, errors = gains.mean(axis=1), [standard_error(row, codes) for row in gains]
-    over = [t.sf(mean / error, codes.max()) if error > 0 else 0.0 for mean, error in zip(means, errors, strict=True)]
+    over = [t.sf(mean / error, freedom(codes)) if error > 0 else 0.0 for mean, error in zip(means, errors, strict=True)]
     return np.maximum(over_items, over)
 
 

@@ -25,7 +25,7 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.baselines import known_error_notes, models_and_nulls, null_models_section
+from pairbank.stats.analyses.baselines import known_error_notes, models_and_nulls, null_models
 from pairbank.stats.analyses.neuro import Probed, neuro_section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.letters import warn_of_letters
@@ -296,11 +296,11 @@ def report(
         warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),
         cautions=(*cautions(frames), *([places] if places else [])),
         unasked=unasked(frames),
-        notes=(*notes, *([order] if order else []), *map(html_as_text, known_error_notes(frames))),
+        notes=(*notes, *([order] if order else []), *known_error_notes(frames)),
         sections=(
             *(section_or_note(name, frames, context, options=chosen[name]) for name in analyses),
             *([neuro_section(probed)] if probed else []),
-            *([null_models_section(frames, nulls)] if nulls else []),
+            *([null_models(frames, context)] if nulls else []),
         ),
         labels=labels,
         glosses=glosses_of(frames),

@@ -212,7 +212,7 @@ def scored_strings(table: ScoredTable) -> Iterator[ScoredStrings]:
     """Yield what each method that puts a number on one string says of a table's strings; classes may be empty."""
     kept = table.rows(table.has_value("task", *STRING_TASKS))
     used = kept.choices
-    labels, human = used.numbers("label"), used.human_delta
+    labels, human = used.labels, used.human_delta
     for layout in table.layouts:
         if layout.is_prompted:
             continue

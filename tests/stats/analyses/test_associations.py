@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.associations import section
+from pairbank.stats.analyses.associations import associations as section
 from pairbank.stats.measures.associations import partial_correlation
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import keyed, rated_table

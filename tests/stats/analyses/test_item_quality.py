@@ -12,7 +12,7 @@ import pytest
 from item_nulls import Design, made
 from pairbank.errors import BankError
 from pairbank.stats.analyses.baselines import known_error_notes, with_and_without
-from pairbank.stats.analyses.items import section
+from pairbank.stats.analyses.items import items as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from scored_frames import scored_frame
 
