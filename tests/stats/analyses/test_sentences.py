@@ -83,6 +83,6 @@ def test_shares_of_nothing_are_not_told() -> None:
     table = rated_table(60)
     noise = np.random.default_rng(8).normal(size=60)
     nothing = replace(table, frame=table.frame.assign(human_good=noise, human_bad=0.0))
-    text = associations.section([nothing]).text
+    text = associations.associations([nothing]).text
     assert "that anything of people's differences is predicted is not shown" in text
     assert "Parts of R^2" not in text
