@@ -125,17 +125,17 @@ def with_samples(
     ['direct', 'rating_7_free@10samples@t0.7']
     """
     parts = {name: MethodName.parsed(name) for name in names}
-    known = prompts_of(prompts, asked=[value.id for name, value in parts.items() if name not in FAMILIES])
+    known = prompts_of(prompts, asked=[method.id for name, method in parts.items() if name not in FAMILIES])
     in_order(names, known)
-    writes = [name for name, entry in parts.items() if entry.id in known and known[entry.id].readout == "generation"]
+    writes = [name for name, method in parts.items() if method.id in known and known[method.id].readout == "generation"]
     if not writes:
         raise ScoringError(
             f"--samples draws answers that the model writes, and {', '.join(names)} reads probabilities; add a method "
             "that ends in _free, as in -m rating_7_free or -m yes_no_free"
         )
     return [
-        str(replace(member, n_samples=n_samples, temperature=temperature)) if name in writes else name
-        for name, member in parts.items()
+        str(replace(method, n_samples=n_samples, temperature=temperature)) if name in writes else name
+        for name, method in parts.items()
     ]
 
 
@@ -156,8 +156,8 @@ def why_not_asked(
     """Return the methods that apply to no item, each with the reason."""
     kinds = _kinds(items)
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
-    requested = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}
-    return {name: _why_not(prompt, kinds) for name, prompt in requested.items() if not _n_fitting(prompt, kinds)}
+    asked = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}
+    return {name: _why_not(prompt, kinds) for name, prompt in asked.items() if not _n_fitting(prompt, kinds)}
 
 
 def _refuse_idle(name: str, items: datasets.Dataset) -> None:

@@ -122,8 +122,8 @@ class TokensOnly:
 
     def __init__(self, model: str) -> None:
         self.tokenizer = tokenizer_named(model).tokenizer
-        requested = reference_of(model)
-        name = name_at(located(requested.id, gguf_file=None).name, requested.revision)
+        reference = reference_of(model)
+        name = name_at(located(reference.id, gguf_file=None).name, reference.revision)
         self.info = ModelInfo(
             name=name,
             model_id=name,
@@ -161,10 +161,10 @@ def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:
     """Return the shape of a model, by its configuration."""
     from transformers import AutoConfig
 
-    requested = reference_of(model)
-    checkpoint = located(requested.id, gguf_file=None)
-    config = AutoConfig.from_pretrained(checkpoint.path, **checkpoint.options(requested.revision))
-    return shape_of_config(config, name=name_at(checkpoint.name, requested.revision), dtype=dtype)
+    reference = reference_of(model)
+    checkpoint = located(reference.id, gguf_file=None)
+    config = AutoConfig.from_pretrained(checkpoint.path, **checkpoint.options(reference.revision))
+    return shape_of_config(config, name=name_at(checkpoint.name, reference.revision), dtype=dtype)
 
 
 def shape_of_config(config: Any, *, name: str, dtype: str = "bfloat16") -> Shape:  # noqa: ANN401 - a configuration
@@ -246,7 +246,7 @@ def work_of(
 
 def work_of_rows(rows: Sequence[Any], methods: Sequence[Method], tokens: TokensOnly, *, kind: Kind) -> Work:
     """Return the work of one unit."""
-    requested = [
+    requests = [
         request
         for method in methods
         if not isinstance(method, WritingMethod)
@@ -254,9 +254,9 @@ def work_of_rows(rows: Sequence[Any], methods: Sequence[Method], tokens: TokensO
         if method.applies_to(row)
         for request in method.requests(row, tokens)
     ]
-    distinct = list(dict.fromkeys(tokens.encode(requested)))
-    n_numbers = sum(len(method.columns) for method in methods) * len(rows) + len(requested)
-    work = _read(distinct, kind) + Work(n_requests=len(requested), n_numbers=n_numbers)
+    distinct = list(dict.fromkeys(tokens.encode(requests)))
+    n_numbers = sum(len(method.columns) for method in methods) * len(rows) + len(requests)
+    work = _read(distinct, kind) + Work(n_requests=len(requests), n_numbers=n_numbers)
     for method in methods:
         if isinstance(method, WritingMethod):
             asks = [ask for row in rows if method.applies_to(row) for ask in method.asks(row, tokens)]

@@ -68,7 +68,7 @@ class _Whole:
                         "wording of it); import them under different names"
                     )
                 self.methods.setdefault(name, table.signature["methods"][name])
-                features = table.dataset.features
+                features = table.features
                 for column in _restricted(table, name):
                     self._types.setdefault(column, (features.arrow_schema.field(column).type, features[column]))
         columns = {MODEL, *self._types}
@@ -81,9 +81,9 @@ class _Whole:
         """Return a table with every item and method."""
         import datasets
 
-        if list(self.methods) == list(table.methods) and table.dataset["item_id"][:] == self._ids:
+        if list(self.methods) == list(table.methods) and _ids(table) == self._ids:
             return table
-        cells = table.dataset.with_format("arrow")[:]
+        cells = table.table
         ids = cells["item_id"].to_pylist()
         for item_id, *texts in zip(ids, *(cells[name].to_pylist() for name in TEXTS), strict=True):
             if self._texts.get(item_id) != tuple(texts):
@@ -120,9 +120,9 @@ class _Shared:
     def __init__(self, tables: Sequence[Scored]) -> None:
         first = tables[0]
         self._where = f"corpus {first.corpus!r}: {', '.join(dict.fromkeys(table.model for table in tables))}"
-        ids = [set(table.dataset["item_id"][:]) for table in tables]
+        ids = [set(_ids(table)) for table in tables]
         everywhere = set.intersection(*ids)
-        self.ids = [member for member in first.dataset["item_id"][:] if member in everywhere]
+        self.ids = [item_id for item_id in _ids(first) if item_id in everywhere]
         if not self.ids:
             raise BankError(
                 f"{self._where} share no item; import others' results with --items, by the corpus that was scored, so "
@@ -130,7 +130,7 @@ class _Shared:
             )
         hashes = [method_hashes(table.signature) for table in tables]
         self.methods = [
-            name for name, result in hashes[0].items() if all(entry.get(name) == result for entry in hashes)
+            name for name, digest in hashes[0].items() if all(of_table.get(name) == digest for of_table in hashes)
         ]
         if not self.methods:
             names = "; ".join(f"{table.model}: {', '.join(table.methods)}" for table in tables)
@@ -142,8 +142,8 @@ class _Shared:
             if name not in self.methods
             for column in _restricted(table, name)
         }
-        columns = set.intersection(*(set(table.dataset.column_names) for table in tables)) - frame
-        self.columns = [name for name in first.dataset.column_names if name in columns]
+        columns = set.intersection(*(set(table.column_names) for table in tables)) - frame
+        self.columns = [name for name in first.column_names if name in columns]
         self._texts = corpus_signature(self._items(first), {})["items_sha256"]
 
     def part_of(self, table: Scored) -> Scored:
@@ -171,14 +171,19 @@ class _Shared:
         return Scored.of(dataset, signature)
 
     def _items(self, table: Scored) -> datasets.Dataset:
-        places = {item_id: place for place, item_id in enumerate(table.dataset["item_id"][:])}
+        places = {item_id: place for place, item_id in enumerate(_ids(table))}
         return table.dataset.select([places[item_id] for item_id in self.ids])
+
+
+def _ids(table: Scored) -> list[str]:
+    ids: list[str] = table.arrow(["item_id"])["item_id"].to_pylist()
+    return ids
 
 
 def _restricted(table: Scored, method: str) -> list[str]:
     """Return the columns that a method made in a table."""
     stated = table.signature["methods"][method].get("columns", ScoreColumns(method).all)
-    return [name for name in stated if name in table.dataset.column_names and name != MODEL]
+    return [name for name in stated if name in table.column_names and name != MODEL]
 
 
 def _n_by_flag(dataset: datasets.Dataset, method: str) -> dict[str, int]:

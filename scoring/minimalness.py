@@ -265,7 +265,7 @@ def _cosine_distances(
     texts = list(number)
     cut = {text for text, long in zip(texts, embedder.is_too_long(texts) if texts else [], strict=True) if long}
     if cut and over_length == "error":
-        place, text = next((w, t) for w, pair in zip(where, pairs, strict=True) for t in pair if t in cut)
+        place, text = next((w, text) for w, pair in zip(where, pairs, strict=True) for text in pair if text in cut)
         raise ScoringError(
             f"{place}: {embedder.id} would cut {text[:60]!r}… ({len(cut)} such texts); expected sentences within its "
             "length: take a model that reads more, or ask for NaN (over_length='nan', --over-length nan)"

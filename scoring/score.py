@@ -198,7 +198,7 @@ def _scored(work: Work, shards: Sequence[Shard], options: ScoreOptions) -> Score
     signature: dict[str, Any] = {
         "pairbank": version("pairbank"),
         "model": functools.reduce(lambda facts, method: {**facts, **method.of_model}, work.methods, of_model),
-        "methods": {m.name: {**m.definition, "columns": [*m.columns]} for m in work.methods},
+        "methods": {method.name: {**method.definition, "columns": [*method.columns]} for method in work.methods},
         "over_length": options.over_length,
         "seed": options.seed,
         "corpus": corpus_signature(work.items, manifest_of(work.items) or {}),

@@ -377,7 +377,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any value of a table
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_plain(cell) for cell in value]
     return value
 
 

@@ -201,7 +201,7 @@ def _copies(table: pd.DataFrame, rows: pd.DataFrame, taken: set[str]) -> str | N
             parts = several[copied[0]]
             return (
                 f"text {copied[0]!r} is there {len(parts)} times, once for each {name} ({' '.join(parts[0][:4])} …), "
-                f"and would be read as one long text; {_remedy(table, rows, [n for n in others if n != name])}"
+                f"and would be read as one long text; {_remedy(table, rows, others)}"
             )
     by_text = {text: parts[0] for text, parts in _parts(rows, pd.Series("", index=rows.index)).items()}
     n_copies = {text: n for text, words in by_text.items() if (n := _n_copies(words)) > 1}
@@ -264,24 +264,24 @@ def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], pat
     ids, places = (_column(times, name, path).str.strip() for name in by)
     numbered = bool(places.str.fullmatch(r"\d+(\.0+)?").all())
     key = "word_number" if numbered else "word"
-    requested = pd.DataFrame({"text_id": ids, key: places.astype(float).astype(int) if numbered else places})
+    asked = pd.DataFrame({"text_id": ids, key: places.astype(float).astype(int) if numbered else places})
     known = table[["text_id", key]].drop_duplicates()
-    missing = requested[~pd.MultiIndex.from_frame(requested).isin(pd.MultiIndex.from_frame(known))]
+    missing = asked[~pd.MultiIndex.from_frame(asked).isin(pd.MultiIndex.from_frame(known))]
     if len(missing):
         first = missing.iloc[0]
         raise ScoringError(
             f"{path}, row {missing.index[0]}: no word {str(first[key])!r} in a text {first['text_id']!r} "
             f"({len(missing):,} rows have none); expected ids and words as in the texts"
         )
-    several = table[table.duplicated(["model", "text_id", key])].merge(requested, on=["text_id", key])
+    several = table[table.duplicated(["model", "text_id", key])].merge(asked, on=["text_id", key])
     if len(several):
         first = several.iloc[0]
         raise ScoringError(
             f"{path}: the word {first['word']!r} stands twice in text {first['text_id']!r}; name words by their "
             "number: --by ID,NUMBER"
         )
-    result = times.assign(_text=requested["text_id"], _place=requested[key]).merge(
-        table.assign(_text=table["text_id"], _place=table[key]).drop(columns=[c for c in by if c in table]),
+    result = times.assign(_text=asked["text_id"], _place=asked[key]).merge(
+        table.assign(_text=table["text_id"], _place=table[key]).drop(columns=[name for name in by if name in table]),
         on=["_text", "_place"],
         how="left",
         sort=False,

@@ -190,18 +190,22 @@ def words(
     if math.isfinite(packing_window(model.model.config)):
         asked.append(WORDS_VERSION)  # the words of all other models were right before there was this version
     scored = pa.concat_tables([_stored(shard, json.dumps(asked), read) for shard in _shards(all_texts)]).to_pandas()
+    return _table(all_texts, scored, model=model.info.name, lags=lags, top=top)
+
+
+def _table(texts: Sequence[Text], scored: pd.DataFrame, *, model: str, lags: int, top: int) -> pd.DataFrame:
+    """Return one row per word: what needs no model beside what it says, and both of the words before."""
     scored.insert(SCORED.names.index("rank"), "surprisal_bits", -scored["logprob_nats"] / np.log(2))
-    table: pd.DataFrame = pd.concat(
-        [pd.DataFrame([row for text in all_texts for row in _own_columns(text)]), scored], axis=1
-    )
-    table.insert(0, "model", model.info.name)
+    own_columns = pd.DataFrame([row for text in texts for row in _own_columns(text)])
+    table: pd.DataFrame = pd.concat([own_columns, scored], axis=1)
+    table.insert(0, "model", model)
     by_text = table.groupby("text_id", sort=False)
     for lag in range(1, lags + 1):
         for column in LAGGED:
             table[f"{column}_lag{lag}"] = by_text[column].shift(lag)
     if not top:
         table = table.drop(columns="top")
-    return table if any(text.regions != ("",) * len(text.spans) for text in all_texts) else table.drop(columns="region")
+    return table if any(text.regions != ("",) * len(text.spans) for text in texts) else table.drop(columns="region")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -212,7 +216,7 @@ class _Reading:
     """Characters between which the tokens stand (`token_offsets`); (n_tokens + 1,)."""
     logprobs_nats: FloatArray
     begins: FloatArray
-    """log-probability that a word begins at the token (of the last entry: after the text); (n_tokens + 1,)."""
+    """log-probability that a word begins at the token (the last one: after the text); (n_tokens + 1,)."""
     ranks: FloatArray
     entropies_bits: FloatArray
     tops: list[str]

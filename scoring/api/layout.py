@@ -194,11 +194,11 @@ def columns_of(
     {'direct': ('direct_delta',), 'direct_wb': ('direct_wb_delta',)}
     """
     names = tuple(columns)
-    results = {}
+    by_method = {}
     for method in methods:
-        known = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}
-        results[method] = tuple(name for name in names if name in known)
-    return results
+        of_method = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}
+        by_method[method] = tuple(name for name in names if name in of_method)
+    return by_method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,8 +61,8 @@ class Direct(OfSides):
     def columns(self) -> dict[str, ColumnKind]:
         """Scores in nats, numbers of tokens, flags, and where asked the tokens' log-probabilities."""
         c = ScoreColumns(DIRECT)
-        own_values = [of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES]
-        return side_columns(DIRECT) | (c.kinds(*own_values) if self.per_token else {})
+        of_tokens = [of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES]
+        return side_columns(DIRECT) | (c.kinds(*of_tokens) if self.per_token else {})
 
     def applies_to(self, _row: Row) -> bool:
         """Every item can be scored directly."""

@@ -119,22 +119,22 @@ class Generated(Prompted):
         """Return the item's columns from what the model wrote after each asked presentation."""
         values = slot_values(row)
         written = self.prompt.written_options(row["language"])
-        options = {fill(text, values): option for text, option in zip(written, self.prompt.options, strict=True)}
-        answers = [None if t.text is None else self._answer(t, [*options]) for t in texts]
-        n_unparsed = sum(answer is None and t.text is not None for answer, t in zip(answers, texts, strict=True))
+        options = {fill(wording, values): option for wording, option in zip(written, self.prompt.options, strict=True)}
+        answers = [None if text.text is None else self._answer(text, [*options]) for text in texts]
+        n_unparsed = sum(answer is None and text.text is not None for answer, text in zip(answers, texts, strict=True))
         flags = dict.fromkeys(flag for text in texts for flag in text.flags)
         if n_unparsed:
             flags[UNPARSED] = None
-        provided = [None if answer is None else options[answer] for answer in answers]
+        chosen = [None if answer is None else options[answer] for answer in answers]
         n = self.sampled.n if self.sampled else 1
         shown = [p for p in self._shown(row) for _ in range(n)]
-        good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(shown, provided)
-        of_presentation = zip(answers, (t.text for t in texts), strict=True)
+        good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(shown, chosen)
+        of_presentation = zip(answers, (text.text for text in texts), strict=True)
         both = [
             next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row) for _ in range(n)
         ]
         c = ScoreColumns(self.name)
-        numbers = iter([self._value(p, option) for p, option in zip(shown, provided, strict=True)])
+        numbers = iter([self._value(p, option) for p, option in zip(shown, chosen, strict=True)])
         drawn = [next(numbers) if is_asked else np.nan for is_asked in self.asked_of(row) for _ in range(n)]
         return {
             **({c.draws: drawn} if self.sampled else {}),
@@ -206,7 +206,7 @@ def first_answer(text: str, pattern: str, options: Sequence[str]) -> str | None:
     ('3', 'Yes')
     """
     known = {option.strip().casefold(): option for option in options}
-    matches = (result[0].strip().casefold() for result in re.finditer(pattern, text))
+    matches = (match[0].strip().casefold() for match in re.finditer(pattern, text))
     return next((known[match] for match in matches if match in known), None)
 
 
@@ -221,8 +221,8 @@ def generated_records(
     """Return the columns of each item, or None for one that is not asked; all prompts go to the model together."""
     from pairbank.scoring.models.generation import write
 
-    requested = [method.asks(row, scorer) if method.applies_to(row) else [] for row in rows]
-    prompts = [ask for asks in requested for ask in asks]
+    by_row = [method.asks(row, scorer) if method.applies_to(row) else [] for row in rows]
+    prompts = [ask for asks in by_row for ask in asks]
     if not prompts:
         return [None] * len(rows)
     n_done = 0
@@ -236,6 +236,6 @@ def generated_records(
     written = write(scorer, prompts, max_new_tokens=n_new, over_length=over_length, progress=on_share)
     texts = iter([_flagged(text, ask) for text, ask in zip(written, prompts, strict=True)])
     return [
-        method.written([next(texts) for _ in asks], row) if asks else None
-        for row, asks in zip(rows, requested, strict=True)
+        method.written([next(texts) for _ask in range(len(asks))], row) if asks else None
+        for row, asks in zip(rows, by_row, strict=True)
     ]

@@ -302,16 +302,16 @@ class Pmi(OfSides):
             texts = dict.fromkeys([request.target, request.target.lstrip(" ")])
             alone = [Request(context="", target=text, where=f"{request.where}, target alone") for text in texts]
             encoded = scorer.encode([request, *alone])
-            requested = encoded[0].ids[encoded[0].start :]
-            same = [a for a, e in zip(alone, encoded[1:], strict=True) if e.ids[e.start :] == requested]
+            of_target = encoded[0].ids[encoded[0].start :]
+            same = [a for a, e in zip(alone, encoded[1:], strict=True) if e.ids[e.start :] == of_target]
             results += [request, (same or alone)[0]]
         return results
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
         """Return both sides' scores, their difference, token counts and flags."""
-        provided, alone = answers[::2], answers[1::2]
-        pairs = list(zip(provided, alone, strict=True))
-        values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], provided)
+        with_context, alone = answers[::2], answers[1::2]
+        pairs = list(zip(with_context, alone, strict=True))
+        values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], with_context)
         differ = any(g.request.ids[g.request.start :] != a.request.ids[a.request.start :] for g, a in pairs)
         column = ScoreColumns(self.name).flags
         flags = [*values[column], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
@@ -337,9 +337,9 @@ class InTemplate(OfSides):
     @property
     def definition(self) -> dict[str, Any]:
         """Paper, works to cite, formula, templates, hash and (empty) layout."""
-        entry = len(self.templates) == 1
-        formula = "log P(sentence | template)" + ("" if entry else f", mean over {len(self.templates)} templates")
-        label = f"In-template LP {self.name.rpartition('_')[2]}" if entry else "In-template LP (mean)"
+        is_one = len(self.templates) == 1
+        formula = "log P(sentence | template)" + ("" if is_one else f", mean over {len(self.templates)} templates")
+        label = f"In-template LP {self.name.rpartition('_')[2]}" if is_one else "In-template LP (mean)"
         return {
             "paper": "Ide et al. 2025 (NAACL), in-template LP; templates of their released code",
             "cites": ["ide2025make"],
@@ -367,7 +367,7 @@ class InTemplate(OfSides):
         """Return both sides' mean scores, their difference, token counts and flags."""
         n = len(self.templates)
         sides = [answers[start : start + n] for start in range(0, len(answers), n)]
-        scores = [float(np.mean([entry.total_nats for entry in side])) for side in sides]
+        scores = [float(np.mean([answer.total_nats for answer in side])) for side in sides]
         values, flags = side_values(self.name, scores, [side[0] for side in sides]), ScoreColumns(self.name).flags
         return values | {flags: list(dict.fromkeys([*flags_of(answers), *values[flags]]))}
 

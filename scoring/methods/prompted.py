@@ -205,10 +205,10 @@ class Prompted:
         """Return the item's columns; options whose tokens are the same are refused, or flagged if the item's own."""
         prompt, flags = self.prompt, flags_of(answers)
         n_options = len(prompt.options)
-        own_values = any(slots_of(option) for option in prompt.options)
+        are_of_item = any(slots_of(option) for option in prompt.options)
         for first in range(0, len(answers), n_options):
             if len({a.request.ids for a in answers[first : first + n_options]}) < n_options:
-                if own_values:
+                if are_of_item:
                     flags = list(dict.fromkeys([*flags, IDENTICAL_TOKENS]))
                     continue
                 options = prompt.written_options(row["language"])
@@ -216,10 +216,10 @@ class Prompted:
                     f"{row['item_id']}: options {options} of {self.name} have the same tokens with this tokenizer; use "
                     "a prompt whose options it tells apart"
                 )
-        requested = self.asked_of(row)
-        logprobs = np.full((len(requested), n_options), np.nan)
-        logprobs[requested] = np.array([self._option_nats(a) for a in answers]).reshape(-1, n_options)
-        return self.readout(logprobs.ravel().tolist(), flags, asked=requested)
+        asked = self.asked_of(row)
+        logprobs = np.full((len(asked), n_options), np.nan)
+        logprobs[asked] = np.array([self._option_nats(a) for a in answers]).reshape(-1, n_options)
+        return self.readout(logprobs.ravel().tolist(), flags, asked=asked)
 
     def _option_nats(self, answer: Answered) -> float:
         n_tokens = answer.request.n_scored if self.prompt.normalise == "tokens" else 1

@@ -77,28 +77,28 @@ def method_named(name: str, *, per_token: bool = False, options: MethodOptions |
     options = options or MethodOptions(per_token=per_token)
     if name in FAMILIES:
         return FAMILIES[name](options)
-    requested = MethodName.parsed(name)
-    prompt = options.prompts.get(requested.id)
+    parts = MethodName.parsed(name)
+    prompt = options.prompts.get(parts.id)
     if prompt is None:
         raise unknown_name("method", name, [*FAMILIES, *options.prompts])
     if prompt.readout == "generation":
-        return _generated(prompt, requested, options.seed)
-    if requested.n_samples:
-        free = f"{requested.id}_free"
+        return _generated(prompt, parts, options.seed)
+    if parts.n_samples:
+        free = f"{parts.id}_free"
         instead = f"use {free}" if free in options.prompts else "use one that lets the model write (`pairbank methods`)"
         raise ScoringError(
-            f"method {name!r}: answers are drawn where the model writes them, and {requested.id} reads the "
+            f"method {name!r}: answers are drawn where the model writes them, and {parts.id} reads the "
             f"probabilities "
             f"of its options; {instead}"
         )
-    shots = Shots(n_shots=requested.n_shots, seed=options.seed, pool=options.pool) if requested.n_shots else None
+    shots = Shots(n_shots=parts.n_shots, seed=options.seed, pool=options.pool) if parts.n_shots else None
     if shots and (prompt.kind not in ("forced_choice", "judgment") or prompt.is_fixed_order):
         raise ScoringError(
             f"method {name!r}: only forced choices in both orders and judgments can have examples, and {prompt.id} "
             f"is a {prompt.kind}{' in one fixed order' if prompt.is_fixed_order else ''}; leave "
-            f"@{requested.n_shots}shot away"
+            f"@{parts.n_shots}shot away"
         )
-    return Prompted(prompt, in_chat=requested.in_chat, shots=shots)
+    return Prompted(prompt, in_chat=parts.in_chat, shots=shots)
 
 
 def without_model(names: Iterable[str]) -> list[str]:
@@ -143,10 +143,10 @@ def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) 
     names = [*FAMILIES, *(prompts() if known is None else known)]
     places = {name: place for place, name in enumerate(names)}
     parts = {name: MethodName.parsed(name) for name in methods}
-    for name, requested in sorted(parts.items()):
-        if requested.id not in places or (requested.id in FAMILIES and name != requested.id):
+    for name, part in sorted(parts.items()):
+        if part.id not in places or (part.id in FAMILIES and name != part.id):
             raise unknown_name("method", name, names)
-    how = {name: (entry.in_chat, entry.n_shots, entry.n_samples, entry.temperature) for name, entry in parts.items()}
+    how = {name: (part.in_chat, part.n_shots, part.n_samples, part.temperature) for name, part in parts.items()}
     return sorted(parts, key=lambda name: (places[parts[name].id], *how[name]))
 
 
@@ -160,7 +160,7 @@ def multiverse_methods(items: datasets.Dataset, *, with_unigrams: bool = False, 
     if not kinds:
         raise ScoringError("no item has two sides, so that nothing can be compared; a multiverse is of pairs")
     results = [DIRECT]
-    results += [name for name, entry in LINKING_FUNCTIONS.items() if entry.needs != "unigrams" or with_unigrams]
+    results += [name for name, function in LINKING_FUNCTIONS.items() if function.needs != "unigrams" or with_unigrams]
     results += [PMI] * any(items["context_good"])
     if asked:
         results += [

@@ -75,8 +75,8 @@ class Unigrams:
         >>> table.covers("zh-Hant"), table.covers("en"), dataclasses.replace(table, languages=()).covers("en")
         (True, False, True)
         """
-        known = {entry.partition("-")[0] for entry in self.languages}
-        return not known or language.partition("-")[0] in known
+        covered = {language_of_text.partition("-")[0] for language_of_text in self.languages}
+        return not covered or language.partition("-")[0] in covered
 
     @property
     def n_tokens(self) -> int:

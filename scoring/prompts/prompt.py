@@ -224,12 +224,12 @@ class Needs:
 @functools.cache
 def needs(prompt: Prompt, language: str, *, of_pair: bool = True) -> Needs:
     """Return what a prompt takes from an item in a language: from a pair, or from a single sentence."""
-    requested = [p for p in prompt.presentations if of_pair or not p.shows_worse]
-    shown = [text for p in requested for text in (p.template, p.stem)]
+    presentations = [p for p in prompt.presentations if of_pair or not p.shows_worse]
+    shown = [text for p in presentations for text in (p.template, p.stem)]
     texts = [*(in_language(text, language) for text in shown), *prompt.written_options(language)]
     return Needs(
         slots=frozenset(slot for text in texts for slot in slots_of(text)),
-        columns=frozenset(column for p in requested for column in p.when),
+        columns=frozenset(column for p in presentations for column in p.when),
     )
 
 

@@ -39,13 +39,13 @@ def prompt_files() -> list[Traversable]:
 def prompts_of(files: Sequence[str | Path], *, asked: Collection[str] | None = None) -> Mapping[str, Prompt]:
     """Return the shipped prompts, behind them those of installed packages, and those of a user's own files."""
     results = dict(prompts())
-    own_values = {file: _read(file, str(file)) for file in map(Path, files)}
-    at_hand = {*results, *(prompt.id for file in own_values.values() for prompt in file)}
+    by_file = {file: _read(file, str(file)) for file in map(Path, files)}
+    at_hand = {*results, *(prompt.id for of_file in by_file.values() for prompt in of_file)}
     if asked is None or not at_hand.issuperset(asked):
         for plugin, theirs in packaged_prompts():
             _add(results, theirs, f"{plugin.package}, pairbank.prompts {plugin.name!r}")
-    for file, selected in own_values.items():
-        _add(results, selected, str(file))
+    for file, of_file in by_file.items():
+        _add(results, of_file, str(file))
     return results
 
 

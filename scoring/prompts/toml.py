@@ -214,8 +214,8 @@ def is_symmetric(prompt: Prompt) -> bool:
         return True
     if prompt.is_fixed_order:
         return False
-    requested = Counter(_question(p, prompt, swapped=False) for p in prompt.presentations)
-    return requested == Counter(_question(p, prompt, swapped=True) for p in prompt.presentations)
+    questions = Counter(_question(p, prompt, swapped=False) for p in prompt.presentations)
+    return questions == Counter(_question(p, prompt, swapped=True) for p in prompt.presentations)
 
 
 def _question(p: Presentation, prompt: Prompt, *, swapped: bool) -> str:
@@ -253,7 +253,7 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
     except (ValueError, RecursionError) as error:
         raise PromptError(f"{path}: not TOML ({error})") from error
     file = record_of(_File, table, where=str(path), error=PromptError)
-    results = [_prompt(({"cites": file.cites} if file.cites else {}) | entry, path) for entry in file.prompts]
+    results = [_prompt(({"cites": file.cites} if file.cites else {}) | stated, path) for stated in file.prompts]
     ids = [prompt.id for prompt in results]
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise PromptError(f"{path}: prompt id {twice[0]!r} stands twice; choose another")
@@ -270,25 +270,25 @@ def prompt_entry(prompt: Prompt) -> dict[str, Any]:
             results[field.name] = _plain(value)
     results["presentations"] = [
         {
-            entry.name: _plain(value)
-            for entry in fields(Presentation)
-            if (value := getattr(shown, entry.name)) or entry.name == "stem"
+            field.name: _plain(value)
+            for field in fields(Presentation)
+            if (value := getattr(shown, field.name)) or field.name == "stem"
         }
         for shown in prompt.presentations
     ]
     return results
 
 
-def prompt_from_entry(entry: Mapping[str, Any], where: str) -> Prompt:
-    """Return the prompt that an entry states."""
-    return _prompt(entry, Path(where))
+def prompt_from_entry(stated: Mapping[str, Any], where: str) -> Prompt:
+    """Return the prompt that a table of `[[prompts]]` states."""
+    return _prompt(stated, Path(where))
 
 
 def prompt_toml(prompt: Prompt) -> str:
     """Return a prompt as the text of a file that `parse_prompts` reads back to the same hash."""
-    entry = prompt_entry(prompt)
-    lines = ["[[prompts]]", *(f"{key} = {_toml(x)}" for key, x in entry.items() if key != "presentations")]
-    for shown in entry["presentations"]:
+    table = prompt_entry(prompt)
+    lines = ["[[prompts]]", *(f"{key} = {_toml(x)}" for key, x in table.items() if key != "presentations")]
+    for shown in table["presentations"]:
         lines += ["", "[[prompts.presentations]]", *(f"{key} = {_toml(x)}" for key, x in shown.items())]
     return "\n".join(lines) + "\n"
 
@@ -296,14 +296,14 @@ def prompt_toml(prompt: Prompt) -> str:
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a value of TOML
     """Return tuples as lists, also those of a table."""
     if isinstance(value, Mapping):
-        return {key: _plain(member) for key, member in value.items()}
-    return [_plain(entry) for entry in value] if isinstance(value, tuple | list) else value
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
 def _toml(value: Any) -> str:  # noqa: ANN401 - a value of TOML
     """Return a value as TOML writes it."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_toml(key)} = {_toml(entry)}' for key, entry in value.items())} }}" if value else "{}"
+        return f"{{ {', '.join(f'{_toml(key)} = {_toml(inner)}' for key, inner in value.items())} }}" if value else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str):  # JSON's escapes are TOML's, which also escapes DEL
@@ -311,24 +311,24 @@ def _toml(value: Any) -> str:  # noqa: ANN401 - a value of TOML
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _prompt(entry: Mapping[str, Any], path: Path) -> Prompt:
-    where = f"{path}, prompt {entry.get('id', '(no id)')!r}"
-    stated = record_of(PromptTable, entry, where=where, error=PromptError).model_dump(exclude_unset=True)
+def _prompt(table: Mapping[str, Any], path: Path) -> Prompt:
+    where = f"{path}, prompt {table.get('id', '(no id)')!r}"
+    stated = record_of(PromptTable, table, where=where, error=PromptError).model_dump(exclude_unset=True)
     full = _designed(stated, where)
     if "kind" not in full or "presentations" not in full:
         raise PromptError(f"{where}: kind or presentations are missing; give both, or a design, which has them")
-    shown = [_presentation(member, full, where) for member in full["presentations"]]
+    shown = [_presentation(p, full, where) for p in full["presentations"]]
     if "design" in full and full["tasks"] == (SENTENCE,):
         shown = [p for p in shown if not p.shows_worse] or shown
-    values = {entry.name: full[entry.name] for entry in fields(Prompt) if entry.name in full}
+    values = {field.name: full[field.name] for field in fields(Prompt) if field.name in full}
     prompt = Prompt(**values | {"presentations": tuple(shown)})
     check_prompt(prompt, where)
     return prompt
 
 
-def _designed(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _designed(stated: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return the prompt with the presentations of its design, if it names one."""
-    full = dict(entry)
+    full = dict(stated)
     if "design" not in full:
         return full
     design = designs().get(full["design"])
@@ -345,15 +345,13 @@ def _designed(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise PromptError(f"{where}: answers are {list(result)}, expected the meanings of the two options")
     if not isinstance(answers, dict):  # those of a language are filled in with its template
         named |= {f"answer_{i}": answer for i, answer in enumerate(answers, 1)}
-    full["presentations"] = [
-        _named(member, named, full.get("options", ()), where) for member in design["presentations"]
-    ]
+    full["presentations"] = [_named(shown, named, full.get("options", ()), where) for shown in design["presentations"]]
     return full
 
 
-def _named(entry: Mapping[str, Any], named: Mapping[str, str], options: Sequence[str], where: str) -> dict[str, Any]:
+def _named(shown: Mapping[str, Any], named: Mapping[str, str], options: Sequence[str], where: str) -> dict[str, Any]:
     """Return a design's presentation for this prompt: options in place of numbers, texts in place of {better}."""
-    full = dict(entry)
+    full = dict(shown)
     for key in ("correct", "first"):
         if key in full:
             if full[key] >= len(options):
@@ -363,16 +361,16 @@ def _named(entry: Mapping[str, Any], named: Mapping[str, str], options: Sequence
     return full
 
 
-def _presentation(entry: Mapping[str, Any], prompt: Mapping[str, Any], where: str) -> Presentation:
-    where = f"{where}, presentation {entry['name']!r}"
-    values = {key: value for key, value in entry.items() if key != "slots"}
-    slots = entry.get("slots", {})
+def _presentation(shown: Mapping[str, Any], prompt: Mapping[str, Any], where: str) -> Presentation:
+    where = f"{where}, presentation {shown['name']!r}"
+    values = {key: value for key, value in shown.items() if key != "slots"}
+    slots = shown.get("slots", {})
     for key in ("template", "stem"):
-        text = entry.get(key, prompt.get(key, ""))
+        text = shown.get(key, prompt.get(key, ""))
         texts = text if isinstance(text, dict) else {ANY: text}
         answers = _answers(prompt, texts, where)
         values[key] = {lang: fill(fill(text, slots), answers.get(lang, {})) for lang, text in texts.items()}
-    values["source"] = (*prompt.get("source", ()), *entry.get("source", ()))
+    values["source"] = (*prompt.get("source", ()), *shown.get("source", ()))
     if prompt.get("options"):
         values.setdefault("first", prompt["options"][0])
     return Presentation(**values)
@@ -385,4 +383,4 @@ def _answers(prompt: Mapping[str, Any], texts: Mapping[str, str], where: str) ->
         return {}
     if ANY not in texts and (odd := answers.keys() ^ texts.keys()):
         raise PromptError(f"{where}: answers and templates differ in {sorted(odd)}; give both for each language")
-    return {lang: {f"answer_{i}": entry for i, entry in enumerate(result, 1)} for lang, result in answers.items()}
+    return {lang: {f"answer_{i}": answer for i, answer in enumerate(of_lang, 1)} for lang, of_lang in answers.items()}

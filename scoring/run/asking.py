@@ -58,14 +58,14 @@ class Run:
     ) -> Generator[None, None, Iterator[pa.Table]]:
         """Return each method's columns: first those that read probabilities, in one plan, then those that write."""
         n_read = sum(not isinstance(m, WritingMethod) for m in methods)
-        requested = self.asked(rows, methods[:n_read])
-        on_share = self._on_share(requested.requests, lambda share: on_progress(share * n_read / len(methods)))
+        asked = self.asked(rows, methods[:n_read])
+        on_share = self._on_share(asked.requests, lambda share: on_progress(share * n_read / len(methods)))
         logprobs: Sequence[FloatArray] = []
-        if requested.requests and n_read == len(methods) and isinstance(self.reader, Stepwise):
-            logprobs = yield from self.reader.logprob_steps(requested.requests, progress=on_share)
-        elif requested.requests:
-            logprobs = self.reader.token_logprobs(requested.requests, progress=on_share)
-        return self._tables(rows, methods, self._noted(requested).tables(logprobs), on_progress)
+        if asked.requests and n_read == len(methods) and isinstance(self.reader, Stepwise):
+            logprobs = yield from self.reader.logprob_steps(asked.requests, progress=on_share)
+        elif asked.requests:
+            logprobs = self.reader.token_logprobs(asked.requests, progress=on_share)
+        return self._tables(rows, methods, self._noted(asked).tables(logprobs), on_progress)
 
     def _tables(
         self,

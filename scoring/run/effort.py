@@ -26,15 +26,15 @@ def efforts(
     """Return the work of each unit, in no particular measure."""
     places = range(0, n_items, max(1, -(-n_items // MOST_LOOKED_AT)))
     by_methods: dict[tuple[str, ...], dict[int, float]] = {}
-    results = []
+    work = []
     for unit in units:
         key = tuple(method.name for method in unit.methods)
         if key not in by_methods:
             by_methods[key] = {place: _of_item(item(place), unit.methods, reader) for place in places}
         costs = by_methods[key]
-        own_values = [cost for place, cost in costs.items() if unit.start <= place < unit.stop] or list(costs.values())
-        results.append(max(_LEAST, unit.n_items * sum(own_values) / len(own_values)))
-    return results
+        of_unit = [cost for place, cost in costs.items() if unit.start <= place < unit.stop] or list(costs.values())
+        work.append(max(_LEAST, unit.n_items * sum(of_unit) / len(of_unit)))
+    return work
 
 
 def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) -> float:
@@ -53,7 +53,7 @@ def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) 
 
 
 def _of_causal(encoded: Sequence[EncodedRequest]) -> int:
-    return n_beginnings([entry.ids for entry in encoded])
+    return n_beginnings([request.ids for request in encoded])
 
 
 def n_beginnings(sequences: Sequence[tuple[int, ...]]) -> int:
@@ -71,6 +71,6 @@ def _n_shared(a: tuple[int, ...], b: tuple[int, ...]) -> int:
     return next(differing, min(len(a), len(b)))
 
 
-def _of_masked(entry: EncodedRequest) -> int:
+def _of_masked(request: EncodedRequest) -> int:
     """Each token that is scored is a sequence of its own."""
-    return len(entry.ids) * entry.n_scored
+    return len(request.ids) * request.n_scored

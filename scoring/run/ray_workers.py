@@ -123,7 +123,7 @@ def _see_that_somebody_listens(address: str) -> None:
 def has_room(ray: Any, needs: Needs) -> bool:  # noqa: ANN401 - the package
     """Return whether any node is large enough for a worker, were it free."""
     alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    return any(entry.get("CPU", 0) >= needs.n_cpus and entry.get("GPU", 0) >= needs.n_gpus for entry in alive)
+    return any(node.get("CPU", 0) >= needs.n_cpus and node.get("GPU", 0) >= needs.n_gpus for node in alive)
 
 
 logger = logging.getLogger(__name__)
@@ -207,27 +207,27 @@ class RayModel:
 
     def _begun(self, needs: Needs) -> ModelInfo:
         """Wait for workers, all if they come soon; return what those that are there say of the model."""
-        requested = {worker.facts.remote(): worker for worker in self._workers}
+        by_answer = {worker.facts.remote(): worker for worker in self._workers}
         began = text = time.monotonic()
-        while not self._ray.wait([*requested], timeout=1.0)[0]:
+        while not self._ray.wait([*by_answer], timeout=1.0)[0]:
             now, is_room = time.monotonic(), has_room(self._ray, needs)
             if not is_room and now - began >= SILENT_S:
                 raise ModelLoadError(f"no node has had resources for a worker ({needs}) for {SILENT_S:g} s; start one")
             if now - text >= SAID_S:
                 text, why = now, "it loads, or others have the nodes" if is_room else "no node is large enough"
                 logger.warning("no worker (%s) has begun: %s", needs, why)
-        ready, late = self._ray.wait([*requested], num_returns=len(requested), timeout=LATE_S)
+        ready, late = self._ray.wait([*by_answer], num_returns=len(by_answer), timeout=LATE_S)
         problems: list[PairbankError] = []
-        while not (facts := self._taken_in(ready, requested, problems)):
+        while not (facts := self._taken_in(ready, by_answer, problems)):
             if not late:
                 raise problems[0]
             ready, late = self._ray.wait(late, num_returns=1)
         for problem in problems:
             logger.warning(_LEFT_OUT, problem)
-        self._waking |= {answer: requested[answer] for answer in late}
+        self._waking |= {answer: by_answer[answer] for answer in late}
         if late:
             logger.warning(
-                "%d of %d workers have begun; the others join when they are there", len(facts), len(requested)
+                "%d of %d workers have begun; the others join when they are there", len(facts), len(by_answer)
             )
         return _agreed(facts)
 
@@ -367,14 +367,15 @@ class RayModel:
 
     def _note(self, task: Task, worker: Any, done: Done) -> None:  # noqa: ANN401 - Ray's
         share = Share(stop=0) if task.values_nats is not None else task.share
-        entry = Entry(unit=task.job.unit, names=task.job.names, share=share, pid=done.pid, seconds=done.seconds)
-        self.ledger.append(entry)
+        self.ledger.append(
+            Entry(unit=task.job.unit, names=task.job.names, share=share, pid=done.pid, seconds=done.seconds)
+        )
         self.stats.n_sequence_tokens += done.n_sequence_tokens
         self.stats.n_computed_tokens += done.n_computed_tokens
-        own_values = self.stats.workers[self._workers.index(worker) + 1]
-        own_values.n_units += share.n_places / N_PLACES
-        own_values.n_computed_tokens += done.n_computed_tokens
-        own_values.seconds += done.seconds
+        of_worker = self.stats.workers[self._workers.index(worker) + 1]
+        of_worker.n_units += share.n_places / N_PLACES
+        of_worker.n_computed_tokens += done.n_computed_tokens
+        of_worker.seconds += done.seconds
 
     def _got(self, what: Any) -> Any:  # noqa: ANN401 - what a worker gave
         """Return what workers give, or raise what one of them raised, as it was there."""
