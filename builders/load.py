@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairbank.builders.corpora.cells import Marks
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
-from pairbank.builders.corpora.corpus_map import read_map
+from pairbank.builders.corpora.marks import Marks
+from pairbank.builders.corpora.own_maps import read_map
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.tabular import READING, is_own, map_beside, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
@@ -268,7 +268,7 @@ def _paradigms(dataset: datasets.Dataset) -> list[str | None]:
     paradigms: list[str | None] = dataset["paradigm"][:]
     if "phenomenon" not in dataset.column_names or None not in paradigms:
         return paradigms
-    return [own_values or wider for own_values, wider in zip(paradigms, dataset["phenomenon"][:], strict=True)]
+    return [paradigm or phenomenon for paradigm, phenomenon in zip(paradigms, dataset["phenomenon"][:], strict=True)]
 
 
 def _places(dataset: datasets.Dataset, limit: int, *more: Sequence[str | None]) -> IntArray:
@@ -321,7 +321,7 @@ def load_ratings(
     else:
         corpus = corpus_named(str(name))
         if corpus.rated is None:
-            rated = ", ".join(known for known, entry in CORPORA.items() if entry.rated is not None)
+            rated = ", ".join(name for name, known in CORPORA.items() if known.rated is not None)
             raise CorpusError(f"corpus {name!r} has no individual ratings; corpora that have: {rated}")
         if subset is not None and subset not in corpus.subsets:
             raise unknown_name(f"subset of {name}", subset, corpus.subsets)

@@ -79,16 +79,16 @@ def judged(item: Item, ratings: Iterable[Rating]) -> Rated:
 
     `human_n` counts the raters who judged either side. The bad side of a forced choice has the share that chose it.
     """
-    results = tuple(ratings)
-    if not results:
+    ratings = tuple(ratings)
+    if not ratings:
         return Rated(item=item)
-    scale = results[0].scale
-    good, bad = (mean_or_none([entry.value for entry in results if entry.side == side]) for side in ("good", "bad"))
+    scale = ratings[0].scale
+    good, bad = (mean_or_none([rating.value for rating in ratings if rating.side == side]) for side in ("good", "bad"))
     if scale == FORCED_CHOICE and good is not None:
         bad = 1 - good
-    n_raters = len({rating.rater for rating in results})
+    n_raters = len({rating.rater for rating in ratings})
     rated = replace(item, human_good=good, human_bad=bad, human_scale=scale, human_n=n_raters)
-    return Rated(item=rated, ratings=results)
+    return Rated(item=rated, ratings=ratings)
 
 
 def mean_or_none(values: list[float]) -> float | None:

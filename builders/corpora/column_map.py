@@ -21,8 +21,8 @@ from pydantic import BeforeValidator, Field
 
 from pairbank.builders.corpora.cells import kept_in
 from pairbank.builders.schema.columns import Column, ColumnType, Scalar
+from pairbank.builders.sources.formats import MENDED, NOTHING_SAID, TableFormat
 from pairbank.builders.sources.readers import RepeatedKeyError, without_repeats
-from pairbank.builders.sources.tables import MENDED, NOTHING_SAID, TableFormat
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
 
@@ -190,7 +190,7 @@ class Label:
         if value in ("", "na", "nan", "<na>"):
             return f"whose {self.column!r} is empty"
         known = [*self.better, *self.worse]
-        if all(_NUMBER.fullmatch(entry) for entry in (value, *known)):
+        if all(_NUMBER.fullmatch(text) for text in (value, *known)):
             low, high = sorted((float(self.better[0]), float(self.worse[0])))
             if low < float(value) < high:
                 return f"whose {self.column!r} is {value}, between {low:g} and {high:g}"
@@ -375,8 +375,8 @@ class ColumnMap:
         if others:
             raise CorpusError(f"{at}: label {label.column!r} is {sorted(others)[0]!r}, which the map does not name")
         for better, worse in self._choices:
-            goods = [found_row for value, found_rows in by_value.items() if value in better for found_row in found_rows]
-            bads = [result for value, found_rows in by_value.items() if value in worse for result in found_rows]
+            goods = [row for value, rows in by_value.items() if value in better for row in rows]
+            bads = [row for value, rows in by_value.items() if value in worse for row in rows]
             if self.contrasts and not (goods and bads) and self._is_contrasted(by_value):
                 continue  # an item that has some of the conditions
             if (len(goods), len(bads)) != (1, 1):

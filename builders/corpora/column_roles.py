@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pairbank.builders.corpora.cells import SIDES, line_to_type, mark_before
+from pairbank.builders.corpora.cells import SIDES, line_to_type
 from pairbank.builders.corpora.column_use import (
     Rows,
     decider_of,
@@ -24,6 +24,7 @@ from pairbank.builders.corpora.column_use import (
     verdict,
     words_of,
 )
+from pairbank.builders.corpora.marks import mark_before
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import CorpusError, unknown_name
 

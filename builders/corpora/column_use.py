@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pairbank.builders.sources.tables import NOTHING_SAID
+from pairbank.builders.sources.formats import NOTHING_SAID
 
 Rows = Sequence[Mapping[str, Any]]
 

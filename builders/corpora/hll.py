@@ -110,7 +110,7 @@ def _item(group: str, good: _Sentence, bad: _Sentence, distance: int, limit: flo
     )
 
 
-def edit_distance(entry: str, other: str) -> int:
+def edit_distance(text: str, other: str) -> int:
     """Return the Levenshtein distance in characters (code points).
 
     >>> edit_distance("kitten", "sitting"), edit_distance("", "abc"), edit_distance("他们", "他们")
@@ -118,7 +118,7 @@ def edit_distance(entry: str, other: str) -> int:
     """
     from rapidfuzz.distance import Levenshtein
 
-    return Levenshtein.distance(entry, other)
+    return Levenshtein.distance(text, other)
 
 
 HLL = declared("hll", rows)

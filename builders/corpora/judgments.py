@@ -39,7 +39,7 @@ class AttentionCheck(Declaration):
     @field_validator("values", mode="before")
     @classmethod
     def _of_one(cls, values: Any) -> list[str]:  # noqa: ANN401 - what TOML gave
-        return [plain_value(entry) for entry in (values if isinstance(values, list) else [values])]
+        return [plain_value(value) for value in (values if isinstance(values, list) else [values])]
 
     def is_passed(self, value: float | None) -> bool:
         """Return whether a rating is as an attentive rater gives it."""

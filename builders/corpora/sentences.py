@@ -12,9 +12,9 @@ from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared, declared_with_ratings
 from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS, Rated, Raters, Rating, judged
 from pairbank.builders.schema.columns import Item
+from pairbank.builders.sources.formats import NOTHING_SAID, TableFormat, table_rows_of
 from pairbank.builders.sources.readers import check_width, decode, records
 from pairbank.builders.sources.source import LocatedFile, member_texts
-from pairbank.builders.sources.tables import NOTHING_SAID, TableFormat, table_rows_of
 from pairbank.errors import CorpusError
 
 COLA_ARCHIVE = "cola_public.zip"

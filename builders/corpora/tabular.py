@@ -19,22 +19,21 @@ from pathlib import Path
 from pairbank.builders.corpora.cells import (
     MOST_POINTS,
     SIDES,
-    MarkedRowError,
-    MarkedRows,
     check_characters,
     foreign_letters,
     has_comma,
     label_in,
-    mark_before,
     number_in,
 )
 from pairbank.builders.corpora.column_map import FIELD, ColumnMap, Keep, NumberedRows, ShapedRow
 from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, roles_of
 from pairbank.builders.corpora.column_use import not_used
 from pairbank.builders.corpora.corpus import RATERS, BuildOptions, Corpus, is_requested, items_of, judged_items_of
-from pairbank.builders.corpora.corpus_map import LABELS, OwnMap, kept_cells, read_map
+from pairbank.builders.corpora.corpus_map import LABELS, kept_cells
 from pairbank.builders.corpora.declared import OwnFacts
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
+from pairbank.builders.corpora.marks import MarkedRowError, MarkedRows, mark_before
+from pairbank.builders.corpora.own_maps import OwnMap, read_map
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.corpora.tabular_items import (
     DEFAULT_LANGUAGE,
@@ -50,16 +49,9 @@ from pairbank.builders.corpora.tabular_items import (
 from pairbank.builders.ratings import ConstantRater, Rated, Raters, judged
 from pairbank.builders.schema.columns import COLUMNS, Column, Item
 from pairbank.builders.schema.language_tags import language_name, language_tag
+from pairbank.builders.sources.formats import NOTHING_SAID
 from pairbank.builders.sources.source import LocatedFile
-from pairbank.builders.sources.tables import (
-    NOTHING_SAID,
-    ROWS_A_BATCH,
-    ROWS_LOOKED_AT,
-    SUFFIXES,
-    BadRow,
-    Table,
-    open_table,
-)
+from pairbank.builders.sources.tables import ROWS_A_BATCH, ROWS_LOOKED_AT, SUFFIXES, BadRow, Table, open_table
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 from pairbank.files import reading, sha256_of_file
 

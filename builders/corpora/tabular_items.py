@@ -9,26 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from pairbank.builders.corpora.cells import (
-    SIDES,
-    MarkedRowError,
-    Marks,
-    check_on_scale,
-    count_in,
-    is_turned,
-    label_in,
-    mark_before,
-    number_in,
-    sentence_in,
-)
+from pairbank.builders.corpora.cells import SIDES, check_on_scale, count_in, label_in, number_in, sentence_in
 from pairbank.builders.corpora.column_map import ShapedRow
+from pairbank.builders.corpora.marks import MarkedRowError, Marks, is_turned, mark_before
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Scalar, Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 from pairbank.files import sha256_of_text
 
 if TYPE_CHECKING:
-    from pairbank.builders.corpora.corpus_map import OwnMap
+    from pairbank.builders.corpora.own_maps import OwnMap
 
 DEFAULT_LANGUAGE = "en"
 STRIPPED = "repaired:mark"

@@ -2,33 +2,23 @@
 
 In: a path, perhaps its encoding. Out: a `Table`, that is its columns, how it was read (delimiter, encoding: said
 wherever it is not what the suffix says), and its rows. What cannot be read for certain is refused with the remedy.
-
-How a table is written down, where its user or a column map says so; and reading it strictly, from bytes.
-
-In: the bytes of a table in one of `FORMATS` and a `TableFormat`. Out: (line or row number, row), each row a mapping
-from column to cell. Nothing is guessed: what a format does not say is UTF-8, with a header and the suffix's delimiter.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import io
 import itertools
-import json
-import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
-from pydantic import ConfigDict, Field
-
+from pairbank.builders.sources.formats import MENDED, NOTHING_SAID, TableFormat, json_rows, mended, padded
 from pairbank.builders.sources.frames import ELEMENT, NO_FRAME, OWN_LOG, Frame, frame_of
 from pairbank.builders.sources.readers import (
     SAY_ENCODING,
-    RepeatedKeyError,
     check_width,
     decode,
     encoding_of,
@@ -36,160 +26,10 @@ from pairbank.builders.sources.readers import (
     odd_character,
     records,
     text_lines,
-    without_repeats,
 )
 from pairbank.builders.sources.sheets import Sheet, read_sheet
 from pairbank.errors import CorpusError
 from pairbank.files import reading
-
-FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".pickle")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mend:
-    """A fault of a text file without whose mending a line cannot be read: what is replaced, and the flag of its row."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    find: str
-    put: str
-    flag: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableFormat:
-    """How a table is written down; an empty value is not stated."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    encoding: str | None = None
-    delimiter: Annotated[str, Field(max_length=1)] = ""
-    quotes: bool = True
-    """False: a quotation mark is a character like any other."""
-    header: tuple[str, ...] = ()
-    """Names of the columns of a file that has no header line."""
-    sheet: str | None = None
-    """Of a workbook with several."""
-    hidden: bool = False
-    """Of a workbook: whether rows that are hidden or struck through are read."""
-    mends: tuple[Mend, ...] = ()
-    missing: tuple[str, ...] = ("NA", "NaN", "<NA>", "#N/A")
-    """Cells of sentences and classes in which R, pandas and spreadsheets write that there is no value."""
-
-
-NOTHING_SAID = TableFormat()
-MENDED = "mended:flags"
-"""Key of a row that holds the flags of its mends."""
-
-
-def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line or row number, row) of a table."""
-    if suffix == ".xlsx":
-        rows = read_sheet(data, where, how.sheet, hidden=how.hidden).rows
-        yield from _with_header(padded(iter(rows), how.header), how, where)
-        return
-    if suffix == ".pickle":
-        yield from _pickled(data, where)
-        return
-    text = decode(data, where, how.encoding or "utf-8-sig")
-    if suffix == ".jsonl":
-        lines = (pair for pair in enumerate(text.split("\n"), 1) if pair[1].strip())
-        yield from ((number, json_object(line, f"{where}, row {number}")) for number, line in lines)
-    elif suffix == ".json":
-        yield from json_rows(text, where)
-    else:
-        yield from _delimited(text, how.delimiter or ("," if suffix == ".csv" else "\t"), how, where)
-
-
-class _Plain(pickle.Unpickler):
-    """Reads numbers, texts, lists and dicts; a pickle that names a class or function could run code, and is refused."""
-
-    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as its base has it
-        raise pickle.UnpicklingError(f"it names {module}.{name}, and only plain data are read")
-
-
-def _pickled(data: bytes, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of a pickled dict from a condition to tuples of sentences; columns 0, 1, 2 and `condition`."""
-    try:
-        result = _Plain(io.BytesIO(data)).load()
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, IndexError, KeyError, AttributeError) as error:
-        raise CorpusError(f"{where}: not a pickle of plain data ({error}); get the file again") from error
-    if not isinstance(result, dict) or not all(isinstance(rows, list) for rows in result.values()):
-        raise CorpusError(f"{where}: expected a dict from conditions to lists of sentences; get the file again")
-    pairs = ((condition, row) for condition, rows in result.items() for row in rows)
-    for number, (condition, row) in enumerate(pairs, 1):
-        if not isinstance(row, tuple | list) or not all(isinstance(text, str) for text in row):
-            raise CorpusError(
-                f"{where}, row {number}: {str(row)[:80]!r}, expected a tuple of sentences; get the file again"
-            )
-        yield number, {"condition": str(condition)} | {str(place): text for place, text in enumerate(row)}
-
-
-def padded(rows: Iterator[tuple[int, list[str]]], header: Sequence[str] = ()) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a sheet, which end with their last filled cell, as wide as its header or its first row."""
-    width = len(header)
-    for number, cells in rows:
-        width = width or len(cells)
-        yield number, cells + [""] * (width - len(cells))
-
-
-def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number, row) of a JSON file that holds one list of rows; a row that is a list has columns 0, 1, 2."""
-    try:
-        result = json.loads(text, object_pairs_hook=without_repeats)
-    except RepeatedKeyError as error:
-        raise CorpusError(f"{where}: key {error.args[0]!r} occurs twice in one object; leave one") from error
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: download it again") from error
-    if not isinstance(result, list):
-        raise CorpusError(
-            f"{where}: a {type(result).__name__}, expected a list of rows; write one object a line (.jsonl)"
-        )
-    for number, row in enumerate(result, 1):
-        if isinstance(row, list):
-            yield number, {str(place): cell for place, cell in enumerate(row)}
-        elif isinstance(row, dict):
-            yield number, row
-        else:
-            raise CorpusError(f"{where}, row {number}: a {type(row).__name__}, expected an object or a list")
-
-
-def _delimited(text: str, delimiter: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    flags: dict[int, list[str]] = {}
-    lines: Iterable[str] = io.StringIO(text, newline="")
-    if how.mends:
-        lines = mended(lines, how.mends, flags)
-    result = records(lines, where=where, delimiter=delimiter, quotes=how.quotes)
-    for number, row in _with_header(result, how, where):
-        yield number, row | ({MENDED: flags[number]} if number in flags else {})
-
-
-def mended(lines: Iterable[str], mends: Sequence[Mend], flags: dict[int, list[str]]) -> Iterator[str]:
-    """Yield lines with their faults mended; `flags` is told the number and the flags of each line that had one."""
-    for number, line in enumerate(lines, 1):
-        text = line
-        for mend in mends:
-            if mend.find in text:
-                flags.setdefault(number, []).append(mend.flag)
-                text = text.replace(mend.find, mend.put)
-        yield text
-
-
-def _with_header(
-    rows: Iterator[tuple[int, list[str]]], how: TableFormat, where: str
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield rows by the names of their columns; cells of a column without a name must be empty."""
-    names = list(how.header) or next(rows, (0, []))[1]
-    if not names:
-        raise CorpusError(f"{where}: empty file; expected a header and at least one row")
-    if repeated := sorted({name for name in names if name and names.count(name) > 1}):
-        raise CorpusError(f"{where}: column {repeated[0]!r} stands {names.count(repeated[0])} times in the header")
-    for number, cells in rows:
-        if not cells:
-            continue
-        check_width(cells, names, f"{where}, row {number}", how.delimiter or ",")
-        yield number, dict(zip(names, cells, strict=True))
-
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".parquet", ".json", ".xlsx")
 TAB_SEPARATED = (".tsv", ".tab")
@@ -347,9 +187,8 @@ def _delimiter(table: Table, own: str) -> str:
     header = [delimiter for delimiter, results in widths.items() if results and results[0] > 1]
     if len(even) > 1:
         raise CorpusError(
-            f"{table.path}: {' and '.join(DELIMITERS[entry] for entry in even)} both make columns of it; say which: "
-            f"put "
-            f"sep={even[0]} or sep={even[1]} into a line before the header"
+            f"{table.path}: {' and '.join(DELIMITERS[delimiter] for delimiter in even)} both make columns of it; say "
+            f"which: put sep={even[0]} or sep={even[1]} into a line before the header"
         )
     likely = even or ([own] if own in header else header)
     return likely[0] if likely else own

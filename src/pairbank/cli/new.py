@@ -81,7 +81,7 @@ def new_schema(
 
     Example: pairbank new schema prompts
     """
-    from pairbank.builders.corpora.corpus_map import map_schema
+    from pairbank.builders.corpora.own_maps import map_schema
     from pairbank.scoring.importing.profile import profile_schema
     from pairbank.scoring.prompts.toml import prompts_schema
     from pairbank.study.declaration import study_schema

@@ -10,8 +10,8 @@ import pytest
 
 import pairbank
 from pairbank.builders.corpora.registry import corpus_named
+from pairbank.builders.sources.formats import NOTHING_SAID, table_rows_of
 from pairbank.builders.sources.source import member_bytes
-from pairbank.builders.sources.tables import NOTHING_SAID, table_rows_of
 from pairbank.errors import CorpusError
 
 LOCKED = (
