@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.columns import NO_TRUTH
+from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import SENTENCE, is_string_logprob
@@ -34,7 +34,7 @@ from pairbank.stats.report.cautions import (
 from pairbank.stats.report.overview_figures import PEOPLE, WITH_PEOPLE, overview_figures, people_text
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged, shows_both
 from pairbank.stats.scored_table.scored_table import PARADIGM, is_reference
-from pairbank.stats.wording import MISSING, capitalised, n_items, names, percent, span, with_interval
+from pairbank.stats.wording import MISSING, capitalised, counts, inflect, n_items, names, percent, span, with_interval
 
 LOG_P = "log P of the sentence, or of the target given its context, summed over tokens"
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
@@ -152,7 +152,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     footnotes += [*unparsed_notes(summary, labels), *below_chance_notes(own_values, layouts, labels)]
     if wording := _draws(own_values, tables):
         footnotes.append(wording)
-    footnotes += [*_label_notes(summary), *_raters(tables)]
+    footnotes += [*_identical(tables), *_label_notes(summary), *_raters(tables)]
     of_single = _sentence_table(summary, tables, labels)
     by_method = _sentences_by_method(summary, of_single, labels)
     sentences = {"sentences": of_single} if len(of_single) else {}
@@ -266,11 +266,12 @@ def _draws(own: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
     if "n_paradigms" not in whole.columns or whole.empty:
         return ""
     nested = whole[whole["n_paradigms"] > 0]
+    reasons = {table.corpus: why_not_drawn(_paradigms(table)) for table in tables}
     parts = []
     if len(nested):
-        is_all = len(nested) == whole["corpus"].isin(nested["corpus"]).sum()
+        is_all = not any(reasons.get(corpus) for corpus in set(nested["corpus"]))
         parts.append(
-            f"Intervals of {_corpora(nested)} ({_counted(nested['n_paradigms'])} paradigms) extend to new paradigms "
+            f"Intervals of {_corpora(nested)} ({counts(nested['n_paradigms'])} paradigms) extend to new paradigms "
             f"like these{'' if is_all else ' where all items of a number have one'}; `summary.csv` has those over "
             "items, too."
         )
@@ -279,10 +280,10 @@ def _draws(own: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
         parts.append(
             f"Where all items are right, no failing paradigm has been seen; up to {unseen} of others may fail."
         )
-    others = set(whole["corpus"]) - set(nested["corpus"])
-    reasons = {table.corpus: why_not_drawn(_paradigms(table)) for table in tables if table.corpus in others}
-    for reason in dict.fromkeys(reasons.values()):
-        corpora = whole[whole["corpus"].isin([corpus for corpus in reasons if reasons[corpus] == reason])]
+    of_items = set(whole["corpus"]) - set(nested["corpus"])
+    others = {corpus: reason for corpus, reason in reasons.items() if corpus in of_items}
+    for reason in dict.fromkeys(others.values()):
+        corpora = whole[whole["corpus"].isin([corpus for corpus in others if others[corpus] == reason])]
         about = f"Intervals of {_corpora(corpora)} are for new items of these paradigms, not for new ones"
         parts.append(f"{about}: {reason}." if reason else f"{about}.")
     return " ".join(parts)
@@ -292,6 +293,18 @@ def _paradigms(table: ScoredFrame) -> np.ndarray:
     """Return the paradigm of each item, None where a table has no such column."""
     labels = table.part([PARADIGM])
     return labels[PARADIGM].to_numpy(dtype=object) if PARADIGM in labels else np.full(table.n_rows, None)
+
+
+def _identical(tables: Sequence[ScoredFrame]) -> Iterator[str]:
+    """Yield how many items have identical sides, which no number counts, per corpus."""
+    left_out: dict[str, tuple[int, int]] = {}
+    for table in tables:
+        n = int(flagged(table.part(["flags"]), "flags", IDENTICAL_SIDES).sum())
+        left_out[table.corpus] = max(left_out.get(table.corpus, (0, 0)), (n, table.n_rows))
+    for corpus, (n, of) in left_out.items():
+        if n:
+            sides = f"{inflect(n, 'has', 'have')} identical sides: not counted in n"
+            yield f"Of the {of:,} items of {corpus}, {n:,} {sides}."
 
 
 def _raters(tables: Sequence[ScoredFrame]) -> list[str]:
@@ -307,12 +320,6 @@ def _corpora(rows: pd.DataFrame) -> str:
     return " and ".join(corpora) if len(corpora) <= 2 else f"{len(corpora)} corpora"
 
 
-def _counted(numbers: pd.Series[int]) -> str:
-    """Return one number, or the smallest and the largest."""
-    least, most = int(numbers.min()), int(numbers.max())
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
-
-
 def _is_of_sentences(table: ScoredFrame) -> bool:
     """Return whether all items of a table are single sentences."""
     return "task" in table.column_names and bool((table.part(["task"])["task"] == SENTENCE).all())
@@ -325,7 +332,7 @@ def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels
     rows: list[dict[str, Any]] = []
     for (model, corpus, method), part in whole.groupby(["model", "corpus", "method"], sort=False):
         known = {x["metric"]: x for _, x in part.iterrows()}
-        n = int(part["n"].max())
+        n = max((int(row["n"]) for metric, row in known.items() if metric in OF_SENTENCES), default=0)
         cells = {name: cell(known[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known}
         place = {"model": model, "corpus": corpus, "method": labels.get(str(method), str(method)), "n": n}
         rows += [place | cells] if cells else []
@@ -354,7 +361,7 @@ def _sentences_by_method(summary: pd.DataFrame, long: pd.DataFrame, labels: Mapp
         shown=[with_interval(row, interval=shown["method"].nunique() <= MOST_INTERVALS) for _, row in shown.iterrows()],
     )
     wide = cells.pivot_table(index=keys, columns="method", values="shown", aggfunc="first", sort=False)
-    wide.insert(0, "n", cells.groupby(keys, sort=False)["n"].max().reindex(wide.index))
+    wide.insert(0, "n", pd.Series({key: _n_of_row(part) for key, part in cells.groupby(keys, sort=False)})[wide.index])
     return wide.reset_index().rename_axis(columns=None).fillna("")
 
 
@@ -400,7 +407,7 @@ def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
     return [f"n = {row['n']:,}"] if said else []
 
 
-def cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = True) -> str:
+def cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int | str, interval: bool = True) -> str:
     """Return an accuracy with its own n, where that is not the row's, and a mark where it has position bias."""
     mark = "" if pd.isna(row.get("first_option")) else f" {MARK}"
     n_text = _n(row, said=row["n"] != n)
@@ -421,17 +428,24 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
     keys = ["model", "corpus"] if of_models else ["corpus"]
     rows: list[dict[str, Any]] = []
     for place, part in whole.groupby(keys, sort=False):
-        row: dict[str, Any] = {**dict(zip(keys, place, strict=True)), "n": int(part["n"].max())}
+        known = part if of_models else part[part["value"].notna()]
+        row: dict[str, Any] = {**dict(zip(keys, place, strict=True)), "n": _n_of_row(known, is_range=not of_models)}
         for method in methods:
             values = part[part["method"] == method]
             if len(values) == 1 or of_models:
                 shown = (cell(x, n=row["n"], interval=len(methods) <= MOST_INTERVALS) for _, x in values.iterrows())
                 row[method] = "".join(shown)
             else:
-                known = values["value"].dropna()
-                row[method] = span(known)
+                row[method] = span(values["value"].dropna())
         rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, "n", *methods]).rename(columns={HUMAN: PEOPLE})
+
+
+def _n_of_row(part: pd.DataFrame, *, is_range: bool = True) -> int | str:
+    """Return the n of a table's row: of the numbers it shows as a range, or the largest where cells give their own."""
+    if part.empty or not is_range or part["n"].nunique() == 1:
+        return int(part["n"].max()) if len(part) else 0
+    return counts(part["n"])
 
 
 def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
@@ -442,12 +456,13 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
     shown = ["corpus", "method", "n", *(models if apart else ("min", "max"))]
     rows: list[dict[str, Any]] = []
     for (corpus, method), part in whole[whole["method"] != HUMAN].groupby(["corpus", "method"], sort=False):
-        row: dict[str, Any] = {"corpus": str(corpus), "method": method, "n": int(part["n"].max())}
+        row: dict[str, Any] = {"corpus": str(corpus), "method": method, "n": _n_of_row(part, is_range=False)}
         if apart:
             few = len(models) <= MOST_INTERVALS
             row |= {x["model"]: cell(x, n=row["n"], interval=few) for _, x in part.iterrows()}
         else:
-            row |= _extremes(part[part["value"].notna()].sort_values("value", kind="stable"))
+            ordered = part[part["value"].notna()].sort_values("value", kind="stable")
+            row |= _extremes(ordered) | {"n": _n_of_row(ordered.iloc[[0, -1]] if len(ordered) else part)}
         selected = people[people["corpus"] == corpus]
         if len(selected) and all(entry["corpus"] != corpus for entry in rows):
             row[PEOPLE] = cell(selected.iloc[0], n=row["n"])
@@ -528,5 +543,5 @@ def _figures(result: pd.DataFrame) -> Iterator[Figure]:
                     chance=0.5,
                     limits=(0.0, 1.0),
                 )
-                text += "lines are 95% intervals (Wilson), the dashed line is chance."
+                text += "lines are 95% intervals (the wider of items and paradigms), the dashed line is chance."
             yield Figure(name=file_name("phenomena", corpus, *([method] if several else [])), caption=text, draw=draw)

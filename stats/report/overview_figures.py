@@ -54,7 +54,7 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
     n_models, n_methods = (chosen.loc[chosen["model"] != PEOPLE, key].nunique() for key in ("model", "method"))
     together = n_models == 1 and n_methods <= MOST_SERIES
     for place, part in chosen.groupby("corpus" if together else "where", sort=False):
-        text = "Lines are 95% intervals (Wilson)."
+        text = "Lines are 95% intervals (the wider of items and paradigms)."
         style: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
         one_definition = not together and min(n_models, n_methods) > MOST_SERIES  # in a map, cells cannot be marked
         if together:

@@ -163,6 +163,41 @@ def test_each_number_has_its_own_n_where_they_differ() -> None:
     assert "(n" not in row["other"]
 
 
+def cut(frame: ScoredFrame, n: int, model: str, method: str = "direct") -> ScoredFrame:
+    """Return a table under another model's name in which a method has numbers for the first n items alone."""
+    kept = np.arange(len(frame.frame)) < n
+    return replace(
+        frame, model=model, frame=frame.frame.assign(**{f"{method}_delta": frame.frame[f"{method}_delta"].where(kept)})
+    )
+
+
+def test_a_row_over_models_has_the_n_of_the_numbers_it_shows() -> None:
+    # 30 models do not fit a page: a line per corpus, with the lowest and the highest
+    several = [cut(rated_table(100, seed=seed), 60 if seed else 100, f"m{seed}") for seed in range(30)]
+    (row,) = overview(*several).tables["accuracies"].to_dict("records")
+    assert row["n"] == "59 to 99"
+    # with seven methods, a line per method: the extremes' own n, whatever the other models have
+    names = [f"other{k}" for k in range(6)]
+    layouts = tuple(replace(META, method=name) for name in names)
+    tables = []
+    for seed, n in enumerate((100, 60, 60, 60, 60, 60, 60)):
+        table = rated_table(100, seed=seed)
+        columns = {f"{a}_{b}": table.frame[f"meta_{b}"] for a in names for b in ("good", "bad", "delta", "logprobs")}
+        always = {"direct_delta": [1.0, -1.0][seed % 2] if seed else np.where(np.arange(100) % 2, 1.0, -1.0)}
+        wide = replace(table, frame=table.frame.assign(**columns, **always), layouts=(*table.layouts, *layouts))
+        tables.append(cut(wide, n, f"m{seed}"))
+    shown = overview(*tables).tables["accuracies"]
+    (row,) = shown[shown["method"] == "direct"].to_dict("records")
+    assert (row["min"][:4], row["max"][:4], row["n"]) == ("0.00", "1.00", 59)  # not 99, which is that of m0
+
+
+def test_items_with_identical_sides_are_counted_on_the_first_page() -> None:
+    assert "Of the 200 items of toy, 1 has identical sides: not counted in n." in overview(rated_table()).footnotes
+    whole = rated_table(30)
+    none = replace(whole, frame=whole.frame.assign(flags=pd.Series([["near_tie"]] * 30, dtype=object)))
+    assert not any("identical" in note for note in overview(none).footnotes)
+
+
 def test_whether_a_model_goes_with_people_is_on_the_first_page() -> None:
     table = rated_table()
     result = overview(table)
