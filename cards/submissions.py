@@ -25,11 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from pairbank.cards.acceptance import MOST_RECORD_BYTES, form_problems, opened, signature_faults
 from pairbank.cards.bank.check_tables import submission_problems
 from pairbank.cards.bank.layout import MANIFEST, SUBMISSIONS, config_name, items_path, read_manifest, scores_path
 from pairbank.cards.bank.names import name_problems, twin_of
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, may_publish, score_columns, text_columns
-from pairbank.cards.bank.tables import definition_problems, differing_keys, read_items, without_people
+from pairbank.cards.bank.tables import differing_keys, read_items, without_people
+from pairbank.cards.bank.values import definition_problems
 from pairbank.cards.bank.writing import IDENTITY, differing_key, items_of_scored
 from pairbank.cards.export.every_eval_ever import DATASTORE, export_results, schema_problems
 from pairbank.cards.hub.benchmark import is_on_hub
@@ -83,8 +85,9 @@ def submit(
     """
     from huggingface_hub import HfApi
 
-    table = read_scored(scored)
-    root, manifest = hub_store(repo_id, table.corpus)
+    root, manifest = hub_store(repo_id)
+    table = opened(Path(scored), manifest)
+    fetch_items(repo_id, root, manifest, table.corpus)
     problems = (*table_problems(table, root, manifest), *record_problems(Path(scored), table, manifest))
     if problem := date_problem(date, manifest):
         problems = (*problems, problem)
@@ -217,7 +220,7 @@ def fetch(repo_id: str | Path, *, model: str, corpus: str) -> Scored:
         PublishError: the Hub could not be reached.
     """
     folder = Path(repo_id)
-    root, manifest = (folder, read_manifest(folder)) if folder.is_dir() else hub_store(str(repo_id), "")
+    root, manifest = (folder, read_manifest(folder)) if folder.is_dir() else hub_store(str(repo_id))
     if corpus not in manifest["scores"]:
         raise unknown_name("scored corpus", corpus, manifest["scores"])
     models = manifest["scores"][corpus]
@@ -306,12 +309,14 @@ def verdict_on(
     before: Sequence[Mapping[str, Any]] = (),
 ) -> Verdict:
     """Return what `check_submission` does; `before` are signatures that the store will show besides those it shows."""
-    table = read_scored(file)
     place = Path(against)
     if place.is_dir():
         root, manifest = place, read_manifest(place)
     else:
-        root, manifest = hub_store(str(against), table.corpus)
+        root, manifest = hub_store(str(against))
+    table = opened(Path(file), manifest)
+    if not place.is_dir():
+        fetch_items(str(against), root, manifest, table.corpus)
     for signature in before:
         shown = manifest["scores"].setdefault(signature["corpus"]["name"], {})
         shown.setdefault(signature["model"]["slug"], signature)
@@ -334,13 +339,17 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
     yield from name_problems(table.signature["model"])
     if problem := other_owner(table.signature, manifest):
         yield problem
+    others = manifest["scores"].get(table.corpus, {})
+    slug = min(others, default="")
+    yield from signature_faults(table.signature, facts, others.get(slug))
     items = read_items(root, table.corpus)
+    if forms := [*form_problems(table, items.features)]:
+        yield from forms
+        return
     yield from submission_problems(table, items, facts)
     yield from definition_problems(table.signature)
-    others = manifest["scores"].get(table.corpus)
     if not others:
         return
-    slug = min(others)
     other = others[slug]
     if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
         yield f"scored on other items than {slug}, the first model of this corpus in the store"
@@ -512,7 +521,14 @@ def record_problems(file: Path, table: Scored, manifest: Mapping[str, Any]) -> I
     if not path.is_file():
         if inside:
             yield f"{path.name} is missing; a submission has its record beside it"
-        return
+    elif (n_bytes := path.stat().st_size) > MOST_RECORD_BYTES:
+        yield f"{path.name} has {n_bytes:,} bytes; a record has at most {MOST_RECORD_BYTES:,}"
+    else:
+        yield from _stated_problems(path, file, table, manifest)
+
+
+def _stated_problems(path: Path, file: Path, table: Scored, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where what a record states is not what is so."""
     record, digest = read_json(path), sha256_of_file(file)
     if not isinstance(record, dict) or not isinstance(record.get("submitter"), str):
         yield f"{path.name} names no submitter"
@@ -525,7 +541,7 @@ def record_problems(file: Path, table: Scored, manifest: Mapping[str, Any]) -> I
         yield f"{path.name}: {problem}"
     if not SUBMITTER.fullmatch(record["submitter"]):
         yield f"{path.name}: submitter {record['submitter'][:80]!r} cannot name a file"
-    elif inside:
+    elif SUBMISSIONS in file.parts:
         yield from _place_problems(file, table.signature, record["submitter"], digest, path.read_bytes())
 
 
@@ -552,14 +568,16 @@ def date_problem(stated: Any, manifest: Mapping[str, Any]) -> str:  # noqa: ANN4
     return f"date is {stated}, before the store was published ({first})" if first and stated < first else ""
 
 
-def hub_store(repo_id: str, corpus: str) -> tuple[Path, dict[str, Any]]:
-    """Return where a store's manifest and the items of one corpus are in the Hub's cache, and the manifest."""
-    manifest_file = download(repo_id, MANIFEST, None)
-    root = manifest_file.parent
-    manifest = read_manifest(root)
+def hub_store(repo_id: str) -> tuple[Path, dict[str, Any]]:
+    """Return where a store's manifest is in the Hub's cache, and the manifest."""
+    root = download(repo_id, MANIFEST, None).parent
+    return root, read_manifest(root)
+
+
+def fetch_items(repo_id: str, root: Path, manifest: Mapping[str, Any], corpus: str) -> None:
+    """Put the items of one corpus beside a store's manifest in the Hub's cache."""
     if corpus in manifest["corpora"]:
         download(repo_id, items_path(corpus), root.name)
-    return root, manifest
 
 
 def download(repo_id: str, path: str, revision: str | None) -> Path:

@@ -437,7 +437,7 @@ def with_columns(
     refuse_score_columns(items, methods)
     kinds = {name: kind for method in methods for name, kind in method.columns.items()}
     items = _without_model(items)
-    added = {MODEL: datasets.Value("string")} | {name: _feature(kind) for name, kind in kinds.items()}
+    added = {MODEL: datasets.Value("string")} | {name: feature_of(kind) for name, kind in kinds.items()}
     table: pa.Table = items.with_format("arrow")[:]
     table = table.append_column(MODEL, pa.array([model] * len(table), pa.string()))
     for method in methods:
@@ -470,7 +470,8 @@ def _fingerprint(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
-def _feature(kind: str) -> Any:  # noqa: ANN401 - a datasets feature
+def feature_of(kind: str) -> Any:  # noqa: ANN401 - a datasets feature
+    """Return the feature of a column's type, as `list<float64>`."""
     import datasets
 
     if kind.startswith("list"):

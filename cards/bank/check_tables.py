@@ -23,9 +23,10 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.cards.bank.beside_tables import SIDES, rating_facts
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import differing_keys, read_summary, read_table, value_problems, without_people
+from pairbank.cards.bank.tables import differing_keys, read_summary, read_table, same_cells, without_people
+from pairbank.cards.bank.values import value_problems
 from pairbank.errors import BankError
-from pairbank.scoring.scored import Scored, open_scored
+from pairbank.scoring.scored import MODEL, Scored, open_scored
 from pairbank.scoring.signature import corpus_signature
 from pairbank.stats.wording import precise
 
@@ -291,18 +292,18 @@ def _scored_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any], fi
 
 
 def _text_problems(scored: Scored, ids: pa.Array, items: _Whole, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where the texts are not those of the items, or not those that the signature says were scored."""
-    requested = ["item_id", *(c for c in (*TEXTS, *LABELS) if c in items.table.column_names and c != "item_id")]
-    if missing := [name for name in requested if name not in scored.column_names]:
+    """Yield where columns are not those of the items, or texts not those that the signature says were scored."""
+    stated = [name for name in items.table.column_names if name not in ("item_id", MODEL)]
+    if missing := [name for name in stated if name not in scored.column_names]:
         yield f"lacks the column(s) {', '.join(missing)} of its items"
         return
     is_whole = ids.equals(items.ids)
     places = None if is_whole else pc.index_in(ids, items.ids)
-    for names in [requested] if len(scored) <= _MOST_AT_ONCE else [[name] for name in requested]:
+    for names in [stated] if len(scored) <= _MOST_AT_ONCE else [[name] for name in stated]:
         own = scored.arrow(names)
         for name in names:
             theirs = items.table[name] if is_whole else items.table[name].take(places)
-            if not own[name].equals(theirs):
+            if not own[name].equals(theirs) and not same_cells(own[name], theirs):
                 yield f"column {name} is not that of the items"
                 return
     if is_left_out(facts):

@@ -38,7 +38,8 @@ from pairbank.cards.bank.layout import (
 )
 from pairbank.cards.bank.lock import LOCK, Lock, locked, remove_leftovers
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
-from pairbank.cards.bank.tables import definition_problems, read_items, value_problems
+from pairbank.cards.bank.tables import read_items, same_cells
+from pairbank.cards.bank.values import definition_problems, value_problems
 from pairbank.errors import BankError, OutputError, PairbankError
 from pairbank.files import cleaned_up, refused
 from pairbank.scoring.scored import MODEL, Scored, open_scored
@@ -274,7 +275,12 @@ def take_scored(draft: Draft, table: Scored) -> None:
     _check_identity(draft.manifest, table)
     if corpus not in draft.manifest["corpora"]:
         take_items(draft, table)
-    elif not _holds(draft.items_of(corpus), table):
+    elif differ := _differing_columns(draft.items_of(corpus), table):
+        if not _IDENTITY_OF_ITEMS & {*differ}:
+            raise BankError(
+                f"corpus {corpus!r}: column(s) {', '.join(differ)} in the table of {slug} are not those of the bank's "
+                "items; score the bank's items, or write another bank"
+            )
         if corpus in draft.items:
             raise BankError(f"corpus {corpus!r}: {slug} was scored on other items than those given; give one version")
         take_items(draft, table)
@@ -329,19 +335,29 @@ def check_old_scores(draft: Draft) -> None:
     """Refuse new items of a corpus on which a table that stays was not scored."""
     for name in draft.items:
         for slug in draft.manifest["scores"].get(name, {}):
-            if (name, slug) not in draft.scored and not _holds(draft.items_of(name), draft.table_of(name, slug)):
+            if (name, slug) not in draft.scored and _differing_columns(
+                draft.items_of(name), draft.table_of(name, slug)
+            ):
                 raise BankError(
                     f"corpus {name!r}: the bank's scores of {slug} are of other items than those given; "
                     "score them again, or write another bank"
                 )
 
 
-def _holds(items: datasets.Dataset, table: Scored) -> bool:
-    """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
-    columns = [c for c in TEXTS if c in table.column_names and c in items.column_names]
-    theirs: pa.Table = items.select_columns(["item_id", *columns]).with_format("arrow")[:]
+_IDENTITY_OF_ITEMS = {"item_id", *TEXTS}
+
+
+def _differing_columns(items: datasets.Dataset, table: Scored) -> list[str]:
+    """Return the columns in which a table's items are not these; a table without texts has ids and labels alone."""
+    columns = [name for name in table.column_names if name in items.column_names and name != MODEL]
+    theirs: pa.Table = items.select_columns(columns).with_format("arrow")[:]
     rows = pc.index_in(table.arrow(["item_id"])["item_id"], theirs["item_id"].combine_chunks())
-    return not rows.null_count and all(table.arrow([c])[c].equals(theirs[c].take(rows)) for c in columns)
+    if rows.null_count:
+        return ["item_id"]
+    ours, theirs = table.arrow(columns), theirs.take(rows)
+    return [
+        name for name in columns if not ours[name].equals(theirs[name]) and not same_cells(ours[name], theirs[name])
+    ]
 
 
 def state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ import pairbank
 from bank_fixtures import Score
 from hub_emulator import FakeHub
 from pairbank.cards.bank.layout import INDEX
-from pairbank.cards.bank.tables import definition_problems
+from pairbank.cards.bank.values import definition_problems
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.models.fake import FakeScorer
 from store_submissions import clone, edited, propose, put, submission

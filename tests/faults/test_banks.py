@@ -157,7 +157,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
                 cells("direct_delta", lambda d: [np.nan] * len(d))(t)
             ),
         ),
-        "summary.parquet|scores of fake-1",
+        "column direct_good is NaN in 12 row",
     ),
     "both numbers of a row edited": (
         of_table(
