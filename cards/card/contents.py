@@ -8,8 +8,10 @@ as `METHOD_good`.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,32 +214,23 @@ def _shown(value: Any) -> Any:  # noqa: ANN401 - a cell of any type
     return value
 
 
-FLAG_MEANINGS: Mapping[str, str] = {
-    "identical_sides": "both sides are the same string, and no choice can be scored",
-    "duplicate_pair": "the same two strings stand in an earlier row of the corpus",
-    "known_error": "a public list of errata reports this pair as faulty; it is kept and counts as any other",
-    "not_nfc": "a text is not in Unicode's normal form C (said, never changed)",
-    **UNSEEN_FLAGS,
-    "no_truth": "good is a label and neither side is right: accuracy means nothing here",
-    "boundary_merge": "a token spans the join of context and target, and is scored with the target",
-    "first_token_unscored": "no BOS, so the first token has no probability and is left out",
-    "identical_tokens": "both sides have the same tokens, so their difference is 0",
-    "over_length": "longer than the model's context; the scores are NaN",
-    "unknown_token": "the tokenizer has no token for some of the target, and its unknown token is scored",
-    "special_token": "the text holds characters that the tokenizer reads as a special token",
-    "no_word_boundary": "the target does not begin where a word does; the score is NaN",
-    "no_unigrams": "no unigram counts of the item's language with the model's tokenizer; no score",
-    "pmi_tokens_differ": "alone, the target is cut into other tokens than after its context",
-    "region_tokens_differ": "a token reaches over the end of a region; it counts where it begins",
-    "truncated": "what the model wrote ended before its thinking did, so that it has no answer",
-    "unparsed": "no valid answer in what the model wrote, in one presentation or more",
-    "near_tie": "a token was written that hardly led the second",
-    "top_logprobs": "read from the most probable first tokens that an API tells, not from the whole option",
-    "outside_top": "an option is not among the tokens that an API tells: its log-probability is an upper bound, or NaN",
-    "unreported": "a server reported no log-probability of a token; the score is NaN",
-    "half_empty": "an imported file has some of the numbers of this item, not all; the scores are null",
-}
-"""Flag -> meaning; those of a corpus alone (what was mended in it, say) are not among them."""
+_WORDS: Mapping[str, Any] = tomllib.loads(
+    (resources.files("pairbank.cards.card") / "words.toml").read_text(encoding="utf-8")
+)
+_USES = ("intended", "unsuitable", "limitations", "biases", "impact", "sensitive")
+INTENDED, UNSUITABLE, LIMITATIONS, BIASES, IMPACT, SENSITIVE = (tuple(_WORDS[name]) for name in _USES)
+FLAG_MEANINGS: Mapping[str, str] = {**_WORDS["item_flags"], **UNSEEN_FLAGS, **_WORDS["score_flags"]}
+MEANINGS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["method_columns"].items()}
+"""Ending of a method's column -> unit and meaning; the unit "score" is the method's own."""
+OTHERS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["other_columns"].items()}
+"""Columns that are neither in the schema nor a method's."""
+SUMMARY: Mapping[str, str] = _WORDS["summary_columns"]
+RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
+"""Columns of a config of individual raters' ratings."""
+METHOD = "METHOD"
+"""Stands for a method's name."""
+UNITS = {"human_good": "points of human_scale", "human_bad": "points of human_scale", "human_n": "people"}
+UNDESCRIBED = "as in the file that the corpus was read from"
 
 
 def flags_in(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -248,114 +241,6 @@ def flags_in(manifest: Mapping[str, Any]) -> dict[str, str]:
             counts += list((signature.get("n_by_flag") or {}).values())
     results = {flag for count in counts if isinstance(count, Mapping) for flag, n in count.items() if n}
     return {flag: meaning for flag, meaning in FLAG_MEANINGS.items() if flag in results}
-
-
-INTENDED = (
-    "Comparing what a language model's probabilities prefer with what it answers when asked, item by item.",
-    "Comparing models, methods or wordings of a question on the same items, with paired tests.",
-    "Relating scores to people's judgments of the same sentences, where a corpus has them.",
-    "Looking at single items: which contrast a model gets wrong, and by how much.",
-)
-UNSUITABLE = (
-    "Training or tuning a model that is then evaluated on these corpora: its scores would say nothing any more.",
-    'One number for "knows the language": a minimal pair tests one contrast, and a corpus some of them.',
-    "Reading log-probabilities of different strings as grades of acceptability: length and word frequency go in.",
-    "Judging people: texts and judgments are about sentences, and say nothing about who wrote or speaks in some way.",
-)
-LIMITATIONS = (
-    "A score is of one model version, tokenizer and BOS policy: compare numbers only where their signatures agree.",
-    "Minimal pairs test a contrast, not a grammar; automatically generated items can be odd in meaning.",
-    "Texts that are public may stand in a model's training data.",
-    "An interval is over items, or over paradigms where it says so; never over corpora or wordings of a question.",
-)
-BIASES = (
-    "Corpora describe the variety that their authors chose, mostly written standard language; worse is worse in it.",
-    "Languages and phenomena are covered very unevenly: a mean over corpora weighs what was easy to collect.",
-)
-IMPACT = (
-    "Helps to tell what models know of a language from what they say when asked, in many languages.",
-    "An accuracy on these items measures neither usefulness nor a speaker's command of a language.",
-    "A model that prefers standard forms may disfavour other varieties where it corrects or grades texts.",
-)
-SENSITIVE = (
-    "No personal data are collected; individual raters are numbered; sentences from newspapers may name people.",
-)
-
-
-METHOD = "METHOD"
-"""Stands for a method's name."""
-SIDES = "good", "bad"
-MEANINGS: Mapping[str, tuple[str, str]] = {
-    "good": ("score", "score of the better side; of a prompt, what its answers say for it (below)"),
-    "bad": ("score", "score of the worse side; null where there is none"),
-    "delta": ("score", "better side - worse side; above 0 = right"),
-    "good_n": ("tokens", "tokens scored of the better side"),
-    "bad_n": ("tokens", "tokens scored of the worse side"),
-    "good_tokens": ("nats", "log-probability of each token scored of the better side"),
-    "bad_tokens": ("nats", "log-probability of each token scored of the worse side"),
-    "good_offsets": (
-        "characters",
-        "between which the tokens of the better side stand: token k is target[offsets[k]:offsets[k+1]]",
-    ),
-    "bad_offsets": ("characters", "between which the tokens of the worse side stand"),
-    "good_ranks": ("rank", "of each token scored of the better side, 1 for the most probable; causal models"),
-    "bad_ranks": ("rank", "of each token scored of the worse side"),
-    "good_before": ("nats", "log-probability of a word's edge before the target of the better side"),
-    "bad_before": ("nats", "log-probability of a word's edge before the target of the worse side"),
-    "good_after": ("nats", "log-probability of a word's edge after the target of the better side"),
-    "bad_after": ("nats", "log-probability of a word's edge after the target of the worse side"),
-    "by_region": ("nats", "log-probability of each region of a sentence, in their order"),
-    "logprobs": ("nats", "log-probabilities of the answers: for each presentation, each option; the order is below"),
-    "argmax_good": ("points", "most probable rating of the better side"),
-    "argmax_bad": ("points", "most probable rating of the worse side"),
-    "first_choice": ("share", "of the presentations, those in which the option shown first is the more probable"),
-    "answers": ("", "the option found in what the model wrote, one a presentation"),
-    "draws": (
-        "answer",
-        "each sampled answer as a number, presentations x draws: 1 (yes, the better side), 0, or points",
-    ),
-    "texts": ("", "what the model wrote, one a presentation"),
-    "unparsed": ("presentations", "answered without a valid answer"),
-    "flags": ("", "why a score needs care; empty = nothing to say"),
-}
-"""Ending of a method's column -> unit and meaning; the unit "score" is the method's own."""
-OTHERS: Mapping[str, tuple[str, str]] = {
-    "flags": ("", "why a row needs care; empty = nothing to say"),
-    "model": ("", "name of the model whose scores these are"),
-    "model_source": ("", "the column `model` of the file that the corpus was read from"),
-    "edit_distance": ("characters", "inserted, deleted or replaced to make one side of the other"),
-    "cosine_distance": ("0 to 2", "1 - cosine of the embeddings of both sides"),
-    "cosine_distance_model": ("", "the embedding model, id@revision"),
-}
-"""Columns that are neither in the schema nor a method's."""
-RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
-"""Columns of a config of individual raters' ratings."""
-SUMMARY: Mapping[str, str] = {
-    "model": "the model; empty where the number is of people",
-    "corpus": "the corpus",
-    "group_by": "by what the items are grouped: subset, task, language, phenomenon …; a whole corpus is "
-    'group_by="all", group=""',
-    "group": "which of these groups",
-    "method": "how the items were scored; human = people's mean judgments",
-    "versus": "what the method is compared with (direct, human); empty where it is compared with nothing",
-    "metric": "accuracy (of mean differences), accuracy_pooled (every presentation a trial), position_bias (first "
-    "option chosen), pearson, spearman, kappa, raw_agreement (same choice), with people as …_human, and others",
-    "value": "the estimate; null where there is none",
-    "low": "lower end of the 95% interval; null where there is none",
-    "high": "upper end of the 95% interval",
-    "n": "items that the number is of",
-    "n_excluded": "items that the method applies to and that the number is not of: identical sides, no score, for a "
-    "comparison no value of the other",
-    "ci_method": "how the interval was made",
-    "reason": "why there is no value or no interval",
-    "low_paradigms": "lower end of the 95% interval over other paradigms like these, where these are enough and of "
-    "sizes even enough; low and high are about other items of these paradigms",
-    "high_paradigms": "upper end of that interval",
-    "n_paradigms": "paradigms that it rests on; 0 where there is none",
-}
-"""Column of the results -> meaning."""
-UNITS = {"human_good": "points of human_scale", "human_bad": "points of human_scale", "human_n": "people"}
-UNDESCRIBED = "as in the file that the corpus was read from"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
