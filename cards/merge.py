@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.beside_tables import contradictions, declare, declared_in, united
-from pairbank.cards.bank.check_tables import IDENTITY
 from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,
@@ -33,7 +32,7 @@ from pairbank.cards.bank.layout import (
 )
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, lacks_licence
-from pairbank.cards.bank.tables import differing_keys, read_summary, read_table, summary_of, write_summary
+from pairbank.cards.bank.tables import IDENTITY, differing_keys, read_summary, read_table, summary_of, write_summary
 from pairbank.cards.bank.writing import refuse_other_folders, written_anew
 from pairbank.cards.check import check_locked
 from pairbank.cards.hub.changes import LocalFile

@@ -7,7 +7,8 @@ hash is found out too.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,16 +24,26 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.cards.bank.beside_tables import SIDES, rating_facts
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import differing_keys, read_summary, read_table, same_cells, without_people
+from pairbank.cards.bank.tables import (
+    IDENTITY,
+    differing_keys,
+    has_current_results,
+    read_summary,
+    read_table,
+    same_cells,
+    without_people,
+)
 from pairbank.cards.bank.values import value_problems
 from pairbank.errors import BankError
 from pairbank.scoring.scored import MODEL, Scored, open_scored
 from pairbank.scoring.signature import corpus_signature
+from pairbank.stats.version import STATISTICS_VERSION
 from pairbank.stats.wording import precise
 
 if TYPE_CHECKING:
     import datasets
 
+_LOG = logging.getLogger(__name__)
 _MOST_AT_ONCE = 100_000
 """Rows of a table whose texts are read together; of more, column by column."""
 _CLOSE = 1e-5
@@ -86,16 +97,22 @@ def _mean_problems(ratings: pd.DataFrame, items: datasets.Dataset) -> Iterator[s
         yield f"human_good of {int(wrong.sum())} item(s), first {means.index[wrong][0]}, is not the mean of the ratings"
 
 
-IDENTITY = ("model", "corpus", "group_by", "group", "method", "versus", "metric")
-"""Columns of the results that say which number a row is."""
 _NUMBERS = ("value", "low", "high", "n", "n_excluded")
 _RELATIVE = 1e-6
 """Other versions of numpy and scipy may add in another order."""
 Row = Mapping[Any, Any]
 
 
+_SAME_IN_ALL_VERSIONS = ("accuracy", "raw_agreement", "pearson", "spearman")
+"""Metrics whose value no version of the statistics has changed; their intervals may be others."""
+
+
 def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every row of the results that the tables do not give, that is missing, or that stands there twice."""
+    """Yield every row of the results that the tables do not give, that is missing, or that stands there twice.
+
+    Results of an earlier version of the statistics are held to what no version has changed; what this version would
+    compute otherwise is logged.
+    """
     summary = read_summary(root)
     if summary is None:
         return
@@ -105,13 +122,19 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     by_table: dict[tuple[str, ...], dict[tuple[str, ...], Row]] = {}
     for key, row in known.items():
         by_table.setdefault(key[:2], {})[key] = row
-    present = set()
+    present, stale = set(), None if has_current_results(manifest) else list[str]()
     for corpus, slug in tables(manifest):
         table = open_scored(root / scores_path(corpus, slug))
         present.add((table.model, corpus))
-        yield from _differences(table, by_table.get((table.model, corpus), {}))
+        yield from _differences(table, by_table.get((table.model, corpus), {}), stale)
     for model, corpus in sorted({(key[0], key[1]) for key in known} - present):
         yield f"{SUMMARY}: results of {model} on {corpus!r}, which the bank has no scores of"
+    if stale:
+        _LOG.warning(
+            "%s: the results are of version %d of the statistics; version %d computes %d number(s) otherwise, as %s. "
+            "Whatever writes the bank next computes them again",
+            *(root, manifest.get("statistics", 1), STATISTICS_VERSION, len(stale), stale[0]),
+        )
 
 
 def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
@@ -124,7 +147,8 @@ def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     ]
 
 
-def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row]) -> Iterator[str]:
+def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row], stale: list[str] | None) -> Iterator[str]:
+    """Yield what results say that a table does not give; of an earlier version, `stale` takes what may have changed."""
     from pairbank.stats.report.report import table_summary
 
     lost = "human_good" not in table.column_names
@@ -140,6 +164,14 @@ def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row]) -> Iterator
     if lost:  # numbers on people were computed from judgments that the table no longer has
         again = _by_identity(computed)
         ours = {key: row for key, row in ours.items() if key in again}
+    if stale is not None:
+        again, changed = _by_identity(computed), differing(pd.DataFrame(list(ours.values())), computed)
+        stale += changed
+        both = [(key, row) for key, row in ours.items() if key in again and row["metric"] in _SAME_IN_ALL_VERSIONS]
+        yield from (
+            f"{SUMMARY}: {problem}" for key, row in both for problem in _unlike(key, row, again[key], ("value", "n"))
+        )
+        return
     yield from (f"{SUMMARY}: {problem}" for problem in differing(pd.DataFrame(list(ours.values())), computed))
 
 
@@ -147,8 +179,8 @@ def _by_identity(frame: pd.DataFrame) -> dict[tuple[str, ...], Row]:
     return {tuple(str(row[name] or "") for name in IDENTITY): row for row in frame.to_dict("records")}
 
 
-def _unlike(key: tuple[str, ...], old: Row, new: Row) -> Iterator[str]:
-    for name in _NUMBERS:
+def _unlike(key: tuple[str, ...], old: Row, new: Row, names: Sequence[str] = _NUMBERS) -> Iterator[str]:
+    for name in names:
         a, b = float(old[name]), float(new[name])
         if not np.isclose(a, b, rtol=_RELATIVE, atol=1e-9, equal_nan=True):
             yield f"{_where(key)}: {name} is {precise(a)}, the tables give {precise(b)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pairbank.stats.report.report import Report
+
+_LOG = logging.getLogger(__name__)
 
 
 def read_table(path: Path) -> datasets.Dataset:
@@ -194,6 +197,8 @@ def read_summary(root: Path) -> pd.DataFrame | None:
     return frame
 
 
+IDENTITY = ("model", "corpus", "group_by", "group", "method", "versus", "metric")
+"""Columns of the results that say which number a row is."""
 Results = Literal["computed", "kept"]
 """Of tables that stay as they are: computed again, or as the bank has them."""
 
@@ -221,7 +226,10 @@ def summary_of(
     from pairbank.stats.report.report import table_summary
 
     old = read_summary(root)
-    results = results if has_current_results(manifest) else "computed"
+    is_current = has_current_results(manifest)
+    if not is_current and old is not None and manifest.get("files"):
+        _LOG.warning("all results of the bank are computed again, by version %d of the statistics", STATISTICS_VERSION)
+    results = results if is_current else "computed"
     held = {} if old is None else old.groupby(["corpus", "model"], sort=False).indices
     parts = []
     for corpus, slug in tables(manifest):
@@ -237,6 +245,11 @@ def summary_of(
         kept = None if old is None else old.iloc[rows]
         if (kept is None or not len(kept)) and _is_of_choices(table):  # handed in without texts
             kept = table_summary(without_people(table))
+        elif kept is not None and not is_current and _is_of_choices(table):  # but for people, whose judgments are gone
+            again = table_summary(without_people(table))
+            recomputed = pd.MultiIndex.from_frame(again[list(IDENTITY)].fillna(""))
+            of_people = kept[~pd.MultiIndex.from_frame(kept[list(IDENTITY)].fillna("")).isin(recomputed)]
+            kept = pd.concat([again, of_people], ignore_index=True)
         if kept is not None:
             parts.append(kept)
     return pd.concat(parts, ignore_index=True) if parts else None

@@ -1,0 +1,94 @@
+"""Banks that earlier versions wrote are whole: they are read, checked, extended, merged, stripped and published."""
+
+from __future__ import annotations
+
+import json
+import logging
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import pairbank
+from hub_emulator import FakeHub
+from pairbank.cards.bank.layout import read_manifest
+from pairbank.cards.bank.tables import has_current_results, read_summary, write_summary
+from pairbank.errors import BankError
+from pairbank.files import sha256_of_file
+from pairbank.scoring.scored import Scored
+
+OLD = sorted((Path(__file__).parent / "old_banks").glob("*.zip"))
+"""Of these commits: two corpora (of our own sentences), three made-up models, `direct` and a prompt."""
+
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+
+
+@pytest.fixture(params=OLD, ids=[path.stem for path in OLD])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with zipfile.ZipFile(request.param) as file:
+        file.extractall(tmp_path / "old")
+    return tmp_path / "old"
+
+
+def another(bank: Path, name: str) -> Scored:
+    """Return a table like those of the bank, of another model."""
+    table = pairbank.fetch(bank, model="fake-1", corpus="starter")
+    model = {**table.signature["model"], "name": name, "slug": name, "model_id": f"pairbank/{name}"}
+    dataset = table.dataset.remove_columns("model").add_column("model", [name] * len(table))
+    dataset = dataset.select_columns(table.column_names)
+    return Scored(dataset=dataset, signature={**table.signature, "pairbank": "0.0.9", "model": model})
+
+
+def test_the_earlier_commits_have_banks() -> None:
+    assert {path.stem for path in OLD} >= {"6cacf79", "ea68414c"}
+
+
+def test_an_old_bank_is_whole_and_what_a_newer_version_computes_otherwise_is_said(
+    old: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        manifest = pairbank.check_bank(old)
+    is_current = has_current_results(manifest)
+    assert set(manifest["scores"]) == {"own", "starter"}
+    assert ("version 1 of the statistics" in caplog.text) <= (not is_current)
+    assert len(pairbank.report([pairbank.fetch(old, model="fake-1", corpus="starter")]).summary) > 0
+
+
+def test_an_old_bank_is_extended_and_its_results_computed_once_by_todays_statistics(old: Path) -> None:
+    tables = {path: path.read_bytes() for path in (old / "scores").rglob("*.parquet")}
+    pairbank.write_bank(old, scored=[another(old, "new")])
+    manifest = pairbank.check_bank(old)
+    assert has_current_results(manifest)
+    assert set(manifest["scores"]["starter"]) == {"fake_1", "fake_2", "fake_3", "new"}
+    assert {path: path.read_bytes() for path in tables} == tables
+    pairbank.remove_model(old, "fake-2")
+    assert set(pairbank.check_bank(old)["scores"]["starter"]) == {"fake_1", "fake_3", "new"}
+
+
+def test_an_old_bank_is_merged_stripped_shown_and_published(old: Path, hub: FakeHub, tmp_path: Path) -> None:
+    mine = pairbank.write_bank(tmp_path / "mine", scored=[another(old, "new")])
+    merged = pairbank.merge_banks(old, mine, out=tmp_path / "merged")
+    assert set(pairbank.check_bank(merged)["scores"]["starter"]) == {"fake_1", "fake_2", "fake_3", "new"}
+    stripped = pairbank.strip_texts(old, tmp_path / "stripped")
+    manifest = pairbank.check_bank(stripped)
+    assert has_current_results(manifest)
+    assert manifest["corpora"]["own"]["texts"] == "left out"
+    summary = read_summary(stripped)
+    assert summary is not None
+    assert not summary[summary["corpus"] == "own"].query("metric == 'pearson_human'").empty
+    assert (pairbank.write_site(old, tmp_path / "site") / "index.html").is_file()
+    pairbank.publish(stripped, "acme/old")
+    assert "manifest.json" in hub.repo("acme/old").head.tree
+
+
+def test_a_number_that_no_version_changes_is_still_held_to_the_tables(old: Path) -> None:
+    summary = read_summary(old)
+    assert summary is not None
+    rows = summary.index[summary["metric"] == "accuracy"]
+    summary.loc[rows[0], "value"] += 0.25
+    write_summary(old / "results/summary.parquet", summary)
+    manifest = read_manifest(old)
+    manifest["files"]["results/summary.parquet"] = sha256_of_file(old / "results/summary.parquet")
+    (old / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(BankError, match=r"value is|accuracy"):
+        pairbank.check_bank(old)
