@@ -225,6 +225,8 @@ MEANINGS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in
 OTHERS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["other_columns"].items()}
 """Columns that are neither in the schema nor a method's."""
 SUMMARY: Mapping[str, str] = _WORDS["summary_columns"]
+CROISSANT: Mapping[str, str] = _WORDS["croissant"]
+FORMATS, BOS, PLL = _WORDS["formats"], _WORDS["bos"], _WORDS["pll"]
 RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
 """Columns of a config of individual raters' ratings."""
 METHOD = "METHOD"

@@ -13,13 +13,23 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pairbank.builders.sources.source import entries as entries_in
 from pairbank.builders.sources.source import references
 from pairbank.cards.bank.redistribution import licence_of
-from pairbank.cards.card.contents import BIASES, IMPACT, INTENDED, LIMITATIONS, SENSITIVE, SUMMARY, UNSUITABLE
+from pairbank.cards.card.contents import (
+    BIASES,
+    CROISSANT,
+    IMPACT,
+    INTENDED,
+    LIMITATIONS,
+    SENSITIVE,
+    SUMMARY,
+    UNSUITABLE,
+)
 from pairbank.cards.card.tables import languages_of
 from pairbank.errors import spelt_out
 from pairbank.files import sha256_of_text
@@ -38,25 +48,9 @@ DATA_TYPES = {"bool": "sc:Boolean", "float32": "sc:Float", "float64": "sc:Float"
 """Type on the card -> Croissant's; integers and texts go by their names' beginnings."""
 SPDX = {"apache-2.0": "Apache-2.0", "mit": "MIT", "odc-by": "ODC-By-1.0"}
 FILE, SPLIT = "file", "split"
-_VOCABULARY = (
-    "citeAs column containedIn data equivalentProperty extract field fileObject fileProperty fileSet format includes",
-    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate",
-    "separator source subField transform",
+CONTEXT: Mapping[str, Any] = json.loads(
+    (resources.files("pairbank.cards.card") / "templates" / "croissant_context.json").read_text(encoding="utf-8")
 )
-CONTEXT: Mapping[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "sc": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "dct": "http://purl.org/dc/terms/",
-    "prov": "http://www.w3.org/ns/prov#",
-    "conformsTo": "dct:conformsTo",
-    **{name: f"cr:{name}" for names in _VOCABULARY for name in names.split()},
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +109,7 @@ def _creators(authors: Sequence[str]) -> dict[str, Any]:
 def _description(bank: Described) -> str:
     n_models = len({slug for models in bank.manifest["scores"].values() for slug in models})
     n_items = sum(facts["n_items"] for facts in bank.manifest["corpora"].values())
-    return (
-        f"{n_items:,} linguistic judgment items of {len(bank.contents)} corpora in one schema, and the scores that "
-        f"{n_models} language models give them, directly (log-probabilities of the strings) and when asked. "
-        "Made with pairbank; README.md says how."
-    )
+    return CROISSANT["description"].format(n_items=n_items, n_corpora=len(bank.contents), n_models=n_models)
 
 
 def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
@@ -149,13 +139,10 @@ def _responsible_use(bank: Described) -> dict[str, Any]:
     )
     human = [f"{shown(name)}: {shown(str(facts['human']))}" for name, facts in corpora.items() if facts.get("human")]
     return {
-        "rai:dataCollection": "Rows of published corpora, read from their own files into one schema; the manifest "
-        "names each file and its hash. No text was written or collected for the bank, but for the corpus starter.",
+        "rai:dataCollection": CROISSANT["collection"],
         "rai:dataCollectionType": ["Secondary Data analysis", *(["Experiments"] if judged else [])],
-        "rai:dataPreprocessingProtocol": [
-            "Texts are as the source has them; documented defects are repaired, flagged, and kept beside the repair."
-        ],
-        "rai:dataAnnotationProtocol": ["Which side is better is the source's own label.", *human],
+        "rai:dataPreprocessingProtocol": [CROISSANT["preprocessing"]],
+        "rai:dataAnnotationProtocol": [CROISSANT["annotation"], *human],
         **({"rai:annotationsPerItem": "; ".join(judged)} if judged else {}),
         **({"rai:machineAnnotationTools": models} if models else {}),
         "rai:dataUseCases": [*INTENDED, *(f"Not for: {text}" for text in UNSUITABLE)],
@@ -164,8 +151,7 @@ def _responsible_use(bank: Described) -> dict[str, Any]:
         "rai:dataSocialImpact": " ".join(IMPACT),
         "rai:hasSyntheticData": bool(models),
         "rai:personalSensitiveInformation": list(SENSITIVE),
-        "rai:dataReleaseMaintenancePlan": "The bank is extended in versions, each listed on its card; scores are "
-        "recomputed where a signature changes, and never altered in place.",
+        "rai:dataReleaseMaintenancePlan": CROISSANT["maintenance"],
     }
 
 
@@ -183,12 +169,9 @@ def _provenance(bank: Described) -> dict[str, Any]:
         }
         for name, facts in bank.manifest["corpora"].items()
     ]
-    steps = {"Collection": "Read the corpora's own files into one schema; manifest.json names each file and its hash."}
+    steps = {"Collection": CROISSANT["step_collection"]}
     if bank.manifest["scores"]:
-        steps["Scoring"] = (
-            "Language models scored every item, by log-probability and when asked: the columns of methods are made by "
-            "models, not by people."
-        )
+        steps["Scoring"] = CROISSANT["step_scoring"]
     versions = bank.manifest.get("written_with", {})
     agent = {
         "@type": "prov:SoftwareAgent",

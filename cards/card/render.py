@@ -34,8 +34,11 @@ from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
 from pairbank.cards.card import croissant
 from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.card.contents import (
+    BOS,
+    FORMATS,
     INTENDED,
     LIMITATIONS,
+    PLL,
     UNSUITABLE,
     Contents,
     columns_in,
@@ -66,19 +69,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Signature = Mapping[str, Any]
-FORMATS = {"chat": "prompts in its chat template", "base": "prompts as plain text"}
-BOS = {
-    "auto": "its own BOS token, else its EOS, before every text",
-    "own": "what its tokenizer writes before every text",
-    "bos": "its BOS token before every text",
-    "eos-as-bos": "its EOS token before every text",
-    "cls": "its [CLS] token before every text",
-    "none": "no token before a text, whose first token is not scored",
-}
-PLL = {
-    "original": "pseudo-log-likelihood, each token hidden alone",
-    "within_word_l2r": "pseudo-log-likelihood, each token hidden with the later ones of its word",
-}
 
 
 def models_in_words(signatures: Sequence[Signature]) -> list[str]:
