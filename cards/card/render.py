@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from pairbank import markdown
 from pairbank.cards.bank.beside_tables import prompts_in, question
 from pairbank.cards.bank.layout import (
-    DISPUTED,
     LONG,
     RATINGS,
     REPORTS,
@@ -211,9 +210,11 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
         head["language_bcp47"] = regional
     template = (resources.files("pairbank.cards.card") / "templates" / "dataset.md.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
-    environment.filters |= {
-        f.__name__: f for f in (markdown.inline, markdown.code, markdown.fenced, markdown.alternative)
-    } | {"shell": _shell}
+    filters = (markdown.inline, markdown.code, markdown.fenced, markdown.alternative, markdown.table)
+    environment.filters |= {f.__name__: f for f in (*filters, pretty_name, config_name, signature_line)}
+    environment.filters["shell"] = _shell
+    words = (models_in_words, imported_in_words, corpus_table, sizes_table, ratings_table, columns_table)
+    environment.globals |= {f.__name__: f for f in (*words, summary_columns_table, accuracy_table, agreement_table)}
     body = environment.from_string(template).render(**_facts(bank, name))
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
 
@@ -298,76 +299,58 @@ def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _facts(bank: Bank, name: str) -> dict[str, Any]:
-    corpora: Mapping[str, Any] = bank.manifest["corpora"]
-    scores: Mapping[str, Mapping[str, Any]] = bank.manifest["scores"]
+    """Return what the template is filled from: the manifest, and what is made of it for this page."""
+    manifest, corpora = bank.manifest, bank.manifest["corpora"]
+    scores: Mapping[str, Mapping[str, Any]] = manifest["scores"]
     signatures = [signature for models in scores.values() for signature in models.values()]
     shown = None if bank.summary is None else results_shown(bank.summary)
     has_too_many = shown is not None and shown.empty and bank.summary is not None and len(bank.summary) > MOST_WHOLE
     of_nulls = None
-    if shown is not None and (nulls := null_models(bank.manifest)):
+    if shown is not None and (nulls := null_models(manifest)):
         is_null = shown["model"].isin(list(nulls))
         shown, of_nulls = shown[~is_null], shown[is_null]
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
-    judged = judged_table(corpora, bank.contents)
-    singles = [n for n, held in bank.contents.items() if held.characters and not held.edits]
-    add = commands_for(bank.manifest, name)
+    add, is_scored = commands_for(manifest, name), bool(scores.get(example))
     return {
-        "title": pretty_name(bank.manifest),
+        "manifest": manifest,
+        "corpora": corpora,
+        "scores": scores,
+        "contents": bank.contents,
+        "figures": bank.figures,
         "name": name,
         "is_placeholder": name == THIS_BANK,
-        "singles": [markdown.code(n) for n in singles],
-        "only_singles": len(singles) == len(corpora),
-        "example_is_single": example in singles,
-        "has_scores": bool(signatures),
-        "corpus_table": markdown.table(corpus_table(corpora, scores, bank.contents)),
-        "ratings_table": markdown.table(ratings_table(bank.manifest[RATINGS])) if RATINGS in bank.manifest else "",
-        "example_ratings": next((config_name(n) for n in bank.manifest.get(RATINGS, {})), ""),
+        "singles": [n for n, held in bank.contents.items() if held.characters and not held.edits],
         "locked": locked(corpora),
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
         "has_too_many_results": has_too_many,
-        "accuracy_table": "" if shown is None else markdown.table(accuracy_table(shown)),
-        "agreement_table": "" if shown is None else markdown.table(agreement_table(shown)),
-        "null_accuracy_table": "" if of_nulls is None else markdown.table(accuracy_table(of_nulls)),
-        "null_agreement_table": "" if of_nulls is None else markdown.table(agreement_table(of_nulls)),
-        "disputed": bank.manifest.get(DISPUTED, {}),
-        "figures": bank.figures,
+        "shown": shown,
+        "of_nulls": of_nulls,
+        "signatures": signatures,
+        "most_signatures": MOST_WHOLE,
         "is_measured": any("imported" not in signature for signature in signatures),
-        "models": models_in_words(signatures),
-        "imported": imported_in_words(signatures),
-        "signatures": [signature_line(signature) for signature in signatures[:MOST_WHOLE]],
-        "n_signatures": len(signatures),
         "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
+        "first_methods": next((signature["methods"] for signature in signatures), {}),
+        "answers": prompts_table(signatures),
         "prompts": _questions(bank),
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
-        "citations": "\n\n".join(bibtex_of(bank.manifest, on_hub="" if name == THIS_BANK else name)),
-        "authors": bank.manifest.get("authors", []),
-        "columns_table": markdown.table(columns_table(bank.manifest, bank.contents)),
-        "examples": _examples(bank),
-        "summary_columns": markdown.table(summary_columns_table()) if signatures else "",
-        "prompts_table": markdown.table(prompts_shown) if len(prompts_shown := prompts_table(signatures)) else "",
-        "flags": flags_in(bank.manifest),
+        "citations": "\n\n".join(bibtex_of(manifest, on_hub="" if name == THIS_BANK else name)),
         "cited_models": sorted({str(signature["model"]["model_id"]) for signature in signatures}),
-        "sizes_table": markdown.table(sizes_table(bank.contents)),
-        "judged_table": markdown.table(judged) if len(judged) else "",
+        "examples": _examples(bank),
+        "flags": flags_in(manifest),
+        "judged": judged_table(corpora, bank.contents),
         "intended": INTENDED,
         "unsuitable": UNSUITABLE,
         "limitations": LIMITATIONS,
-        "history": bank.manifest.get("history", []),
-        "contact": bank.manifest.get("contact", ""),
+        "example": example,
         "example_items": items_path(example),
-        "example_long": long_config(bank.manifest, example) if bank.manifest.get(LONG) and scores.get(example) else "",
-        "example_scores": scores_path(example, min(scores[example])) if scores.get(example) else "",
+        "example_scores": scores_path(example, min(scores[example])) if is_scored else "",
+        "example_slug": min(scores.get(example, {}), default=""),
+        "example_long": long_config(manifest, example) if manifest.get(LONG) and is_scored else "",
+        "example_ratings": next((config_name(n) for n in manifest.get(RATINGS, {})), ""),
         "where": name if name == THIS_BANK else f"hf://datasets/{name}",
         "download": name if name == THIS_BANK else f"https://huggingface.co/datasets/{name}/resolve/main",
         "add": "\n".join([*add.fetch, *add.score, *add.bank, *add.merge]),
         "own_copy": add.own_copy,
-        "add_methods": list(next((signature["methods"] for signature in signatures), {})),
-        "example_config": config_name(example),
-        "example_slug": next(iter(sorted(scores.get(example, {}))), ""),
-        "command": bank.manifest.get("command", ""),
-        "versions": bank.manifest.get("written_with", {}),
-        "version": bank.manifest["pairbank"],
-        "n_files": len(data_files(bank.manifest)),
     }
 
 
