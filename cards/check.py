@@ -105,12 +105,15 @@ def check_publishable(bank: str | Path) -> dict[str, Any]:
 
 def _stop_at(root: Path, problems: Sequence[str]) -> None:
     if problems:
-        more = f"\n  ... and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
         raise BankError(
-            f"{root}: {len(problems)} problem(s); write the bank again (pairbank.write_bank):\n"
-            + "\n".join(f"  {problem}" for problem in problems[:SHOWN])
-            + more
+            f"{root}: {len(problems)} problem(s); write the bank again (pairbank.write_bank):{listed(problems)}"
         )
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Return the first problems, one per line, and how many more there are."""
+    more = [f"... and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+    return "".join(f"\n  {line}" for line in (*problems[:SHOWN], *more))
 
 
 def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) -> Iterator[str]:

@@ -32,13 +32,21 @@ from pairbank.cards.bank.layout import (
 )
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, lacks_licence
-from pairbank.cards.bank.tables import IDENTITY, differing_keys, read_summary, read_table, summary_of, write_summary
+from pairbank.cards.bank.tables import (
+    IDENTITY,
+    differing_keys,
+    read_summary,
+    read_table,
+    same_cells,
+    summary_of,
+    write_summary,
+)
 from pairbank.cards.bank.writing import refuse_other_folders, written_anew
-from pairbank.cards.check import check_locked
+from pairbank.cards.check import check_locked, listed
 from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
-from pairbank.files import ROWS_A_GROUP, cache_dir, read_json, real_path, write_json
+from pairbank.files import cache_dir, read_json, real_path, write_json
 from pairbank.scoring.scored import open_scored, read_scored
 from pairbank.scoring.signature import method_hashes
 
@@ -47,7 +55,6 @@ if TYPE_CHECKING:
 
     from pairbank.stats.scored_table.model_features import ModelFeatures
 
-SHOWN = 12
 VERSION_FACTS = ("version", "subset", "repair")
 
 
@@ -106,12 +113,8 @@ def _refuse_conflicts(a: _Side, b: _Side) -> None:
         ),
     ]
     if conflicts:
-        more = f"\n  ... and {len(conflicts) - SHOWN} more" if len(conflicts) > SHOWN else ""
-        raise BankError(
-            f"{a.name} and {b.name} contradict each other in {len(conflicts)} point(s); nothing was written:\n"
-            + "\n".join(f"  {conflict}" for conflict in conflicts[:SHOWN])
-            + more
-        )
+        where = f"{a.name} and {b.name} contradict each other in {len(conflicts)} point(s); nothing was written:"
+        raise BankError(f"{where}{listed(conflicts)}")
 
 
 def _write_union(a: _Side, b: _Side, staged: Path, command: str) -> None:
@@ -293,26 +296,17 @@ def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name
         return f"{len(a)} rows in {name_a}, {len(b)} in {name_b}"
     if differ := differing_keys(a.features, b.features):
         return f"column(s) {', '.join(differ)} in one only, or of another type"
-    if any(_differing_rows(a, b, "item_id")):
-        return f"other items, or in another order, in {name_a} than in {name_b}"
-    for column in a.column_names:
-        results = [row for rows in _differing_rows(a, b, column) for row in rows]
-        if results:
-            first, x, y = results[0]
-            shown = f" ({x} and {y})" if "float" in str(a.features[column]) else ""
-            return f"column {column} differs in {len(results)} row(s), first {a['item_id'][first]}{shown}"
-    return ""
-
-
-def _differing_rows(a: datasets.Dataset, b: datasets.Dataset, column: str) -> Iterator[list[tuple[int, str, str]]]:
-    """Yield the rows of a part in which a column differs, with both values as text; NaN is the same as NaN."""
-    for start in range(0, len(a), ROWS_A_GROUP):
-        part = range(start, min(start + ROWS_A_GROUP, len(a)))
-        x, y = (table.select(part).select_columns([column]).with_format("arrow")[:][column] for table in (a, b))
-        if x.equals(y):
+    for column in ("item_id", *(name for name in a.column_names if name != "item_id")):
+        ours, theirs = (table.select_columns([column]).with_format("arrow")[:][column] for table in (a, b))
+        if same_cells(ours, theirs):
             continue
-        values = zip(part, map(repr, x.to_pylist()), map(repr, y.to_pylist()), strict=True)
-        yield [(row, left, right) for row, left, right in values if left != right]
+        if column == "item_id":
+            return f"other items, or in another order, in {name_a} than in {name_b}"
+        pairs = zip(a["item_id"][:], map(repr, ours.to_pylist()), map(repr, theirs.to_pylist()), strict=True)
+        rows = [row for row in pairs if row[1] != row[2]]
+        shown = f" ({rows[0][1]} and {rows[0][2]})" if "float" in str(a.features[column]) else ""
+        return f"column {column} differs in {len(rows)} row(s), first {rows[0][0]}{shown}"
+    return ""
 
 
 def _united(a: _Side, b: _Side) -> dict[str, Any]:

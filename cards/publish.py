@@ -31,6 +31,7 @@ from pairbank.cards.site.site import site_of
 from pairbank.cards.site.source import open_source
 from pairbank.errors import PublishError
 from pairbank.files import read_json, sha256_of_text, write_json
+from pairbank.stats.wording import plural
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -129,7 +130,12 @@ def publish(
     with contextlib.nullcontext() if dry_run else locked(root):
         manifest = check_publishable(root)
         work = _Work(
-            root=root, api=HfApi(), dry_run=dry_run, replace=tuple(replace), private=private, tell=tell or _silent
+            root=root,
+            api=HfApi(),
+            dry_run=dry_run,
+            replace=tuple(replace),
+            private=private,
+            tell=tell or (lambda _text: None),
         )
         files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
         published = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
@@ -178,17 +184,7 @@ def _with_space(work: _Work, repo_id: str, made: Published) -> Published:
 
 def _title(manifest: Mapping[str, Any]) -> str:
     models = {slug for scored in manifest["scores"].values() for slug in scored}
-    return (
-        f"Publish {_counted(len(manifest['corpora']), 'corpus', 'corpora')}, {_counted(len(models), 'model', 'models')}"
-    )
-
-
-def _counted(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
-
-
-def _silent(_text: str) -> None:
-    pass
+    return f"Publish {plural(len(manifest['corpora']), 'corpus', 'corpora')}, {plural(len(models), 'model')}"
 
 
 def bank_as_published(

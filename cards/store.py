@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairbank.cards.acceptance import opened
 from pairbank.cards.bank.layout import DISPUTED, INDEX, SUBMISSIONS, read_manifest, scores_path
 from pairbank.cards.bank.tables import differing_keys, same_cells, without_people
 from pairbank.cards.hub.repository import with_retries
@@ -162,17 +161,15 @@ def _with_disputes(states: Sequence[State]) -> tuple[list[State], dict[str, list
     disputed: dict[str, list[str]] = {}
     for state in states:
         if state.state == "disputed" and state.largest_difference is not None:
-            disputed.setdefault(_folder(state.path), []).append(state.path)
+            disputed.setdefault(state.path.rpartition("/")[0], []).append(state.path)
     for folder, paths in disputed.items():
-        paths[:0] = [state.path for state in states if state.state == "shown" and _folder(state.path) == folder]
+        paths[:0] = [
+            state.path for state in states if state.state == "shown" and state.path.rpartition("/")[0] == folder
+        ]
     both = {path for paths in disputed.values() for path in paths}
     reason = "it differs from another submission of its model by more than rounding; withdraw one of them"
     named = [replace(state, state="disputed", reason=reason) if state.path in both else state for state in states]
     return named, disputed
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 class _Build:
@@ -203,7 +200,7 @@ class _Build:
             return replace(before, state="shown", reason="") if is_shown else before
         state = State(path=path, submitter=text_beside(file, "submitter"), state="refused")
         try:
-            table = opened(file, self.manifest)
+            table = open_scored(file)
             self._contest(path, table)
             if reason := "; ".join(self._problems(file, table)):
                 return replace(state, reason=reason)
@@ -289,7 +286,7 @@ def _withdrawn(path: str, folder: Path) -> State:
 def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:
     """Return (corpus, split) where a submission's very table is the one that the bank shows, else None."""
     try:
-        table = opened(file, read_manifest(folder))
+        table = open_scored(file)
         shown = open_scored(folder / scores_path(table.corpus, table.model_slug))
     except Exception:  # noqa: BLE001 - nobody knows what a stranger's file may raise
         return None

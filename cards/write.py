@@ -84,6 +84,7 @@ from pairbank.errors import BankError, unknown_name
 from pairbank.files import real_path, sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import Scored
 from pairbank.stats.version import STATISTICS_VERSION
+from pairbank.stats.wording import plural
 
 if TYPE_CHECKING:
     import datasets
@@ -428,7 +429,7 @@ def _changes(manifest: Mapping[str, Any], before: Mapping[str, str], now: Mappin
         if named := [corpora[path] for path in paths if path in corpora]:
             yield f"{verb} items: {_few(named)}"
         if tables := [path for path in paths if path in scores]:
-            yield f"{verb} {_counted(len(tables), 'scored table')}: {_few([scores[path] for path in tables])}"
+            yield f"{verb} {plural(len(tables), 'scored table')}: {_few([scores[path] for path in tables])}"
         if result := [probes[path] for path in paths if path in probes]:
             yield f"{verb} probes: {_few(result)}"
         rest = [path for path in paths if path not in corpora | scores | probes and path != SUMMARY]
@@ -436,10 +437,6 @@ def _changes(manifest: Mapping[str, Any], before: Mapping[str, str], now: Mappin
             yield f"{verb} {_few(rest)}"
     if gone:
         yield f"removed {_few(gone)}"
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _few(names: Sequence[str]) -> str:

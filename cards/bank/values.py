@@ -10,6 +10,7 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -310,7 +311,7 @@ def definition_problems(signature: Mapping[str, Any]) -> Sequence[str]:
     """
     if "imported" in signature:
         return ()
-    return _definition_problems(json.dumps(signature["methods"]), signature["pairbank"] == _version())
+    return _definition_problems(json.dumps(signature["methods"]), signature["pairbank"] == version("pairbank"))
 
 
 @functools.lru_cache(maxsize=128)
@@ -330,7 +331,9 @@ def _definition_problems(methods: str, is_of_this_version: bool) -> tuple[str, .
             continue
         is_same = method_hashes({"methods": {name: ours}})[name] == hashes[name]
         if not is_same and ("prompt" in definition or is_of_this_version):
-            results.append(f"method {name}: its hash is not that of its definition; score with pairbank {_version()}")
+            results.append(
+                f"method {name}: its hash is not that of its definition; score with pairbank {version('pairbank')}"
+            )
         elif is_same and definition["layout"] != ours["layout"]:
             results.append(f"method {name}: its layout is not that of pairbank's method of this hash")
     return tuple(results)
@@ -348,10 +351,3 @@ def _defined(name: str, definition: Mapping[str, Any]) -> Mapping[str, Any] | No
         return None
     per_token = ScoreColumns(name).tokens("good") in definition.get("columns", ())
     return method_named(name, options=MethodOptions(per_token=per_token)).definition
-
-
-@functools.cache
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("pairbank")

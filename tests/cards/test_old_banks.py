@@ -36,7 +36,7 @@ def another(bank: Path, name: str) -> Scored:
     model = {**table.signature["model"], "name": name, "slug": name, "model_id": f"pairbank/{name}"}
     dataset = table.dataset.remove_columns("model").add_column("model", [name] * len(table))
     dataset = dataset.select_columns(table.column_names)
-    return Scored(dataset=dataset, signature={**table.signature, "pairbank": "0.0.9", "model": model})
+    return Scored.of(dataset, {**table.signature, "pairbank": "0.0.9", "model": model})
 
 
 def test_the_earlier_commits_have_banks() -> None:
