@@ -70,10 +70,10 @@ class Declaration(BaseModel):
 def record_of(cls: type[T], table: Mapping[str, Any], *, where: str, error: type[PairbankError]) -> T:
     """Return the dataclass that a table declares; its class says `__pydantic_config__ = STRICT`."""
     try:
-        result: T = _adapter(cast("Any", cls)).validate_json(json.dumps(table, default=str), strict=True)
+        record: T = _adapter(cast("Any", cls)).validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as problem:
         raise error(_in_words(cls, table, problem, where)) from problem
-    return result
+    return record
 
 
 def table_of(record: type, own: type[Declaration]) -> type[Declaration]:
@@ -83,9 +83,9 @@ def table_of(record: type, own: type[Declaration]) -> type[Declaration]:
     """
     hints = get_type_hints(record)
     keys: dict[str, Any] = {
-        entry.name: (hints[entry.name], ... if entry.default is entry.default_factory is MISSING else None)
-        for entry in fields(record)
-        if entry.name not in own.model_fields
+        key.name: (hints[key.name], ... if key.default is key.default_factory is MISSING else None)
+        for key in fields(record)
+        if key.name not in own.model_fields
     }
     return create_model(f"{record.__name__}Table", __base__=own, **keys)
 
@@ -119,34 +119,34 @@ def _faults(cls: type, table: Any, problem: ValidationError) -> list[str]:  # no
     """Return all faults in words; what several types of one key do not like of it is one fault."""
     by_key: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
     for fault in problem.errors():
-        by_key.setdefault(_place(fault, table), []).append(fault)
-    return [_message(cls, list(place), result) for place, result in by_key.items()]
+        by_key.setdefault(_path(fault, table), []).append(fault)
+    return [_message(cls, list(path), faults) for path, faults in by_key.items()]
 
 
-def _place(fault: ErrorDetails, table: Any) -> tuple[int | str, ...]:  # noqa: ANN401 - what TOML gave
+def _path(fault: ErrorDetails, table: Any) -> tuple[int | str, ...]:  # noqa: ANN401 - what TOML gave
     """Return the keys that lead to a fault: pydantic puts the name of the type it tried behind them."""
-    place: list[int | str] = []
-    current = table
+    path: list[int | str] = []
+    inner = table
     for step in fault["loc"]:
-        is_listed = isinstance(current, list | tuple) and isinstance(step, int) and step < len(current)
-        if not (is_listed or (isinstance(current, Mapping) and step in current)):
-            return (*place, step) if fault["type"] in (_MISSING, *_UNKNOWN) else tuple(place)
-        current = current[step]
-        place.append(step)
-    return tuple(place)
+        is_listed = isinstance(inner, list | tuple) and isinstance(step, int) and step < len(inner)
+        if not (is_listed or (isinstance(inner, Mapping) and step in inner)):
+            return (*path, step) if fault["type"] in (_MISSING, *_UNKNOWN) else tuple(path)
+        inner = inner[step]
+        path.append(step)
+    return tuple(path)
 
 
-def _message(cls: type, place: list[int | str], faults: list[ErrorDetails]) -> str:
+def _message(cls: type, path: list[int | str], faults: list[ErrorDetails]) -> str:
     fault = faults[0]
-    key = ".".join(str(step)[:80] for step in place)
+    key = ".".join(str(step)[:80] for step in path)
     if fault["type"] in _UNKNOWN:
-        known = _keys(cls, place[:-1])
-        near = difflib.get_close_matches(str(place[-1]), known, n=1)
+        known = _keys(cls, path[:-1])
+        near = difflib.get_close_matches(str(path[-1]), known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         return f"unknown key {key!r}{hint} Known keys: {', '.join(known)}"
     if fault["type"] == _MISSING:
         return f"{key} is missing"
-    texts = [_EXPECTED.get(entry["type"]) or (entry.get("ctx") or {}).get("expected") for entry in faults]
+    texts = [_EXPECTED.get(problem["type"]) or (problem.get("ctx") or {}).get("expected") for problem in faults]
     expected = " or ".join(dict.fromkeys(text for text in texts if text))
     reported = str(fault["msg"]).removeprefix("Value error, ")
     if fault["type"] == "greater_than_equal":
@@ -154,15 +154,15 @@ def _message(cls: type, place: list[int | str], faults: list[ErrorDetails]) -> s
         expected = f"{at_least:g} or a larger number"
     if not expected and (not key or isinstance(fault["input"], Mapping)):  # of a whole table
         return f"{key}: {reported}" if key else reported
-    if expected == "a table" and place and isinstance(place[-1], int):
-        expected = f"a table: [[{'.'.join(str(step) for step in place[:-1])}]]"
+    if expected == "a table" and path and isinstance(path[-1], int):
+        expected = f"a table: [[{'.'.join(str(step) for step in path[:-1])}]]"
     shown = f"{key or 'it'} is {fault['input']!r:.80}"
     return f"{shown}; expected {expected}" if expected else f"{shown}: {reported}"
 
 
-def _keys(model: type, place: list[int | str]) -> list[str]:
-    """Return the keys of a record's inner table, `place` being its keys from the outside."""
-    for name in place:
+def _keys(model: type, path: list[int | str]) -> list[str]:
+    """Return the keys of a record's inner table, `path` being its keys from the outside."""
+    for name in path:
         annotation = _annotations(model).get(str(name))
         model = next(iter(_models(annotation)), model)
     if issubclass(model, BaseModel):
@@ -175,11 +175,11 @@ def _annotations(model: type) -> dict[str, Any]:
     if issubclass(model, BaseModel):
         return {name: field.annotation for name, field in model.model_fields.items()}
     hints = get_type_hints(model)
-    return {entry.name: hints[entry.name] for entry in fields(model)} if is_dataclass(model) else {}
+    return {key.name: hints[key.name] for key in fields(model)} if is_dataclass(model) else {}
 
 
 def _models(annotation: Any) -> list[type]:  # noqa: ANN401 - any annotation
     """Return the models that an annotation names, itself or within `tuple[…]`, `dict[…]` or a union."""
     if isinstance(annotation, type) and (is_dataclass(annotation) or issubclass(annotation, BaseModel)):
         return [annotation]
-    return [model for get_arg in get_args(annotation) for model in _models(get_arg)]
+    return [model for inner in get_args(annotation) for model in _models(inner)]

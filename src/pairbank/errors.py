@@ -80,7 +80,9 @@ def unknown_name(
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"; did you mean {' or '.join(repr(x) for x in near)}?" if near else "."
     packages = whose or {}
-    shown = [f"{entry} (of {packages[entry]})" if entry in packages else entry for entry in names]
+    shown = [
+        f"{known_name} (of {packages[known_name]})" if known_name in packages else known_name for known_name in names
+    ]
     more = f" and {len(names) - 12} more" if len(names) > MOST_KNOWN else ""
     shown = shown[:12] if more else shown
     return UnknownNameError(f"no {kind} {name!r}{hint} Known: {', '.join(shown) or 'none'}{more}")

@@ -224,7 +224,7 @@ def write_parquet(path: Path, table: pa.Table) -> None:
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read a parquet file; its pages are held to their checksums, where it has any."""
+    """Read a parquet file; its pages are checked against their checksums, where it has any."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -233,8 +233,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     try:
         if columns is not None and not columns:
             return pq.read_schema(path).empty_table()
-        requested = None if columns is None else list(columns)
-        return pq.read_table(path, columns=requested, page_checksum_verification=True, partitioning=None)
+        names = None if columns is None else list(columns)
+        return pq.read_table(path, columns=names, page_checksum_verification=True, partitioning=None)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error) from error
 
@@ -244,19 +244,19 @@ def parquet_batches(path: Path, columns: Sequence[str], n_rows: int) -> Iterator
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    held: pa.Table = read_parquet(path, ()).select(list(columns)).replace_schema_metadata(None)
+    waiting: pa.Table = read_parquet(path, ()).select(list(columns)).replace_schema_metadata(None)
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for batch in file.iter_batches(batch_size=n_rows, columns=list(columns)):
                 part = pa.Table.from_batches([batch]).select(list(columns))
-                held = pa.concat_tables([held, part.replace_schema_metadata(None)])
-                while len(held) >= n_rows:
-                    yield held.slice(0, n_rows)
-                    held = held.slice(n_rows)
+                waiting = pa.concat_tables([waiting, part.replace_schema_metadata(None)])
+                while len(waiting) >= n_rows:
+                    yield waiting.slice(0, n_rows)
+                    waiting = waiting.slice(n_rows)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error) from error
-    if len(held) or not n_rows_of(path):
-        yield held
+    if len(waiting) or not n_rows_of(path):
+        yield waiting
 
 
 def _unreadable(path: Path, error: Exception) -> BankError:

@@ -53,14 +53,14 @@ def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Plugin]:
         Plugin(name=point.name, package=point.dist.name if point.dist else "a nameless package", door=door, point=point)
         for point in _offered(door, tuple(sys.path))
     ]
-    results: dict[str, Plugin] = {}
+    by_name: dict[str, Plugin] = {}
     for plugin in sorted(offered, key=lambda plugin: (plugin.name, plugin.package)):
         if plugin.name in taken:
             raise plugin.problem("a name that pairbank itself has")
-        if plugin.name in results:
-            raise plugin.problem(f"a name that {results[plugin.name].package} has taken")
-        results[plugin.name] = plugin
-    return results
+        if plugin.name in by_name:
+            raise plugin.problem(f"a name that {by_name[plugin.name].package} has taken")
+        by_name[plugin.name] = plugin
+    return by_name
 
 
 @functools.lru_cache(maxsize=16)

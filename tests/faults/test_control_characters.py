@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank import cli
-from pairbank.cli.display import console
+from pairbank.cli.display import console, progress
 from pairbank.cli.display.console import show
 from pairbank.cli.display.output import say
 from pairbank.scoring.models.fake import FakeScorer
@@ -70,7 +70,7 @@ def test_the_terminal_gets_no_orders_from_names(hostile: list[Scored], capsys: p
     console.say_report(pairbank.report(hostile))
     say(f"{NAME}: done")
     show(pd.DataFrame({f"a{ESC}[b]": [f"x{ESC}[/y]"]}))
-    with console.status(f"building {NAME}"), console.bars({}) as bar:
+    with console.status(f"building {NAME}"), progress.bars({}) as bar:
         bar(f"scoring {NAME}", NAME)(1, 1)
     said = capsys.readouterr()
     assert "gotcha" in said.out
@@ -81,7 +81,7 @@ def test_the_terminal_gets_no_orders_from_names(hostile: list[Scored], capsys: p
 def test_a_bar_on_a_terminal_takes_no_name_for_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.StringIO()
     monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=shown, force_terminal=True, width=200))
-    with console.status(f"building {NAME}"), console.bars({}) as bar:
+    with console.status(f"building {NAME}"), progress.bars({}) as bar:
         bar("scoring", NAME)(1, 1)
     assert "mo[U+001B]]0;gotcha[U+0007][U+001B][31mdel[/x][U+202E]" in re.sub(r"\x1b\[[\d;]*m", "", shown.getvalue())
 

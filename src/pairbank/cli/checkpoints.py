@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import typer
 
 import pairbank
-from pairbank.cli.display.console import bars, say_report, work_of
+from pairbank.cli.display.console import say_report
 from pairbank.cli.display.output import answer, say
+from pairbank.cli.display.progress import bars, work_of
 from pairbank.cli.loading import load
 from pairbank.scoring.models.options import LoadOptions, name_at
 
@@ -68,5 +69,5 @@ def score_checkpoints(
         answer(scored=[{"out": path, "model": scored.model, "n_items": len(scored), "methods": scored.methods}])
         say(f"{path}: {len(scored):,} items with {', '.join(scored.methods)}")
         tables.append(scored)
-    requested = ["trajectories"] if len(tables) >= LEAST_CHECKPOINTS else []
-    say_report(pairbank.report(tables, analyses=requested))
+    analyses = ["trajectories"] if len(tables) >= LEAST_CHECKPOINTS else []
+    say_report(pairbank.report(tables, analyses=analyses))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.display.console import worker_rates
 from pairbank.cli.display.output import answer, note, say
+from pairbank.cli.display.progress import worker_rates
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:

@@ -137,7 +137,7 @@ def _value_in_words(kind: Any) -> str | None:  # noqa: ANN401 - an annotation
     ('FILE', 'error|nan')
     """
     if get_origin(kind) in (types.UnionType, Union):
-        kind = next(member for member in get_args(kind) if member is not type(None))
+        kind = next(one_kind for one_kind in get_args(kind) if one_kind is not type(None))
     if get_origin(kind) is list:
         [kind] = get_args(kind)
     return "|".join(get_args(kind)) if get_origin(kind) is Literal else WORDS.get(kind)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Unpack
 
 import pairbank
 from pairbank.cli.cluster import Cluster
-from pairbank.cli.display.console import Downloads, fresh_stats, stats_of, status
+from pairbank.cli.display.console import status
 from pairbank.cli.display.output import note
+from pairbank.cli.display.progress import Downloads, fresh_stats, stats_of
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:

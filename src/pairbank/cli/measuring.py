@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,6 +14,7 @@ import typer
 import pairbank
 from pairbank.cli.display.console import show, status
 from pairbank.cli.display.output import answer, hint, output, say
+from pairbank.cli.display.progress import bars
 from pairbank.cli.loading import load
 from pairbank.cli.options import CorpusName, DataDir, Device, Dtype, ItemOptions, Models, OverLength, corpora_named
 from pairbank.errors import BankError
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.probing import Progress
     from pairbank.scoring.methods.documents import Documents
     from pairbank.scoring.methods.unigrams import Unigrams
     from pairbank.scoring.scored import Scored
@@ -219,7 +217,8 @@ def neuro(
     with status(f"building {corpus}"):
         items = which.load(corpus)
     scorer = load(model, device=device, dtype=dtype, bos="auto")
-    with _bars() as notify:
+    with bars({}) as bar:
+        bar_of = functools.cache(lambda task: bar(task, scorer.info.name))
         probed = pairbank.probe(
             items,
             scorer,
@@ -229,7 +228,7 @@ def neuro(
             standardise=how.standardise,
             precision=how.precision,
             seed=how.seed,
-            progress=notify,
+            progress=lambda task, n_done, n_total: bar_of(task)(n_done, n_total),
         )
     show(_headline(probed), name="probes", whole=["group"])
     say("f1: best layer (optimistic). f1_chosen: layer chosen by the other folds. control: labels exchanged at random.")
@@ -251,31 +250,7 @@ def _headline(probed: Probed) -> pd.DataFrame:
     return shown.reset_index()
 
 
-@contextlib.contextmanager
-def _bars() -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    count = TextColumn("{task.completed}/{task.total}")
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        count,
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True, quiet=output().quiet)) as bars:
-        tasks: dict[str, int] = {}
-
-        def on_progress(what: str, n_done: int, n_total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=n_total)
-            bars.update(tasks[what], completed=n_done)  # type: ignore[arg-type]
-
-        yield on_progress
-
-
-_input = partial(typer.Option, rich_help_panel="Your file")
+_input = functools.partial(typer.Option, rich_help_panel="Your file")
 N_SHOWN = 12
 
 

@@ -234,9 +234,9 @@ def with_corpus(registry: str, module: str, constant: str) -> str:
     if place is None or not imports:
         raise CorpusError(f"{REGISTRY} has no tuple of corpora to put {constant} into; enter it by hand")
     registry = f"{registry[: place.end()]}\n        {constant},{registry[place.end() :]}"
-    later = next((result.start() for result in imports if _in_order(result[1]) > _in_order(module)), imports[-1].end())
-    line = f"from pairbank.builders.corpora.{module} import {constant}\n"
-    return registry[:later] + line + registry[later:]
+    later = next((line.start() for line in imports if _in_order(line[1]) > _in_order(module)), imports[-1].end())
+    new_line = f"from pairbank.builders.corpora.{module} import {constant}\n"
+    return registry[:later] + new_line + registry[later:]
 
 
 def _in_order(module: str) -> list[tuple[str, int]]:
@@ -246,11 +246,11 @@ def _in_order(module: str) -> list[tuple[str, int]]:
 
 def with_reference(bibliography: str, key: str, title: str, year: int) -> str:
     """Return references.bib with one entry more, in the order of the keys."""
-    entry = f"@misc{{{key},\n  author = {{FILL IN}},\n  title = {{{title} (FILL IN)}},\n  year = {{{year}}}\n}}\n"
-    for result in re.finditer(r"^@\w+\{([^,]+),", bibliography, flags=re.MULTILINE):
-        if result[1] > key:
-            return f"{bibliography[: result.start()]}{entry}\n{bibliography[result.start() :]}"
-    return f"{bibliography.rstrip()}\n\n{entry}"
+    reference = f"@misc{{{key},\n  author = {{FILL IN}},\n  title = {{{title} (FILL IN)}},\n  year = {{{year}}}\n}}\n"
+    for other in re.finditer(r"^@\w+\{([^,]+),", bibliography, flags=re.MULTILINE):
+        if other[1] > key:
+            return f"{bibliography[: other.start()]}{reference}\n{bibliography[other.start() :]}"
+    return f"{bibliography.rstrip()}\n\n{reference}"
 
 
 app = typer.Typer(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import pairbank
-from pairbank.cli.display.console import Downloads
+from pairbank.cli.display.progress import Downloads
 
 if TYPE_CHECKING:
     import datasets

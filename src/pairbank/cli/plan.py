@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 import pairbank
-from pairbank.cli.display.console import bars, show, status, work_of
+from pairbank.cli.display.console import show, status
 from pairbank.cli.display.output import answer, say
+from pairbank.cli.display.progress import bars, work_of
 from pairbank.cli.loading import load
 from pairbank.cli.models import chosen_models, chosen_study
 from pairbank.cli.options import ItemOptions, Methods, StudyName, StudyOptions

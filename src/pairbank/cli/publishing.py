@@ -59,13 +59,13 @@ def check(
         from pairbank.cards.submissions import refuse
 
         with status("checking"):
-            result = pairbank.check_submission(
+            verdict = pairbank.check_submission(
                 submission or "", against, rescore=rescore, model=model or None, seed=seed
             )
-            refuse(submission or "", result)
-        answer(submission=submission, against=against, accepted=True, notes=list(result.notes))
+            refuse(submission or "", verdict)
+        answer(submission=submission, against=against, accepted=True, notes=list(verdict.notes))
         say(f"{submission}: accepted by {against}")
-        for note in result.notes:
+        for note in verdict.notes:
             say(f"  {note}")
         return
     with status("checking"):
@@ -110,15 +110,15 @@ def export(
     if to in {*KINDS, FOR_R, DEPOSIT}:
         with status("exporting"):
             if to == DEPOSIT:
-                results = [file for entry in scored for file in export_deposit(entry, out, publisher=publisher)]
+                written = [file for path in scored for file in export_deposit(path, out, publisher=publisher)]
             elif to == FOR_R:
                 paths = scored_files(scored)
-                results = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
+                written = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
             else:
-                results = export_copies(scored, out, kind=to, bom=bom)
-        answer(exported=[{"out": path} for path in results])
-        for path in results:
-            say(str(path))
+                written = export_copies(scored, out, kind=to, bom=bom)
+        answer(exported=[{"out": file} for file in written])
+        for file in written:
+            say(str(file))
         return
     if to != EVERY_EVAL_EVER:
         raise unknown_name("format", to, [*KINDS, FOR_R, DEPOSIT, EVERY_EVAL_EVER])
@@ -291,16 +291,18 @@ def review(
     Example: pairbank review my-org/my-bank --rescore 20 --comment --merge
     """
     with status("reviewing"):
-        result = pairbank.review(repo, rescore=rescore, comment=comment, merge=merge)
-    for entry in result:
-        state = "merged" if entry.merged else "accepted" if entry.verdict.accepted else "refused"
+        reviewed = pairbank.review(repo, rescore=rescore, comment=comment, merge=merge)
+    for submission in reviewed:
+        state = "merged" if submission.merged else "accepted" if submission.verdict.accepted else "refused"
         answer(
-            pull_requests=[{"number": entry.number, "state": state, "problems": list(entry.verdict.problems)}],
+            pull_requests=[
+                {"number": submission.number, "state": state, "problems": list(submission.verdict.problems)}
+            ],
         )
-        say(f"{entry.url}: {'withdrawal, ' if entry.is_withdrawal else ''}{state}")
-        for text in (*entry.verdict.problems, *entry.verdict.notes):
+        say(f"{submission.url}: {'withdrawal, ' if submission.is_withdrawal else ''}{state}")
+        for text in (*submission.verdict.problems, *submission.verdict.notes):
             say(f"  {text}")
-    if not result:
+    if not reviewed:
         say(f"{repo}: no open pull request")
 
 
@@ -317,13 +319,17 @@ def build_store(
 
     with status("building"):
         states = pairbank.build_store(bank, repo_id=repo)
-    answer(submissions=[{"path": x.path, "state": x.state, "reason": x.reason} for x in states])
-    for entry in states:
-        if entry.largest_difference is not None:
-            spread = ", ".join(f"{method} {magnitude(value)}" for method, value in entry.largest_difference.items())
-            say(f"{entry.path}: {entry.state}; largest difference: {spread}")
+    answer(
+        submissions=[
+            {"path": submission.path, "state": submission.state, "reason": submission.reason} for submission in states
+        ]
+    )
+    for submission in states:
+        if submission.largest_difference is not None:
+            spread = ", ".join(f"{method} {magnitude(nats)}" for method, nats in submission.largest_difference.items())
+            say(f"{submission.path}: {submission.state}; largest difference: {spread}")
         else:
-            say(f"{entry.path}: {entry.state}" + (f": {entry.reason}" if entry.reason else ""))
+            say(f"{submission.path}: {submission.state}" + (f": {submission.reason}" if submission.reason else ""))
     if not states:
         say(f"{bank}: no submissions")
 

@@ -12,8 +12,9 @@ import typer
 
 import pairbank
 from pairbank.cli.command import Group, add_command, as_command
-from pairbank.cli.display.console import Downloads, show, status
+from pairbank.cli.display.console import show, status
 from pairbank.cli.display.output import answer, output, say
+from pairbank.cli.display.progress import Downloads
 from pairbank.cli.loading import load
 from pairbank.cli.options import Bom, DataDir, ItemOptions, Prompts, Subset, column_map, corpora_named
 from pairbank.files import replaced_atomically
@@ -97,18 +98,18 @@ def ratings(
     refuse_other_suffixes(out)
     refuse_other_than_a_file(out)
     with status(f"building {corpus}"):
-        result = pairbank.load_ratings(
+        rated = pairbank.load_ratings(
             corpus,
             data_dir=data_dir,
             subset=subset,
             normalisation=normalisation,
             progress=Downloads().on_progress,
         )
-    write_unsigned(out, result.with_format("arrow")[:], bom=bom)
-    items, raters, scales = (sorted(set(result[name][:])) for name in ("item_id", "rater", "scale"))
-    answer(out=out, n_ratings=len(result), n_items=len(items), n_raters=len(raters), scales=scales)
+    write_unsigned(out, rated.with_format("arrow")[:], bom=bom)
+    items, raters, scales = (sorted(set(rated[name][:])) for name in ("item_id", "rater", "scale"))
+    answer(out=out, n_ratings=len(rated), n_items=len(items), n_raters=len(raters), scales=scales)
     by = f"{len(items):,} items by {len(raters):,} raters"
-    say(f"{out}: {len(result):,} ratings of {by}, on {', '.join(scales)}")
+    say(f"{out}: {len(rated):,} ratings of {by}, on {', '.join(scales)}")
 
 
 def _build_all(data_dir: Path | None, out: Path | None) -> None:

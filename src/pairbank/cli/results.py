@@ -11,16 +11,9 @@ import typer
 
 import pairbank
 from pairbank.cli.cluster import ClusterOptions, joined, say_part
-from pairbank.cli.display.console import (
-    Downloads,
-    bars,
-    command_line,
-    say_next_steps,
-    say_report,
-    say_work,
-    status,
-)
+from pairbank.cli.display.console import command_line, say_next_steps, say_report, say_work, status
 from pairbank.cli.display.output import answer, note, say, warn
+from pairbank.cli.display.progress import Downloads, bars
 from pairbank.cli.loading import Loader
 from pairbank.cli.models import chosen_models, chosen_study, say_plan
 from pairbank.cli.options import DataDir, StudyName, StudyOptions, UnigramFiles, WrongOptions, named_values

@@ -14,8 +14,9 @@ import typer
 import pairbank
 from pairbank.cli.checkpoints import checkpoints_of, score_checkpoints
 from pairbank.cli.cluster import ClusterOptions, joined, say_part
-from pairbank.cli.display.console import Downloads, bars, say_report, say_work, status, work_of
+from pairbank.cli.display.console import say_report, say_work, status
 from pairbank.cli.display.output import answer, note, say, warn
+from pairbank.cli.display.progress import Downloads, bars, work_of
 from pairbank.cli.loading import load
 from pairbank.cli.options import (
     Columns,
@@ -424,13 +425,13 @@ def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:
     >>> score_declarations(["judge=decision,good=A|1,bad=B", "slor=score,direction=higher"])["judge"]
     {'kind': 'decision', 'answers': {'good': ['A', '1'], 'bad': ['B']}}
     """
-    results: dict[str, dict[str, Any]] = {}
+    declarations: dict[str, dict[str, Any]] = {}
     for text in said or ():
         pairs = [part.partition("=") for part in text.split(",")]
         if bad := [key for key, equals, value in pairs if not (key and equals and value)]:
             raise typer.BadParameter(f"{text!r}: {bad[0]!r} has no value; expected NAME=KIND,KEY=VALUE")
         name, _, kind = pairs[0]
-        table = results[name] = {"kind": kind}
+        table = declarations[name] = {"kind": kind}
         for key, _, value in pairs[1:]:
             if key in ("direction", "unit", "label"):
                 table[key] = value
@@ -438,7 +439,7 @@ def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:
                 table[key] = _scale(value)
             else:
                 table.setdefault("answers", {})[key] = value.split("|")
-    return results
+    return declarations
 
 
 def _scale(value: str) -> list[float]:

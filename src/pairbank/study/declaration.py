@@ -174,7 +174,7 @@ def with_corpora(study: Study, names: Sequence[str]) -> Study:
     declared = {choice.name: choice for choice in study.corpora}
     parts = [name.partition(":") for name in names]
     corpora = tuple(_chosen(declared.get(name), name, subset or None) for name, _, subset in parts)
-    note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
+    note = f"Run by the user on {', '.join(names)} instead of {', '.join(choice.name for choice in study.corpora)}."
     description = f"{study.description} Here: on {', '.join(names)}.".lstrip()
     return replace(study, corpora=corpora, description=description, notes=(*study.notes, note))
 

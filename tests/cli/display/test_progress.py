@@ -7,8 +7,8 @@ import math
 import pytest
 
 from pairbank.builders.sources.downloads import DownloadProgress
-from pairbank.cli.display import console as progress
-from pairbank.cli.display.console import Downloads, Lines, Meter, worker_rates
+from pairbank.cli.display import progress
+from pairbank.cli.display.progress import Downloads, Lines, Meter, worker_rates
 from pairbank.scoring.api.model import ScoringStats, WorkerStats
 
 

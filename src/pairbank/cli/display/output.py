@@ -25,7 +25,7 @@ class Output:
 
     as_json: bool = False
     quiet: bool = False
-    result: dict[str, Any] = field(default_factory=dict)
+    document: dict[str, Any] = field(default_factory=dict)
     """Values for the document, by name."""
 
 
@@ -40,9 +40,9 @@ def output() -> Output:
 
 def say(text: str) -> None:
     """Print a line of the result; what it quotes of others gives the terminal no orders."""
-    requested = output()
-    if not (requested.as_json and requested.quiet):
-        typer.echo(spelt_out(text), err=requested.as_json)
+    asked = output()
+    if not (asked.as_json and asked.quiet):
+        typer.echo(spelt_out(text), err=asked.as_json)
 
 
 def note(text: str) -> None:
@@ -64,10 +64,10 @@ def hint(text: str) -> None:
 
 def answer(**values: object) -> None:
     """Put values into the document that --json prints; lists of one name are joined."""
-    result = output().result
+    document = output().document
     for name, value in values.items():
-        known, new = result.get(name), plain(value)
-        result[name] = [*known, *new] if isinstance(known, list) and isinstance(new, list) else new
+        before, new = document.get(name), plain(value)
+        document[name] = [*before, *new] if isinstance(before, list) and isinstance(new, list) else new
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any value to JSON's
@@ -80,15 +80,15 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any value to JSON's
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         value = value.to_dict("records")
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
+        value = {key.name: getattr(value, key.name) for key in dataclasses.fields(value)}
     elif hasattr(value, "tolist"):
         value = value.tolist()
     if (isinstance(value, float) and not math.isfinite(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, Mapping):
-        return {str(key): plain(element) for key, element in value.items()}
+        return {str(key): plain(cell) for key, cell in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(member) for member in value]
+        return [plain(cell) for cell in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
@@ -109,4 +109,4 @@ def giving(asked: Output) -> Iterator[None]:
 
 def _print(asked: Output) -> None:
     if asked.as_json:
-        typer.echo(spelt_in_json(json.dumps(asked.result, ensure_ascii=False, indent=2, allow_nan=False)))
+        typer.echo(spelt_in_json(json.dumps(asked.document, ensure_ascii=False, indent=2, allow_nan=False)))

@@ -50,13 +50,13 @@ def say_wrong(tables: Sequence[Scored], n: int | None, method: str | None) -> No
         if method is not None:
             raise typer.BadParameter("--wrong-by says by which method: say how many too, as in --wrong 10")
         return
-    results = [missed(table, n, method) for table in tables]
-    answer(wrong=results)
+    wrong = [missed(table, n, method) for table in tables]
+    answer(wrong=wrong)
     if output().as_json:
         return
     width = console_width()
-    for entry in results:
-        for line in wrong_lines(entry, width=width):
+    for of_table in wrong:
+        for line in wrong_lines(of_table, width=width):
             say(line)
 
 
@@ -66,14 +66,16 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
 
     from pairbank.scoring.api.layout import MethodLayout
 
-    layouts = [MethodLayout.from_dict(layout) for layout in table.layouts]
-    names = [entry.method for entry in layouts if entry.columns.delta in table.dataset.column_names]
-    if method is not None and method not in names:
-        raise typer.BadParameter(f"--wrong-by {method!r}: {table.corpus} has {', '.join(names) or 'no differences'}")
-    if not names:
+    layouts = {
+        layout.method: layout
+        for layout in map(MethodLayout.from_dict, table.layouts)
+        if layout.columns.delta in table.dataset.column_names
+    }
+    if method is not None and method not in layouts:
+        raise typer.BadParameter(f"--wrong-by {method!r}: {table.corpus} has {', '.join(layouts) or 'no differences'}")
+    if not layouts:
         raise typer.BadParameter(f"--wrong: {table.corpus} by {table.model} has no method with two sides")
-    chosen = method or names[0]
-    layout = next(entry for entry in layouts if entry.method == chosen)
+    layout = layouts[method or next(iter(layouts))]
     column: pa.ChunkedArray = table.dataset.with_format("arrow")[:][layout.columns.delta]
     deltas: FloatArray = column.to_numpy(zero_copy_only=False).astype(np.float64)
     order = [int(i) for i in np.argsort(deltas, kind="stable") if deltas[i] < 0][:n]
@@ -83,7 +85,7 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
     return Missed(
         model=table.model,
         corpus=table.corpus,
-        method=chosen,
+        method=layout.method,
         unit=layout.unit_in_words,
         n_wrong=int((deltas < 0).sum()),
         n_tied=int((deltas == 0).sum()),
@@ -110,24 +112,24 @@ def _by_place(table: Scored, layout: MethodLayout) -> tuple[float, float]:
     return (share, accuracy_pooled(logprobs, layout).value) if is_one_place(share) else (math.nan, math.nan)
 
 
-def wrong_lines(result: Missed, *, width: int) -> Iterator[str]:
+def wrong_lines(wrong: Missed, *, width: int) -> Iterator[str]:
     """Yield what is printed of missed items, in so many columns."""
     from pairbank.stats.report.cautions import picks
 
-    tied = f", {result.n_tied:,} tied" if result.n_tied else ""
+    tied = f", {wrong.n_tied:,} tied" if wrong.n_tied else ""
     yield ""
     yield from folded(
-        f"Wrong by {result.method}: {result.n_wrong:,} of {result.n_scored:,} items of {result.corpus}{tied}, "
-        f"{result.model}; Δ = good − bad in {result.unit}, the worst {len(result.items):,}:",
+        f"Wrong by {wrong.method}: {wrong.n_wrong:,} of {wrong.n_scored:,} items of {wrong.corpus}{tied}, "
+        f"{wrong.model}; Δ = good − bad in {wrong.unit}, the worst {len(wrong.items):,}:",
         width,
     )
-    if not math.isnan(result.first_option):
+    if not math.isnan(wrong.first_option):
         yield from folded(
-            f"Position bias: the model {picks(result.first_option)} ({percent(result.first_option)} first); accuracy "
-            f"{number(result.pooled)} with orders pooled. The differences below show how certain it is of that option.",
+            f"Position bias: the model {picks(wrong.first_option)} ({percent(wrong.first_option)} first); accuracy "
+            f"{number(wrong.pooled)} with orders pooled. The differences below show how certain it is of that option.",
             width,
         )
-    for item in result.items:
+    for item in wrong.items:
         description = dict.fromkeys(str(item[name]) for name in ("item_id", "phenomenon", "paradigm") if item.get(name))
         yield from folded(f"{number(item['delta']):>8}  {'  '.join(description)}", width, hanging=" " * 10)
         for side in ("good", "bad"):
