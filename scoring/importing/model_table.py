@@ -119,13 +119,13 @@ class ModelTable:
             "pairbank": version("pairbank"),
             "model": _unseen_model(self.model),
             "methods": {
-                m.name: {
-                    **m.definition,
-                    "paper": _source_of(m, how),
-                    "cites": list(dict.fromkeys([*m.definition.get("cites", ()), *how.cites])),
-                    "columns": [*m.columns],
+                method.name: {
+                    **method.definition,
+                    "paper": _source_of(method, how),
+                    "cites": list(dict.fromkeys([*method.definition.get("cites", ()), *how.cites])),
+                    "columns": [*method.columns],
                 }
-                for m in self.methods
+                for method in self.methods
             },
             "over_length": "unknown",
             "seed": "unknown",

@@ -225,10 +225,10 @@ def import_logs(
             raise ScoreImportError(f"model={model!r} is for one model, and the logs have {', '.join(by_model)}")
         by_model = {model: logs}
     if not any(log.rows for log in logs):
-        reasons = "; ".join(str(member) for log in logs for member in log.left_out[:1])
+        reasons = "; ".join(str(rows) for log in logs for rows in log.refusals.left_out()[:1])
         raise ScoreImportError(f"{', '.join(map(str, files))}: no pair to import{f': {reasons}' if reasons else ''}")
     join = None if items is None else TextJoin(items)
-    left_out = [entry for log in logs for entry in log.left_out]
+    left_out = [rows for log in logs for rows in log.refusals.left_out()]
     tables = []
     for name, of_model in by_model.items():
         table, more = _table(name, of_model, how, items, join)
@@ -265,18 +265,12 @@ def _ratings(tables: Sequence[Scored], judgments: Sequence[Judgment]) -> dict[st
         for item_id, *texts in zip(*(rows[name][:] for name in rows.column_names), strict=True):
             for side, text in zip(SIDES, texts, strict=True):
                 places.setdefault(text, {})[table.corpus, item_id, side] = None
-    results: dict[str, list[dict[str, Any]]] = {}
+    ratings: dict[str, list[dict[str, Any]]] = {}
     for judgment in judgments:
         for corpus, item_id, side in places.get(judgment.text, ()):
-            row = {
-                "item_id": item_id,
-                "side": side,
-                "rater": judgment.rater,
-                "value": judgment.value,
-                "scale": judgment.scale,
-            }
-            results.setdefault(corpus, []).append(row)
-    return {corpus: pd.DataFrame(rows) for corpus, rows in results.items()}
+            said = {"rater": judgment.rater, "value": judgment.value, "scale": judgment.scale}
+            ratings.setdefault(corpus, []).append({"item_id": item_id, "side": side, **said})
+    return {corpus: pd.DataFrame(rows) for corpus, rows in ratings.items()}
 
 
 def reader_of(name: str) -> Reader:
@@ -314,7 +308,8 @@ def _table(
     check_numbers(rows[0].file, how, methods, [table])
     scored = table.scored(_origin(logs, facts))
     known = {key: value for log in logs for key, value in log.facts.items()}
-    return Scored(table=scored.table, signature=_with_facts(scored.signature, known)), left_out
+    model = {**scored.signature["model"], **known}
+    return Scored(table=scored.table, signature={**scored.signature, "model": model}), left_out
 
 
 def _answers(rows: Sequence[LogRow], log: Log) -> Iterator[DeclaredScore]:
@@ -344,8 +339,8 @@ def _origin(logs: Sequence[Log], join: Mapping[str, Any]) -> dict[str, Any]:
         "tool": {"name": logs[0].tool, "version": ", ".join(dict.fromkeys(log.version for log in logs))},
         "settings": _merged([log.settings for log in logs]),
         "join": dict(join),
-        "stated": [asdict(entry) for log in logs for entry in log.stated],
-        "left_out": [asdict(member) for log in logs for member in log.left_out],
+        "stated": [asdict(stated) for log in logs for stated in log.stated],
+        "left_out": [asdict(rows) for log in logs for rows in log.refusals.left_out()],
     }
 
 
@@ -358,24 +353,15 @@ def _merged(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for key in dict.fromkeys(key for setting in settings for key in setting):
         values: list[Any] = []
-        for entry in settings:
-            if entry.get(key) not in values:
-                values.append(entry.get(key))
+        for setting in settings:
+            if setting.get(key) not in values:
+                values.append(setting.get(key))
         results[key] = values[0] if len(values) == 1 else values
     return results
 
 
-def _with_facts(signature: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {**signature, "model": {**signature["model"], **facts}}
-
-
 def _distinct(tables: list[Scored]) -> list[Scored]:
     slugs = [(table.corpus, table.model_slug) for table in tables]
-    if twice := [table.model for table, entry in zip(tables, slugs, strict=True) if slugs.count(entry) > 1]:
+    if twice := [table.model for table in tables if slugs.count((table.corpus, table.model_slug)) > 1]:
         raise ScoreImportError(f"models {', '.join(dict.fromkeys(twice))} have the same file name; rename one of them")
     return tables
-
-
-def file_name(table: Scored) -> str:
-    """Return the name of a table's file."""
-    return f"{slug(table.model)}.parquet"

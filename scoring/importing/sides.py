@@ -138,16 +138,13 @@ def sides_method(score: DeclaredScore) -> ImportedMethod:
     """Return a number of each side; of ratings, also how many texts have none."""
     columns, kind, is_rating = ScoreColumns(score.name), _kind_of(score), score.kind == "rating"
 
-    def is_unparsed(cell: str) -> bool:
-        return score.meaning_of(cell, among=(UNPARSED,)) is not None
+    def is_unparsed(cell: str | None) -> bool:
+        return is_rating and cell is not None and score.meaning_of(cell, among=(UNPARSED,)) is not None
 
     def part(chunk: Chunk, two_sided: BoolArray) -> Mapping[str, Any]:
         names = (columns.good, columns.bad)
-        but = is_unparsed if is_rating else None
-        good, bad = (kind.higher_better(read_numbers(chunk, name, kind.believed, but=but)) for name in names)
-        unparsed = [np.zeros(len(chunk), dtype=np.bool_) for _ in names]
-        if is_rating:
-            unparsed = [np.array([cell is not None and is_unparsed(cell) for cell in chunk.column(x)]) for x in names]
+        good, bad = (kind.higher_better(read_numbers(chunk, name, kind.believed, but=is_unparsed)) for name in names)
+        unparsed = [np.array(list(map(is_unparsed, chunk.column(name))), dtype=np.bool_) for name in names]
         has_good, has_bad = ~np.isnan(good) | unparsed[0], ~np.isnan(bad) | unparsed[1]
         whole = has_good & (has_bad | ~two_sided)
         half = ~whole & (has_good | has_bad)

@@ -73,24 +73,24 @@ def _log(file: Path, how: ImportProfile, parts: Mapping[str, Sequence[Sides]]) -
     )
     if words := _WORDS.fullmatch(revision):
         log.facts = {"family": name, "training_words": int(words[1]) * _TIMES[words[2]]}
-    refusals, correct = Refusals(), dict[str, float]()
+    correct = dict[str, float]()
     for part, table in json_file(file).items():
         texts = _texts(table, f"{file}: {part}")
         if part not in parts:
             for text in texts:
-                refusals.add(file, f"the corpus has no part {part!r}", repr(text[:60]))
+                log.refusals.add(file, f"the corpus has no part {part!r}", repr(text[:60]))
             continue
-        rows = list(_rows(file, part, texts, parts[part], refusals))
+        rows = list(_rows(file, part, texts, parts[part], log.refusals))
         log.rows += rows
         correct[part] = 100 * sum(row.cells[NAME] == "good" for row in rows) / len(rows) if rows else 0.0
-    log.left_out, log.stated = refusals.left_out(), list(_stated(file.parent / REPORT, correct))
+    log.stated = list(_stated(file.parent / REPORT, correct))
     return log
 
 
 def _texts(table: Any, where: str) -> list[str]:  # noqa: ANN401 - JSON is any
     predictions = table.get("predictions") if isinstance(table, Mapping) else None
     if not isinstance(predictions, list) or not all(
-        isinstance(entry, Mapping) and "pred" in entry for entry in predictions
+        isinstance(prediction, Mapping) and "pred" in prediction for prediction in predictions
     ):
         raise ScoreImportError(f"{where}: no predictions with pred; expected a file that the pipeline wrote")
     return [str(prediction["pred"]) for prediction in predictions]

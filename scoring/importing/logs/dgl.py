@@ -42,17 +42,17 @@ def read(source: Source) -> list[Log]:
 def _pairs(source: Source) -> list[Log]:
     logs = []
     for file in source.files("surprisals_*.csv", expected="surprisals_MODEL.csv"):
-        refusals, halves = Refusals(), list[tuple[int, Row]]()
+        log = Log(model=file.stem.removeprefix("surprisals_"), tool=TOOL, files=(file,))
+        halves: list[tuple[int, Row]] = []
         pairs: list[tuple[int, Row, Row]] = []
         for line, row in published_rows(file, *source.columns()):
             if all(row[f"sentence_{condition}"] for condition in CONDITIONS):
                 pairs.append((line, row, row))
             else:
                 halves.append((line, row))
-        pairs += _put_together(file, halves, refusals)
-        rows = [_pair(source, file, *pair) for pair in pairs]
-        model = file.stem.removeprefix("surprisals_")
-        logs.append(Log(model=model, tool=TOOL, files=(file,), rows=rows, left_out=refusals.left_out()))
+        pairs += _put_together(file, halves, log.refusals)
+        log.rows = [_pair(source, file, *pair) for pair in pairs]
+        logs.append(log)
     return logs
 
 
@@ -106,7 +106,7 @@ def _sentences(source: Source) -> list[Log]:
         drawn = [draw for (_, name), draws in sampled.items() if name == model for draw in draws]
         log.draws = [draw for draw in drawn if draw.text in stimuli]
         logs.append(log)
-    logs[0].left_out, logs[0].judgments = refusals.left_out(), judgments
+    logs[0].refusals, logs[0].judgments = refusals, judgments
     return logs
 
 

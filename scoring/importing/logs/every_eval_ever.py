@@ -28,9 +28,9 @@ from pairbank.scoring.importing.logs.log import (
     Choice,
     Log,
     LogRow,
-    Refusals,
     Source,
     Stated,
+    choice_of,
     decided,
     json_file,
     json_lines,
@@ -82,7 +82,7 @@ def _log(
         },
         files=(file,) if beside is None else (file, beside),
     )
-    refusals, choices, declared = Refusals(), defaultdict[str, list[Choice]](list), dict[str, DeclaredScore]()
+    choices, declared = defaultdict[str, list[Choice]](list), dict[str, DeclaredScore]()
     from_harness = library.get("name") in _COUNTED_FROM_0
     has_context = from_harness and len({str(record["input"].get("raw")) for _, record in records}) > 1
     metrics: dict[str, Any] = {}
@@ -94,20 +94,20 @@ def _log(
             continue
         metric = record.get("evaluation_result_id")
         if from_harness and metrics.setdefault(str(record["sample_id"]), metric) != metric:
-            refusals.add(file, "another metric of an answer that is imported", f"sample {record['sample_id']}")
+            log.refusals.add(file, "another metric of an answer that is imported", f"sample {record['sample_id']}")
             continue
         sample = _with_text_as_reference(record) if from_harness else record
         if problem := _problem(sample):
-            refusals.add(file, problem, f"sample {record['sample_id']}")
+            log.refusals.add(file, problem, f"sample {record['sample_id']}")
         else:
             choice = _choice(file, line, sample, has_context=has_context)
             choices[question_name(str(record["evaluation_name"]))].append(choice)
-    for name, requested in choices.items():
-        score, rows = decided(name, f"answers of {requested[0].cells['subset']}", requested)
+    for name, asked in choices.items():
+        score, rows = decided(name, f"answers of {asked[0].cells['subset']}", asked)
         declared[name] = score
         log.rows += rows
     log.rows = list(_together(log.rows))
-    log.scores, log.left_out = tuple(declared.values()), refusals.left_out()
+    log.scores = tuple(declared.values())
     log.stated = list(_stated(whole, records))
     return log
 
@@ -135,16 +135,14 @@ def _choice(file: Path, line: int, record: Mapping[str, Any], *, has_context: bo
     text, attributed = record["input"], record["answer_attribution"]
     options = list(text["choices"])
     good = 0 if side_of(text["reference"][0], options, 0) == "good" else 1
-    final = [entry["extracted_value"] for entry in attributed if entry.get("is_terminal", True)]
-    chosen = side_of(str(final[-1]), options, good) if final else "unparsed"
-    if chosen == "unparsed" and record["evaluation"].get("is_correct") is True:
-        chosen = "good"
-    return Choice(
-        file=file,
-        line=line,
-        good=options[good],
-        bad=options[1 - good],
-        chosen=chosen,
+    final = [step["extracted_value"] for step in attributed if step.get("is_terminal", True)]
+    return choice_of(
+        file,
+        line,
+        options,
+        good,
+        str(final[-1]) if final else "",
+        is_right=record["evaluation"].get("is_correct") is True,
         shown_first=_shown_first(str(text.get("formatted") or text["raw"]), options, good),
         cells={
             "subset": str(record["evaluation_name"]),
@@ -175,8 +173,8 @@ def _exported_row(file: Path, line: int, record: Mapping[str, Any]) -> LogRow:
 def _own_scores(metadata: Mapping[str, str]) -> dict[str, DeclaredScore]:
     """Return what the numbers of our own export are, where no method of ours has their names."""
     name, unit = metadata[METHOD], metadata.get(UNIT, "nats")
-    requested = name in prompts() and any(key.startswith(f"{SCORE}{name}:") for key in metadata)
-    if name == DIRECT or requested or f"{SCORE}{name}_good" not in metadata:
+    is_answer = name in prompts() and any(key.startswith(f"{SCORE}{name}:") for key in metadata)
+    if name == DIRECT or is_answer or f"{SCORE}{name}_good" not in metadata:
         return {}
     label = metadata.get(f"{OURS}label", "")
     kind: Kind = "logprob" if is_string_logprob(name) and unit == "nats" else "score"

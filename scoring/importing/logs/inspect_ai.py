@@ -20,13 +20,12 @@ from pairbank.scoring.importing.join import question_name
 from pairbank.scoring.importing.logs.log import (
     Choice,
     Log,
-    Refusals,
     Source,
     Stated,
+    choice_of,
     decided,
     json_file,
     model_name,
-    side_of,
 )
 
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -82,24 +81,24 @@ def _log(file: Path, document: Mapping[str, Any]) -> Log:
         },
         files=(file,),
     )
-    refusals, choices, values = Refusals(), dict[str, list[Choice]](), dict[str, list[float]]()
+    choices, values = dict[str, list[Choice]](), dict[str, list[float]]()
     for line, sample in enumerate(document.get("samples") or [], 1):
         for scorer, score in (sample.get("scores") or {}).items():
             values.setdefault(scorer, []).append(_value(score.get("value")))
         problem = _problem(sample)
         if problem:
-            refusals.add(file, problem, f"sample {sample.get('id')}")
+            log.refusals.add(file, problem, f"sample {sample.get('id')}")
             continue
         for scorer, score in sample["scores"].items():
             name = question_name(task if len(sample["scores"]) == 1 else f"{task}_{scorer}")
             name = name if epochs == 1 else f"{name}_epoch{sample.get('epoch', 1)}"
             choices.setdefault(name, []).append(_choice(file, line, sample, score, task, shuffled=shuffled))
     scores = []
-    for name, requested in choices.items():
-        declared, rows = decided(name, f"answers to the task {task} of Inspect", requested)
+    for name, asked in choices.items():
+        declared, rows = decided(name, f"answers to the task {task} of Inspect", asked)
         scores.append(declared)
         log.rows += rows
-    log.scores, log.left_out = tuple(scores), refusals.left_out()
+    log.scores = tuple(scores)
     log.stated = list(_stated(task, document, values))
     return log
 
@@ -121,15 +120,13 @@ def _choice(
 ) -> Choice:
     options, good = list(sample["choices"]), "AB".index(str(sample["target"]).strip())
     text = sample.get("metadata") or {}
-    chosen = side_of(str(score.get("answer") or ""), options, good)
-    if chosen == "unparsed" and score.get("value") == "C":
-        chosen = "good"
-    return Choice(
-        file=file,
-        line=line,
-        good=options[good],
-        bad=options[1 - good],
-        chosen=chosen,
+    return choice_of(
+        file,
+        line,
+        options,
+        good,
+        str(score.get("answer") or ""),
+        is_right=score.get("value") == "C",
         shown_first=None if shuffled else "good" if good == 0 else "bad",
         cells={
             "subset": task,

@@ -51,7 +51,7 @@ def read(source: Source) -> list[Log]:
     if not logs:
         raise ScoreImportError(f"{source}: no scores of sentences; expected NAME/….sentence-LL.txt")
     first = next(iter(logs.values()))
-    first.left_out, first.judgments = refusals.left_out(), judgments
+    first.refusals, first.judgments = refusals, judgments
     return list(logs.values())
 
 

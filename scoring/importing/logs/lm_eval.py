@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.logs.log import (
     Log,
     LogRow,
-    Refusals,
     Source,
     Stated,
     json_file,
@@ -128,12 +127,11 @@ class _Sample:
         return float(np.argmax(np.array(self.logprobs) / np.array(lengths)) == self.gold)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Run:
     """A `results_*.json`, or what is known without one."""
 
-    results: Mapping[str, Any] = field(default_factory=dict)
-    files: list[Path] = field(default_factory=list)
+    results: Mapping[str, Any]
 
     def settings(self, task: str) -> dict[str, Any]:
         config = self.results.get("config") or {}
@@ -144,13 +142,9 @@ class _Run:
         for key in ("transformers_version", "chat_template_sha", "system_instruction"):
             if self.results.get(key):
                 texts[key] = self.results[key]
-        own_values = self.task(task)
-        version = (self.results.get("versions") or {}).get(task)
-        return (
-            texts
-            | {"task": task, "task_version": version}
-            | {key: own_values[key] for key in _TASK_SETTINGS if key in own_values}
-        )
+        settings, version = self.task(task), (self.results.get("versions") or {}).get(task)
+        kept = {key: settings[key] for key in _TASK_SETTINGS if key in settings}
+        return texts | {"task": task, "task_version": version} | kept
 
     def task(self, name: str) -> Mapping[str, Any]:
         """Return the settings of a task."""
@@ -192,23 +186,23 @@ def _log(file: Path) -> Log:
     task = text["task"]
     beside = file.parent / f"results_{text['date']}.json"
     results = json_file(beside) if beside.is_file() else {}
-    run = _Run(results=results, files=[file, beside] if results else [file])
+    run = _Run(results=results)
     name = str(results.get("model_name") or (results.get("config") or {}).get("model_args") or file.parent.name)
     log = Log(
         model=model_name(name),
         tool=TOOL,
         version=str(results.get("lm_eval_version") or "not stated"),
         settings=run.settings(task),
-        files=tuple(run.files),
+        files=(file, beside) if results else (file,),
         facts=run.facts,
     )
     delimiter, bos = run.task(task).get("target_delimiter", " "), run.bos
-    refusals, correct = Refusals(), {metric: list[float]() for metric in _METRICS}
+    correct = {metric: list[float]() for metric in _METRICS}
     variants: dict[Variant, None] = {}
     for number, line in json_lines(file):
         sample = _sample(line, delimiter, bos, f"{file}, row {number}")
         if sample is None:
-            refusals.add(file, "no options with log-probabilities (not a multiple choice)", f"row {number}")
+            log.refusals.add(file, "no options with log-probabilities (not a multiple choice)", f"row {number}")
             continue
         for metric, values in correct.items():
             values.append(sample.value(metric))
@@ -216,9 +210,8 @@ def _log(file: Path) -> Log:
             variants[sample.variant] = None
             log.rows.append(LogRow(file=file, line=number, cells=_cells(line, sample, task)))
         else:
-            refusals.add(file, f"{len(sample.options)} options, a pair has two", f"row {number}")
+            log.refusals.add(file, f"{len(sample.options)} options, a pair has two", f"row {number}")
     log.scores = tuple(score for variant in variants for score in variant.scores())
-    log.left_out = refusals.left_out()
     log.stated = list(_stated(task, results, correct))
     return log
 
@@ -240,7 +233,7 @@ def _sample(line: Mapping[str, Any], delimiter: str, bos: str, where: str) -> _S
         arguments = [[argument.get("arg_0"), argument.get("arg_1")] for argument in arguments]
     if not isinstance(arguments, list) or not isinstance(answers, list):
         raise ScoreImportError(f"{where}: no arguments and resps; expected a line that lm_eval --log_samples wrote")
-    pairs = [tuple(entry[:2]) for entry in arguments]
+    pairs = [tuple(argument[:2]) for argument in arguments]
     if len(pairs) < 2 or not all(isinstance(text, str) for pair in pairs for text in pair):
         return None
     if len(pairs) != len(answers):

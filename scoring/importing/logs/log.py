@@ -17,7 +17,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -67,6 +67,24 @@ class LeftOut:
         return f"{self.file}: {self.n:,} row(s) not imported: {self.reason}{f' ({shown})' if shown else ''}"
 
 
+@dataclass(slots=True)
+class Refusals:
+    """Counts rows that are not imported by file and reason, with the first ones of each."""
+
+    _by_reason: dict[tuple[str, str], LeftOut] = field(default_factory=dict)
+
+    def add(self, file: Path, reason: str, example: str = "", n: int = 1) -> None:
+        """Count rows."""
+        key = (file.name, reason)
+        before = self._by_reason.get(key) or LeftOut(file=file.name, reason=reason, n=0)
+        examples = (*before.examples, *([example] if example else []))[:MOST_EXAMPLES]
+        self._by_reason[key] = replace(before, n=before.n + n, examples=examples)
+
+    def left_out(self) -> list[LeftOut]:
+        """Return the counts."""
+        return list(self._by_reason.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
     """A number that the source states about itself, and the same computed from its rows by its own rule."""
@@ -99,7 +117,8 @@ class Log:
     """As the log states them: arguments of the model, prompt and few-shot settings, versions of libraries."""
     files: tuple[Path, ...] = ()
     rows: list[LogRow] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
+    refusals: Refusals = field(default_factory=Refusals)
+    """Of several logs of a source: those of all, in the first one."""
     stated: list[Stated] = field(default_factory=list)
     scores: tuple[DeclaredScore, ...] = ()
     """What the rows' numbers are, where the profile does not say it."""
@@ -119,8 +138,6 @@ class Judgment:
     rater: str
     value: float
     scale: str
-    n: int = 1
-    """Answers that the value is the mean of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,24 +189,6 @@ class Reader(Protocol):
 
     def read(self, source: Source) -> list[Log]:
         """Return what the files hold, a log a model and run, in the files' order."""
-
-
-@dataclass(slots=True)
-class Refusals:
-    """Counts rows that are not imported by file and reason."""
-
-    examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-
-    def add(self, file: Path, reason: str, example: str) -> None:
-        """Count one row."""
-        self.examples.setdefault((file.name, reason), []).append(example)
-
-    def left_out(self) -> list[LeftOut]:
-        """Return the counts, with the first rows of each."""
-        return [
-            LeftOut(file=file, reason=reason, n=len(rows), examples=tuple(rows[:MOST_EXAMPLES]))
-            for (file, reason), rows in self.examples.items()
-        ]
 
 
 def published_rows(file: Path, *columns: str) -> list[tuple[int, dict[str, str]]]:
@@ -303,6 +302,30 @@ def decided(name: str, label: str, choices: Sequence[Choice]) -> tuple[DeclaredS
             cells[f"{name}:shown_first"] = first.shown_first
         rows.append(LogRow(file=first.file, line=first.line, cells=cells))
     return DeclaredScore(name=name, kind="decision", label=label), rows
+
+
+def choice_of(
+    file: Path,
+    line: int,
+    options: Sequence[str],
+    good: int,
+    answer: str,
+    *,
+    is_right: bool,
+    shown_first: str | None,
+    cells: Mapping[str, str | None],
+) -> Choice:
+    """Return the answer to a question with two options; one that names neither, yet is said to be right, is `good`."""
+    chosen = side_of(answer, options, good)
+    return Choice(
+        file=file,
+        line=line,
+        good=options[good],
+        bad=options[1 - good],
+        chosen="good" if chosen == "unparsed" and is_right else chosen,
+        shown_first=shown_first,
+        cells=cells,
+    )
 
 
 def side_of(answer: str, options: Sequence[str], good: int) -> str:

@@ -79,9 +79,7 @@ def _logs(file: Path, source: Source) -> Iterator[Log]:
         elif single and "sentence" in columns:
             if source.items is None:
                 raise ScoreImportError(f"{file}: a row a sentence; which are pairs? Give the corpus (--items)")
-            refusals = Refusals()
-            log.rows = list(_matched_rows(file, _sums(table, rows, single), source.items, refusals))
-            log.left_out = refusals.left_out()
+            log.rows = list(_matched_rows(file, _sums(table, rows, single), source.items, log.refusals))
         else:
             raise ScoreImportError(
                 f"{file}: columns {', '.join(table.columns)}; expected sentence (and perhaps token) and one of "
@@ -114,7 +112,7 @@ def _sums(
     results: dict[str, tuple[int, str, dict[str, float]]] = {}
     for line, row in rows:
         text = str(row["sentence"])
-        numbers = {_KINDS[k][0]: _KINDS[k][1] * finite(row[k], f"{table.path}, row {line}") for k in kinds}
+        numbers = {_KINDS[kind][0]: _KINDS[kind][1] * finite(row[kind], f"{table.path}, row {line}") for kind in kinds}
         key = normalised(text)
         if key not in results:
             results[key] = (line, text, numbers)

@@ -21,7 +21,7 @@ from pairbank.builders.sources.readers import records, text_lines
 from pairbank.builders.sources.tables import open_table
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Source
+from pairbank.scoring.importing.logs.log import Log, LogRow, Source
 
 DIRECT, ASKED = "preferred", "asked"
 NO_MODELS = ("Aléatoire", "Annotateurs")
@@ -45,47 +45,42 @@ def read(source: Source) -> list[Log]:
             "the decisions about QFrBLiMP's 1,761 pairs"
         )
     sizes = _sizes((place if place.is_dir() else place.parent) / SIZES)
-    systems = list(dict.fromkeys(name.removesuffix(_ENDING) for name in names if name not in NO_MODELS))
-    left_out = [
-        LeftOut(file=place.name, reason=f"the column {name} is no model", n=len(rows))
-        for name in NO_MODELS
-        if name in names
-    ]
     logs = []
-    for system in systems:
+    for system in dict.fromkeys(name.removesuffix(_ENDING) for name in names if name not in NO_MODELS):
         columns = {score: column for score, column in ((DIRECT, system), (ASKED, system + _ENDING)) if column in names}
         model, size = sizes.get(system, (system.replace("_", "/", 1), None))
-        cells = ({score: str(row[column]) for score, column in columns.items()} for _, row in rows)
-        logs.append(
-            Log(
-                model=model,
-                tool="QFrBLiMP's scripts",
-                settings={"columns": columns},
-                files=_files(place, columns.values()),
-                facts={} if size is None else {"size_billions": size / 1e9},
-                rows=[
-                    LogRow(file=place, line=number, cells={"item_id": ids[str(row["id"])], **result})
-                    for (number, row), result in zip(rows, cells, strict=True)
-                ],
-            )
+        log = Log(
+            model=model,
+            tool="QFrBLiMP's scripts",
+            settings={"columns": columns},
+            files=_files(place, columns.values()),
+            facts={} if size is None else {"size_billions": size / 1e9},
         )
-    logs[0].left_out = left_out
+        for number, row in rows:
+            cells = {score: str(row[column]) for score, column in columns.items()}
+            log.rows.append(LogRow(file=place, line=number, cells={"item_id": ids[str(row["id"])], **cells}))
+        logs.append(log)
+    for name in (name for name in NO_MODELS if name in names):
+        logs[0].refusals.add(place, f"the column {name} is no model", n=len(rows))
     return logs
 
 
 def _place(source: Source) -> Path:
     """Return the table of decisions, or the folder of predictions in the form of the repository."""
     folders = [path for path in source.paths if path.is_dir() and (path / PREDICTIONS).is_dir()]
-    result = folders or source.files("decisions.csv", expected=f"decisions.csv or {PREDICTIONS}/ of QFrBLiMP")
-    if len(result) > 1:
-        raise ScoreImportError(f"{result[0]}, {result[1]}: two tables of decisions; give one")
-    return result[0]
+    tables = folders or source.files("decisions.csv", expected=f"decisions.csv or {PREDICTIONS}/ of QFrBLiMP")
+    if len(tables) > 1:
+        raise ScoreImportError(f"{tables[0]}, {tables[1]}: two tables of decisions; give one")
+    return tables[0]
 
 
 def _table(place: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
     """Return the columns of systems, and the rows."""
     if not place.is_dir():
-        return _columns(place), list(open_table(place).rows())
+        table = open_table(place)
+        if "id" not in table.columns or len(table.columns) < 2:
+            raise ScoreImportError(f"{place}: columns {', '.join(table.columns[:5])} …; expected id and systems")
+        return [column for column in table.columns if column != "id"], list(table.rows())
     rows: dict[str, dict[str, Any]] = {}
     names = []
     for file in sorted((place / PREDICTIONS).glob(f"*{_FILE_ENDING}")):
@@ -112,13 +107,6 @@ def _files(place: Path, columns: Iterable[str]) -> tuple[Path, ...]:
     if not place.is_dir():
         return (place,)
     return tuple(place / PREDICTIONS / f"{column}{_FILE_ENDING}" for column in columns)
-
-
-def _columns(file: Path) -> list[str]:
-    columns = open_table(file).columns
-    if "id" not in columns or len(columns) < 2:
-        raise ScoreImportError(f"{file}: columns {', '.join(columns[:5])} …; expected id and a column a system")
-    return [column for column in columns if column != "id"]
 
 
 def _sizes(path: Path) -> Mapping[str, tuple[str, float]]:

@@ -23,7 +23,7 @@ from pairbank.builders.corpora.syntaxgym import joined_with_spans, phenomenon_of
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Source, csv_rows, json_file
+from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Source, csv_rows, json_file
 
 RESULTS, SUITES = "syntaxgym_results_*.csv", "*.json"
 COLUMNS = ("model", "suite", "item", "correct")
@@ -47,11 +47,12 @@ def read(source: Source) -> list[Log]:
             rows |= _items(file)
     runs: dict[str, list[dict[tuple[str, str], bool]]] = defaultdict(list)
     files: dict[str, Path] = {}
-    n_left_out: dict[Path, int] = defaultdict(int)
+    refusals, reason = Refusals(), f"of the suites {', '.join(LEFT_OUT)}, which the paper leaves out"
     for file in source.files(RESULTS, expected="sg_results/syntaxgym_results_MODEL_CORPUS.csv"):
         for run, results in _runs(file).items():
             kept = {item: result for item, result in results.items() if item[0] not in LEFT_OUT}
-            n_left_out[file] += len(results) - len(kept)
+            if n := len(results) - len(kept):
+                refusals.add(file, reason, n=n)
             if missing := [item for item in kept if item not in rows]:
                 raise ScoreImportError(
                     f"{file}: {missing[0][0]} has no item {missing[0][1]} in the suites that are given"
@@ -60,11 +61,7 @@ def read(source: Source) -> list[Log]:
             runs[system].append(kept)
             files[system] = file
     logs = [_log(system, runs[system], files[system], rows) for system in sorted(runs)]
-    logs[0].left_out = [
-        LeftOut(file=file.name, reason=f"of the suites {', '.join(LEFT_OUT)}, which the paper leaves out", n=n)
-        for file, n in n_left_out.items()
-        if n
-    ]
+    logs[0].refusals = refusals
     return logs
 
 
