@@ -94,7 +94,7 @@ def score_as(
     if isinstance(model, StoredParts):
         return _joined(items, model, options)
     work = Work(items, model.info, options, model)
-    return _scored(work, [*work.compute(progress or _say_nothing)], options)
+    return _scored(work, [*work.compute(progress)], options)
 
 
 def score_stored(items: datasets.Dataset, info: ModelInfo, options: ScoreOptions) -> Scored | None:
@@ -176,13 +176,9 @@ def score_part(
     """
     work = Work(items, model.info, options, model)
     units = part.chosen(work.units, n_before=n_before)
-    for _shard in work.compute(progress or _say_nothing, units):
+    for _shard in work.compute(progress, units):
         pass
     return PartScored(n_units=len(units), n_units_of_all=len(work.units))
-
-
-def _say_nothing(_done: float, _total: int) -> None:
-    """Take note of progress that nobody looks at."""
 
 
 def _scored(work: Work, shards: Sequence[Shard], options: ScoreOptions) -> Scored:

@@ -136,7 +136,7 @@ class Work:
         """Return the units of which something is not stored."""
         return [unit for unit, shard in zip(self.units, self.stored(), strict=True) if shard.missing]
 
-    def compute(self, on_progress: Progress, units: Sequence[Unit] | None = None) -> Iterator[Shard]:
+    def compute(self, on_progress: Progress | None, units: Sequence[Unit] | None = None) -> Iterator[Shard]:
         """Yield the shard of each unit, from the store or scored now and stored."""
         if self.model is None:
             raise ScoringError(f"{self.info.name}: the model is needed to score; load it")
@@ -154,18 +154,11 @@ class Work:
     def _stored(self, unit: Unit) -> Shard:
         return self.store.find(self.rows(unit), unit.methods)
 
-    def _computed(self, run: Run, units: Sequence[Unit], on_progress: Progress) -> Iterator[Shard]:
-        n_items = self._n_items(units)
-        work = efforts(units, self.items.__getitem__, len(self.items), run.reader)
-        per_item = n_items / sum(work) if work else 0.0
-        done = [0.0] * len(units)
+    def _computed(self, run: Run, units: Sequence[Unit], on_progress: Progress | None) -> Iterator[Shard]:
+        on_shares = self._on_shares(run, units, on_progress)
 
-        def steps(number: int) -> Generator[None, None, Shard]:
-            def on_share(share: float) -> None:
-                done[number] = share * work[number] * per_item
-                on_progress(round(math.fsum(done), 6), n_items)
-
-            shard = self._stored(units[number])
+        def steps(unit: Unit, on_share: Callable[[float], None]) -> Generator[None, None, Shard]:
+            shard = self._stored(unit)
             if missing := shard.missing:
                 try:
                     self.store.keep(shard, (yield from run.steps(shard.rows, missing, on_share)))
@@ -176,9 +169,25 @@ class Work:
             on_share(1.0)
             return shard
 
-        yield from one_begun_ahead(steps(number) for number in range(len(units)))
+        yield from one_begun_ahead(map(steps, units, on_shares))
 
-    def _shared_out(self, workers: Workers, units: Sequence[Unit], on_progress: Progress) -> Iterator[Shard]:
+    def _on_shares(
+        self, run: Run, units: Sequence[Unit], on_progress: Progress | None
+    ) -> list[Callable[[float], None]]:
+        """Return for each unit what is told of the share of it that is done; units differ in work."""
+        if on_progress is None:
+            return [_say_nothing] * len(units)
+        n_items, done = self._n_items(units), [0.0] * len(units)
+        work = efforts(units, self.items.__getitem__, len(self.items), run.reader)
+        per_item = n_items / sum(work) if work else 0.0
+
+        def on_share(share: float, number: int) -> None:
+            done[number] = share * work[number] * per_item
+            on_progress(round(math.fsum(done), 6), n_items)
+
+        return [functools.partial(on_share, number=number) for number in range(len(units))]
+
+    def _shared_out(self, workers: Workers, units: Sequence[Unit], on_progress: Progress | None) -> Iterator[Shard]:
         shards, n_items = {unit.number: self._stored(unit) for unit in units}, self._n_items(units)
         jobs = [
             Job(
@@ -192,7 +201,8 @@ class Work:
         ]
 
         def on_share(share: float) -> None:
-            on_progress(round(share * n_items, 6), n_items)
+            if on_progress is not None:
+                on_progress(round(share * n_items, 6), n_items)
 
         if not jobs:
             on_share(1.0)
@@ -203,6 +213,10 @@ class Work:
     def _n_items(self, units: Sequence[Unit]) -> int:
         """Return how many items the units make, counting an item once a method's share."""
         return round(sum(unit.n_items * len(unit.methods) for unit in units) / len(self.methods))
+
+
+def _say_nothing(_share: float) -> None:
+    """Take no note of progress."""
 
 
 def _check_items(items: datasets.Dataset) -> None:

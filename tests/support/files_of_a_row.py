@@ -21,9 +21,9 @@ PASSED: dict[str, set[tuple[str, int]]] = defaultdict(set)
 
 
 def _look(frame: FrameType, event: str, _: object) -> None:
-    code = frame.f_code
-    if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(PACKAGE):
-        PASSED[code.co_filename.removeprefix(PACKAGE)].add((code.co_name, code.co_firstlineno))
+    code, name = frame.f_code, frame.f_code.co_filename
+    if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and name.startswith(PACKAGE) and name.endswith(".py"):
+        PASSED[name.removeprefix(PACKAGE)].add((code.co_name, code.co_firstlineno))
 
 
 def pass_one_row(corpora: str) -> None:
