@@ -204,7 +204,7 @@ OF_ITEMS = ("subset", "paradigm", "phenomenon", "language", "task", "label", "hu
 """Columns of items that go along; empty where a table has none."""
 COLUMNS = (
     *("corpus", "item_id", *OF_ITEMS, "human_delta"),
-    *("model", "method", "kind", "presentation", "score", "delta", "correct"),
+    *("model", "method", "kind", "presentation", "score", "delta", "correct", "credit"),
 )
 
 
@@ -238,18 +238,23 @@ def _rows(scored: Scored) -> Iterator[pd.DataFrame]:
     )
     for scores in table.methods:
         parts = [pd.concat([items.loc[columns.index], columns], axis=1) for columns in _columns(table, scores)]
-        rows = pd.concat(parts, ignore_index=True).dropna(subset=["score", "delta", "correct"], how="all")
+        rows = pd.concat(parts, ignore_index=True).dropna(subset=["score", "delta", "correct", "credit"], how="all")
         yield rows.assign(method=scores.layout.method, kind=scores.layout.kind).reindex(columns=list(COLUMNS))
 
 
 def _columns(table: ScoredTable, scores: MethodScores) -> Iterator[pd.DataFrame]:
-    """Yield `presentation`, `score`, `delta` and `correct` of the items, of each presentation of pairs."""
+    """Yield `presentation`, `score`, `delta` and `correct` of the items, of each presentation of pairs.
+
+    `credit` is what an item earns in accuracies that reports compare; with position bias there is none.
+    """
     layout, choices, index = scores.layout, choices_of(scores), table.frame.index
     label = table.labels
     right = np.where(label == 1, scores.says_yes, 1 - scores.says_yes) + 0 * label  # unknown without a label
     columns = {"score": scores.sentence_score, "delta": scores.delta_nats, "correct": right}
+    earned = credits_of(scores)
+    columns["credit"] = np.where(table.has_truth & ~scores.rates, np.nan if earned.is_biased else earned.credit, right)
     if choices is None:
-        columns["correct"] = np.where(table.has_truth & ~scores.rates, credits_of(scores).credit, right)
+        columns["correct"] = columns["credit"]
     else:
         columns["delta"] = np.full(len(index), np.nan)
         for place, (presentation, correct) in enumerate(zip(layout.presentations, layout.correct, strict=True)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 from typer.testing import CliRunner
 
 import pairbank
@@ -93,10 +93,18 @@ def test_the_script_fits_and_its_estimates_are_those_of_the_tables(folder: Path,
     parts = dict(re.findall(r"## ([^\n]+?) \n(.*?)(?=\n## |\Z)", done.stdout, re.DOTALL))
     assert {"Accuracy, rated", "Accuracy, labelled", "Accuracy, starter"} <= parts.keys()
     assert {"Deltas and people's ratings, rated", "Deltas and people's ratings, rated-sentences"} <= parts.keys()
-    # models of noise differ in nothing, so that the intercept is the log odds of all answers
-    choices = rows[(rows["corpus"] == "starter") & rows["correct"].isin([0, 1])]
-    share = choices.loc[choices["method"] == "direct", "correct"].mean()
-    assert estimate(parts["Accuracy, starter"], "(Intercept)") == pytest.approx(math.log(share / (1 - share)), abs=0.1)
+    # accuracies by the model of the report, ties one half, with its standard errors
+    reported = pairbank.report([pairbank.read_scored(path) for path in sorted(folder.iterdir())], analyses=["mixed"])
+    [mixed] = [section for section in reported.sections if section.id == "mixed"]
+    effects = mixed.tables["effects"]
+    n_compared = 0
+    for row in effects[(effects["outcome"] == "accuracy") & effects["low"].notna()].to_dict("records"):
+        if row["term"] in ("method", "model"):
+            error = (row["high"] - row["value"]) / student.isf(0.025, row["df"])
+            shown = numbers(parts[f"Accuracy, {row['corpus']}"], f"{row['term']}{row['level']}")
+            assert shown[:2] == pytest.approx([row["value"], error], abs=2e-3), row
+            n_compared += 1
+    assert n_compared >= 4
     # ratings vary over items alone, and the design is balanced: the slope is the mean of the models' r
     of_direct = rows[(rows["corpus"] == "rated") & (rows["method"] == "direct")]
     r = [np.corrcoef(part["delta"], part["human_delta"])[0, 1] for _, part in of_direct.groupby("model")]
@@ -105,5 +113,10 @@ def test_the_script_fits_and_its_estimates_are_those_of_the_tables(folder: Path,
 
 
 def estimate(text: str, term: str) -> float:
-    [value] = re.findall(rf"^{re.escape(term)}\s+(-?[\d.e-]+)", text, re.MULTILINE)
-    return float(value)
+    return numbers(text, term)[0]
+
+
+def numbers(text: str, term: str) -> list[float]:
+    """Return the numbers of a coefficient: its estimate, standard error and what follows."""
+    [values] = re.findall(rf"^{re.escape(term)}((?:\s+-?[\d.e-]+)+)", text, re.MULTILINE)
+    return [float(value) for value in values.split()]

@@ -8,13 +8,10 @@ options(width = 120)  # so that the p values stand in the line of their estimate
 scores <- read.csv("scores.csv", stringsAsFactors = TRUE, na.strings = "", fileEncoding = "UTF-8")
 scores$item <- interaction(scores$corpus, scores$item_id, drop = TRUE)
 
-# What is drawn: items, paradigms and models; a grouping of one level, or of as many as there are rows, is left out.
-random <- function(data, groups = c("item", "paradigm", "model")) {
+# What is drawn: items, paradigms; a grouping of one level, or of as many as there are rows, is left out.
+random <- function(data, groups) {
   n <- sapply(groups, function(group) nlevels(droplevels(as.factor(data[[group]]))))
-  terms <- sprintf("(1 | %s)", groups[n > 1 & n < nrow(data)])
-  methods_by_model <- nlevels(droplevels(data$method)) > 1 && "model" %in% groups && n["model"] > 3
-  if (methods_by_model) terms <- c(terms, "(1 | model:method)")
-  terms
+  sprintf("(1 | %s)", groups[n > 1 & n < nrow(data)])
 }
 # A model that cannot be fitted (all choices of a method right, too few groups) is named, and the others go on.
 fitted <- function(what, fit) {
@@ -24,19 +21,39 @@ fitted <- function(what, fit) {
 }
 with_method <- function(data, terms) if (nlevels(droplevels(data$method)) > 1) terms[2] else terms[1]
 
+# A cell is the mean credit of a unit's items: units are paradigms, from ten on, else items. They are drawn, and how well methods
+# and models do on each; from four models on, also what a method changes in a model. Below, that is a fixed effect.
+accuracy <- function(answers) {
+  answers$unit <- if (nlevels(answers$paradigm) >= 10) answers$paradigm else answers$item
+  cells <- aggregate(answers["credit"], answers[c("unit", "method", "model")], mean)
+  n <- c(nlevels(cells$method), nlevels(cells$model))
+  phenomenon <- answers$phenomenon[match(cells$unit, answers$unit)]
+  several <- !anyNA(phenomenon) && nlevels(droplevels(as.factor(phenomenon))) > 1
+  if (several) cells$phenomenon <- droplevels(as.factor(phenomenon))
+  crossed <- min(n) > 1
+  complete <- nrow(unique(cells[c("method", "model")])) == prod(n)
+  if (crossed && n[2] < 4 && complete) {
+    centred <- function(x) model.matrix(~x)[, -1, drop = FALSE] - 1 / nlevels(x)
+    method <- centred(cells$method)
+    model <- centred(cells$model)
+    by_model <- do.call(cbind, lapply(seq_len(ncol(method)), function(k) method[, k] * model))
+    cells$by_model <- unname(by_model)
+  }
+  terms <- c(
+    "1", if (n[1] > 1) "method", if (n[2] > 1) "model", if (several) "phenomenon", if (!is.null(cells$by_model)) "by_model",
+    "(1 | unit)", if (crossed) c("(1 | unit:method)", "(1 | unit:model)"), if (crossed && n[2] > 3) "(1 | model:method)"
+  )
+  lmer(reformulate(terms, "credit"), cells)
+}
+
 for (corpus in levels(scores$corpus)) {
   here <- droplevels(scores[scores$corpus == corpus, ])
   if ("direct" %in% levels(here$method)) here$method <- relevel(here$method, ref = "direct")
 
-  # 1. Accuracy by method: log odds of a right choice. Ties (correct = 0.5) are left out.
-  choices <- droplevels(here[!is.na(here$correct) & here$correct %in% c(0, 1), ])
-  if (nrow(choices) > 0 && length(unique(choices$correct)) == 2) {
-    terms <- c(with_method(choices, c("1", "method")), random(choices))
-    cat("\n## Accuracy,", corpus, "\n")
-    if (length(terms) > 1) {
-      fitted("Accuracy", function() glmer(reformulate(terms, "correct"), choices, family = binomial))
-    }
-  }
+  # 1. Accuracy: the model of the section `mixed` of a report. An item's credit is by the definition of the method's paper,
+  # ties one half; models with position bias by a method have none.
+  cat("\n## Accuracy,", corpus, "\n")
+  fitted("Accuracy", function() accuracy(droplevels(here[!is.na(here$credit), ])))
 
   # 2. Deltas, or scores of single sentences, in a model's and method's own standard deviations, by people's ratings.
   here$value <- ifelse(is.na(here$score), here$delta, here$score)
