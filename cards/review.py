@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pairbank.cards.acceptance import MOST_RECORD_BYTES, MOST_TABLE_BYTES
 from pairbank.cards.bank.layout import SUBMISSIONS
 from pairbank.cards.hub.repository import with_retries
 from pairbank.cards.submissions import WITHDRAWN, Verdict, download, judged, record_path, verdict_on
@@ -111,6 +112,8 @@ class _PullRequest:
     """Its newest commit; "" until it was read."""
     changes: dict[str, str] = field(default_factory=dict)
     """Path -> added, changed or removed."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Path -> bytes of its files in folders that were opened."""
 
     @property
     def reference(self) -> str:
@@ -137,6 +140,10 @@ class _PullRequest:
         known = {*tables, *map(record_path, tables), *(path for path in self.changes if path.endswith(WITHDRAWN))}
         yield from (f"{path}: neither a table nor its record" for path in sorted(self.changes.keys() - known))
         yield from (f"{record_path(path)} is missing" for path in tables if record_path(path) not in self.changes)
+        for path in self.changes.keys() & self.sizes.keys():
+            n_bytes, most = self.sizes[path], MOST_TABLE_BYTES if path in tables else MOST_RECORD_BYTES
+            if n_bytes > most:
+                yield f"{path}: {n_bytes:,} bytes; at most {most:,}"
         if not self.changes:
             yield "it changes nothing"
         if len(self.changes) > MOST_FILES:
@@ -227,6 +234,8 @@ class _PullRequest:
                     entries[file.path] = file.tree_id, True
                     continue
                 entries[file.path] = file.blob_id, False
+                if commit == self.head:
+                    self.sizes[file.path] = file.size
         except EntryNotFoundError:
             pass
         return entries

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairbank.cards.acceptance import opened
 from pairbank.cards.bank.layout import DISPUTED, INDEX, SUBMISSIONS, read_manifest, scores_path
 from pairbank.cards.bank.tables import differing_keys, same_cells, without_people
 from pairbank.cards.hub.repository import with_retries
@@ -200,7 +201,7 @@ class _Build:
             return replace(before, state="shown", reason="") if is_shown else before
         state = State(path=path, submitter=text_beside(file, "submitter"), state="refused")
         try:
-            table = open_scored(file)
+            table = opened(file, self.manifest)
             self._contest(path, table)
             if reason := "; ".join(self._problems(file, table)):
                 return replace(state, reason=reason)
@@ -286,7 +287,7 @@ def _withdrawn(path: str, folder: Path) -> State:
 def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:
     """Return (corpus, split) where a submission's very table is the one that the bank shows, else None."""
     try:
-        table = open_scored(file)
+        table = opened(file, read_manifest(folder))
         shown = open_scored(folder / scores_path(table.corpus, table.model_slug))
     except Exception:  # noqa: BLE001 - nobody knows what a stranger's file may raise
         return None

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from pairbank.cards.acceptance import MOST_RECORD_BYTES, form_problems, opened, signature_faults
 from pairbank.cards.bank.check_tables import submission_problems
 from pairbank.cards.bank.layout import MANIFEST, SUBMISSIONS, config_name, items_path, read_manifest, scores_path
 from pairbank.cards.bank.names import name_problems, twin_of
@@ -85,7 +86,7 @@ def submit(
     from huggingface_hub import HfApi
 
     root, manifest = hub_store(repo_id)
-    table = read_scored(scored)
+    table = opened(Path(scored), manifest)
     fetch_items(repo_id, root, manifest, table.corpus)
     problems = (*table_problems(table, root, manifest), *record_problems(Path(scored), table, manifest))
     if problem := date_problem(date, manifest):
@@ -313,7 +314,7 @@ def verdict_on(
         root, manifest = place, read_manifest(place)
     else:
         root, manifest = hub_store(str(against))
-    table = read_scored(file)
+    table = opened(Path(file), manifest)
     if not place.is_dir():
         fetch_items(str(against), root, manifest, table.corpus)
     for signature in before:
@@ -340,7 +341,11 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
         yield problem
     others = manifest["scores"].get(table.corpus, {})
     slug = min(others, default="")
+    yield from signature_faults(table.signature, facts, others.get(slug))
     items = read_items(root, table.corpus)
+    if forms := [*form_problems(table, items.features)]:
+        yield from forms
+        return
     yield from submission_problems(table, items, facts)
     yield from definition_problems(table.signature)
     if not others:
@@ -516,6 +521,8 @@ def record_problems(file: Path, table: Scored, manifest: Mapping[str, Any]) -> I
     if not path.is_file():
         if inside:
             yield f"{path.name} is missing; a submission has its record beside it"
+    elif (n_bytes := path.stat().st_size) > MOST_RECORD_BYTES:
+        yield f"{path.name} has {n_bytes:,} bytes; a record has at most {MOST_RECORD_BYTES:,}"
     else:
         yield from _stated_problems(path, file, table, manifest)
 

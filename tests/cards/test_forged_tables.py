@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -15,6 +16,7 @@ import pairbank
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
+from pairbank.scoring.signature import METADATA_KEY
 from store_submissions import edited, put, submission
 
 ASKED, RATED = "meta_question_simple", "acceptability_likert_5"
@@ -49,6 +51,14 @@ def cell(column: str, value: Callable[[Any], Any]) -> dict[str, Any]:
 
 def sign(change: Callable[[Any], None]) -> dict[str, Any]:
     return {"sign": change}
+
+
+def of_model(**facts: object) -> dict[str, Any]:
+    return sign(lambda s: s["model"].update(facts))
+
+
+def of_direct(**facts: object) -> dict[str, Any]:
+    return sign(lambda s: s["methods"]["direct"].update(facts))
 
 
 CELLS: dict[str, tuple[dict[str, Any], str]] = {
@@ -87,6 +97,25 @@ CELLS: dict[str, tuple[dict[str, Any], str]] = {
     "most probable": (cell("RATING_argmax_good", lambda x: 1.0 if x > 2 else 3.0), "_argmax_good is not what"),
 }
 SIGNATURES: dict[str, tuple[dict[str, Any], str]] = {
+    "paper": (of_direct(paper="<script>alert(1)</script>"), "paper is '<script>alert(1)</script>'"),
+    "cites": (of_direct(cites=["me2026"]), "method direct: cites is ['me2026']"),
+    "no columns": (of_direct(columns=[]), "method direct: columns is []"),
+    "columns": (of_direct(columns=["item_id"]), "method direct: columns is ['item_id']"),
+    "an extra key": (of_direct(note="x" * 600), "has 600 characters"),
+    "dtype": (of_model(dtype="float7<script>"), "model.dtype is 'float7<script>'"),
+    "dtype float7": (of_model(dtype="float7"), "model.dtype is 'float7'"),
+    "backend": (of_model(backend="my back end"), "model.backend is"),
+    "device": (of_model(device="<b>cpu</b>"), "model.device is"),
+    "revision": (of_model(revision="a b\nc"), "model.revision is"),
+    "model_id": (of_model(model_id="javascript:alert"), "model.model_id is"),
+    "prompt_format": (of_model(prompt_format="chatty"), "model.prompt_format is"),
+    "bos_policy": (of_model(bos_policy="all"), "model.bos_policy is"),
+    "key of the model": (of_model(owner="me"), "unknown key model.'owner'"),
+    "key": (sign(lambda s: s.update(verified=True)), "unknown key 'verified'"),
+    "bidi": (of_model(architecture="Gpt\u202e2"), "model.architecture is"),
+    "version of pairbank": (sign(lambda s: s.update(pairbank="best")), "pairbank is 'best'; expected a version"),
+    "over_length": (sign(lambda s: s.update(over_length="cut")), "over_length is 'cut'"),
+    "version of the corpus": (sign(lambda s: s["corpus"].update(version="9.9")), "the store has"),
     "hash of items": (sign(lambda s: s["corpus"].update(items_sha256="0" * 64)), "are not those that its signature"),
     "flags counted": (sign(lambda s: s["n_by_flag"].update(direct={"over_length": 3})), "other numbers of flags"),
 }
@@ -116,7 +145,7 @@ def test_the_build_refuses_what_the_check_refuses_and_shows_the_honest(store: Pa
         put(folder, submission(forged(store, tmp_path / f"{number}.parquet", change), f"forger-{number}"))
     put(folder, submission(scored("honest").save(tmp_path / "honest.parquet"), "zoe"))
     states = {state.submitter: state for state in pairbank.build_store(folder)}
-    assert len(changes) >= 30
+    assert len(changes) >= 50
     assert {state.state for who, state in states.items() if who != "zoe"} == {"refused"}
     assert all(state.reason for who, state in states.items() if who != "zoe")
     assert states["zoe"].state == "shown"
@@ -125,6 +154,56 @@ def test_the_build_refuses_what_the_check_refuses_and_shows_the_honest(store: Pa
 
 def test_an_honest_table_of_each_kind_of_method_is_accepted(store: Path) -> None:
     assert pairbank.check_submission(store / "m.parquet", store / "store").problems == ()
+
+
+def bombs(folder: Path, file: Path) -> Iterator[tuple[Path, str]]:
+    """Yield files of some kilobytes that stand for gigabytes, and others that are too large, with the reason."""
+    table = pq.read_table(file)
+    rows = pa.table(
+        {n: pa.DictionaryArray.from_arrays(pa.array(np.zeros(6_000_000, np.int8)), table[n][:1].combine_chunks())
+         for n in ("item_id", "target_good")},
+    ).replace_schema_metadata(table.schema.metadata)  # fmt: skip
+    pq.write_table(rows, folder / "rows.parquet", store_schema=False)
+    yield folder / "rows.parquet", "6,000,000 rows; the corpus has"
+    wide = table
+    for number in range(2_001):
+        wide = wide.append_column(f"c{number}", pa.nulls(len(table), pa.int8()))
+    pq.write_table(wide, folder / "wide.parquet")
+    yield folder / "wide.parquet", "columns; a table has at most 2,000"
+    long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(table), np.int8)), pa.array(["x" * 10**7]))
+    at = table.schema.get_field_index("target_good")
+    texts = table.set_column(at, "target_good", long)
+    pq.write_table(texts, folder / "texts.parquet", compression="zstd", store_schema=False)
+    yield folder / "texts.parquet", "texts of more than 30,000,000 bytes"
+    signature = json.loads(table.schema.metadata[METADATA_KEY]) | {"seed": "x" * 3_000_000}
+    metadata = {**table.schema.metadata, METADATA_KEY: json.dumps(signature).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), folder / "signature.parquet")
+    yield folder / "signature.parquet", "a signature of 3,"
+    nested = {**table.schema.metadata, METADATA_KEY: b"[" * 10**5 + b"]" * 10**5}
+    pq.write_table(table.replace_schema_metadata(nested), folder / "nested.parquet")
+    yield folder / "nested.parquet", "its signature is not JSON"
+
+
+def test_a_table_is_judged_by_its_footer_before_it_is_read(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairbank.cards.acceptance.MOST_MEMORY_BYTES", 3 * 10**7)
+    for file, reason in bombs(tmp_path, store / "m.parquet"):
+        before = pa.total_allocated_bytes()
+        with pytest.raises(BankError, match=reason):
+            pairbank.check_submission(file, store / "store")
+        assert pa.total_allocated_bytes() - before < 10**8
+    monkeypatch.setattr("pairbank.cards.acceptance.MOST_TABLE_BYTES", 10)
+    with pytest.raises(BankError, match="a table has at most 10"):
+        pairbank.check_submission(store / "m.parquet", store / "store")
+
+
+def test_a_large_record_is_refused(store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "m.parquet"
+    file.write_bytes((store / "m.parquet").read_bytes())
+    file.with_suffix(".json").write_text(json.dumps({"submitter": "x" * 5_000_000}))
+    [problem] = pairbank.check_submission(file, store / "store").problems
+    assert "a record has at most 4,000,000" in problem
 
 
 def test_judgments_of_people_that_are_not_the_banks_are_refused_by_bank_check_and_merge(
