@@ -42,22 +42,24 @@ from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,
     DEFAULTS,
-    QUANTISATIONS,
     RANDOM,
     LoadOptions,
-    check_is_split,
     completed,
-    device_for,
-    device_name,
-    n_processes,
     name_at,
     name_of_weights,
     random_seed,
     reference_of,
     refuse_server_options,
+    with_reference,
+)
+from pairbank.scoring.models.placement import (
+    QUANTISATIONS,
+    check_is_split,
+    device_for,
+    device_name,
+    n_processes,
     stated_quantisation,
     weights_options,
-    with_reference,
 )
 from pairbank.scoring.models.tokenizing import prefix_facts, prompt_format_for, thinking_for
 from pairbank.scoring.models.weights import OnProgress
@@ -73,6 +75,14 @@ if TYPE_CHECKING:
     LoadedModel: TypeAlias = CausalScorer | MaskedScorer | Seq2SeqScorer
     AnyScorer = TypeVar("AnyScorer", CausalScorer, MaskedScorer, Seq2SeqScorer)
 
+logger = logging.getLogger(__name__)
+
+Kind = Literal["causal", "masked", "seq2seq"]
+AUTO_CLASSES: dict[Kind, str] = {
+    "causal": "AutoModelForCausalLM",
+    "masked": "AutoModelForMaskedLM",
+    "seq2seq": "AutoModelForSeq2SeqLM",
+}
 KNOWN_MODELS = "known_models"
 """Folder of the cache with what is known of models that were loaded."""
 BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
@@ -104,16 +114,6 @@ def from_backend(name: str, options: LoadOptions) -> Scorer | None:
     if not isinstance(scorer, Scorer):
         raise plugin.problem(f"which gives {scorer!r:.80}; expected an object with the methods of pairbank's Scorer")
     return scorer
-
-
-logger = logging.getLogger(__name__)
-
-Kind = Literal["causal", "masked", "seq2seq"]
-AUTO_CLASSES: dict[Kind, str] = {
-    "causal": "AutoModelForCausalLM",
-    "masked": "AutoModelForMaskedLM",
-    "seq2seq": "AutoModelForSeq2SeqLM",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,17 +16,14 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import product
-from typing import Any, ClassVar, Literal, cast
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import (
-    BLOCKS,
-    SWITCH,
     Ask,
     Continuation,
     ExampleTurn,
@@ -34,175 +31,22 @@ from pairbank.scoring.api.model import (
     OverLength,
     Progress,
     ScoringStats,
-    Thinking,
     thinking_characters,
 )
 from pairbank.scoring.api.names import NEAR_TIE, OUTSIDE_TOP, TOP_LOGPROBS, TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
+from pairbank.scoring.models.server.chat_api import CHAT, MOST_TOP, ChatSettings, messages_of, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, model_changed
-from pairbank.scoring.models.server.ways import MOST_OTHERS, draw_settings, first_choice, reported_nats
+from pairbank.scoring.models.server.identity import ChatAnswers, chat_answers
+from pairbank.scoring.models.server.ways import MOST_OTHERS, draw_settings, first_choice
 from pairbank.scoring.models.tokenizing import base_prompt
 
 logger = logging.getLogger(__name__)
-CHAT = "/chat/completions"
-MOST_TOP = 20
-"""Most probable first tokens that APIs of this kind tell."""
 
 
 LEAST_LEFT = 1e-12
 """Probability that the told tokens leave at least: their sum may be rounded above 1."""
-FIRST_TOKENS = 16
-"""Tokens of the first answer, which some APIs refuse to be fewer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatSettings:
-    """Which parameters an API takes; tried once at load."""
-
-    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    takes_temperature: bool = True
-    takes_seed: bool = True
-    thinking: Thinking = "auto"
-    """Sent to the server's chat template, unless auto."""
-    effort: str = ""
-
-    @property
-    def deviations(self) -> list[str]:
-        """What differs from the usual parameters, in words."""
-        return [
-            *([self.limit] if self.limit != "max_tokens" else []),
-            *(["no temperature"] if not self.takes_temperature else []),
-            *(["no seed"] if not self.takes_seed else []),
-        ]
-
-    def body(self, n_tokens: int, *, temperature: float) -> dict[str, Any]:
-        """Return the parameters of a question."""
-        return {
-            self.limit: n_tokens,
-            **({"temperature": temperature} if self.takes_temperature else {}),
-            **({"reasoning_effort": self.effort} if self.effort else {}),
-            **({"chat_template_kwargs": {SWITCH: self.thinking == "on"}} if self.thinking != "auto" else {}),
-        }
-
-
-def negotiated(client: Client, served: str, settings: ChatSettings) -> tuple[ChatSettings, Mapping[str, Any]]:
-    """Return the parameters that an API takes, and its answer to a question with them."""
-    question = [{"role": "user", "content": "Respond with 1 or 2 as your answer."}]
-    refusal: ServerError | None = None
-    for limit, takes_temperature, takes_seed, logprobs in product(
-        ("max_tokens", "max_completion_tokens"), (True, False), (True, False), (True, False)
-    ):
-        tried = replace(settings, limit=cast("Any", limit), takes_temperature=takes_temperature, takes_seed=takes_seed)
-        body = {"model": served, "messages": question, **tried.body(FIRST_TOKENS, temperature=0.0)}
-        body |= {"seed": 0} if takes_seed else {}
-        try:
-            return tried, client.post(CHAT, body | ({"logprobs": True, "top_logprobs": 2} if logprobs else {}))
-        except ServerError as error:
-            if error.status not in (400, 422):
-                raise
-            refusal = refusal or error
-    raise refusal or ServerError(f"{client.url}: no parameters to try")
-
-
-def shows_thinking(choice: Mapping[str, Any]) -> bool:
-    """Return whether an answer has thinking in it, or beside it."""
-    message = choice.get("message") or {}
-    thought = message.get("reasoning_content") or message.get("reasoning")
-    text = message.get("content") or ""
-    return bool(thought) or any(text.lstrip().startswith(start) for start, _ in BLOCKS)
-
-
-IDENTITY_QUESTIONS = (
-    "Continue this story with one sentence: The old lighthouse keeper opened the door and",
-    "Name five animals that live in the sea, separated by commas.",
-    "Write a sentence in which every word begins with the letter s.",
-    "Setze diesen Satz fort: Als der Zug endlich kam,",
-)
-"""Asked at load and after every unit of work."""
-IDENTITY_TOKENS = 24
-LEAST_COMPARED_NATS = math.log(0.02)
-"""First tokens that are less probable move by chance."""
-MOST_MOVED_NATS = 0.5
-"""Of a first token's log-probability; APIs batch and route questions as they come."""
-LEAST_ALIKE = 0.5
-"""Share of the greedy answers that have to be the same, of those that were the same twice at load."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatAnswers:
-    """What tells a model behind a chat API from another one of the same name."""
-
-    model: str
-    """What its answers call it."""
-    texts: tuple[str, ...]
-    """A greedy answer to each question; empty where it had none, or another one each time."""
-    tops: tuple[dict[str, float], ...]
-    """The most probable first tokens of each answer, with log-probabilities in nats; none where none are told."""
-
-    @property
-    def identifies(self) -> bool:
-        """Whether there is anything that another model would answer differently."""
-        return any(self.texts) or any(self.tops)
-
-    def difference(self, other: ChatAnswers) -> str | None:
-        """Return how another model's answers differ, or None."""
-        if self.model != other.model:
-            return f"its answers are by {other.model!r}, and were by {self.model!r}"
-        of_questions = (_moved_nats(a, b) for a, b in zip(self.tops, other.tops, strict=True) if a and b)
-        tops = [nats for nats in of_questions if nats is not None]
-        moved = max(tops, default=0.0)
-        if moved > MOST_MOVED_NATS:
-            return f"log-probabilities of its first tokens moved by {moved:.2f} nats (at most {MOST_MOVED_NATS:.2f})"
-        texts = [a == b for a, b in zip(self.texts, other.texts, strict=True) if a and b]
-        if not tops and texts and sum(texts) < LEAST_ALIKE * len(texts):
-            return f"{len(texts) - sum(texts)} of {len(texts)} greedy answers to fixed questions are others"
-        return None
-
-
-def _moved_nats(tops: Mapping[str, float], other: Mapping[str, float]) -> float | None:
-    """Return the largest difference of a token that is likely by one of them, or None where none is.
-
-    A token that is not told is at most as likely as the least of those that are.
-    """
-    likely = {token for table in (tops, other) for token, nats in table.items() if nats > LEAST_COMPARED_NATS}
-    least = min(*tops.values(), *other.values())
-    return max((abs(tops.get(token, least) - other.get(token, least)) for token in likely), default=None)
-
-
-def chat_answers(client: Client, served: str, settings: ChatSettings, *, tells_top: bool) -> ChatAnswers:
-    """Ask the questions that identify a model."""
-    body = settings.body(IDENTITY_TOKENS, temperature=0.0) | ({"seed": 0} if settings.takes_seed else {})
-    body |= {"logprobs": True, "top_logprobs": MOST_TOP} if tells_top else {}
-    questions = [[{"role": "user", "content": text}] for text in IDENTITY_QUESTIONS]
-
-    def read(_number: int, answer: Any) -> tuple[str, str, dict[str, float]]:  # noqa: ANN401 - JSON is any
-        choice = first_choice(answer)
-        message = choice.get("message") or {}
-        text = message.get("content") or message.get("reasoning_content") or ""
-        return str(answer.get("model") or ""), str(text), top_tokens(choice, 0)
-
-    bodies = ({"model": served, "messages": messages, **body} for messages in questions)
-    results = dict(client.post_all(CHAT, bodies, read))
-    ordered = [results[number] for number in range(len(questions))]
-    return ChatAnswers(
-        model=ordered[0][0], texts=tuple(text for _, text, _ in ordered), tops=tuple(top for *_, top in ordered)
-    )
-
-
-def chat_identity(client: Client, served: str, settings: ChatSettings, *, tells_top: bool) -> ChatAnswers | None:
-    """Return what identifies a model, asked twice; None where it answers each time as another model would."""
-    first, again = (chat_answers(client, served, settings, tells_top=tells_top) for _ in range(2))
-    texts = tuple(a if a == b else "" for a, b in zip(first.texts, again.texts, strict=True))
-    kept = replace(first, texts=texts)
-    if first.difference(again) is not None or not kept.identifies:
-        logger.warning(
-            "%s: %s answers fixed questions differently each time: only its name tells it from another model",
-            client.url,
-            served,
-        )
-        return None
-    return kept
 
 
 @dataclass(slots=True, kw_only=True)
@@ -356,26 +200,6 @@ class ChatScorer:
             )
         dropped = {"temperature": not self.settings.takes_temperature, "seed": not self.settings.takes_seed}
         return {name: value for name, value in result.items() if not dropped[name]}
-
-
-def messages_of(text: str, *, chat: bool) -> list[dict[str, str]]:
-    """Return the messages of a prompt: those that `render_prompt` wrote, or plain text as the user's one message."""
-    if not chat:
-        return [{"role": "user", "content": text}]
-    messages: list[dict[str, str]] = json.loads(text)
-    return messages
-
-
-def top_tokens(choice: Mapping[str, Any], place: int) -> dict[str, float]:
-    """Return the most probable tokens of a place, with their log-probabilities in nats: those that are reported."""
-    try:
-        entries = choice["logprobs"]["content"][place]["top_logprobs"]
-        values = [entry["logprob"] for entry in entries]
-        others = [values[:n] + values[n + 1 :] for n in range(len(values))]
-        nats = [reported_nats(value, rest) for value, rest in zip(values, others, strict=True)]
-        return {str(entry["token"]): value for entry, value in zip(entries, nats, strict=True) if not math.isnan(value)}
-    except (KeyError, IndexError, TypeError):
-        return {}
 
 
 def _continuation(answer: Mapping[str, Any], *, is_drawn: bool) -> Continuation:

@@ -15,25 +15,20 @@ The answers to two of the texts identify the model (`identity`).
 
 from __future__ import annotations
 
-import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError
-from pairbank.files import cache_dir, cache_json, sha256_of_text
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.batch_check import LONG_TEXT, LOW_PRECISION_TOLERANCE_NATS
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.self_check import SELF_CHECK
-from pairbank.scoring.models.server.chat import ChatAnswers
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError
+from pairbank.scoring.models.server.identity import Probes, moved_nats
 from pairbank.scoring.models.server.ways import (
     MOST_LAST_TOKENS,
     PLAIN,
@@ -45,73 +40,7 @@ from pairbank.scoring.models.server.ways import (
 )
 from pairbank.scoring.models.vocabulary import vocabulary_of
 
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probes:
-    """Fixed questions, and the answers at load."""
-
-    requests: tuple[EncodedRequest, ...]
-    nats: FloatArray
-    """Of all their tokens, one request after the other."""
-    allowed_nats: float
-    """What batching may move one of them by."""
-
-
-def moved_nats(nats: FloatArray, other: FloatArray) -> float:
-    """Return the largest difference; infinite where the numbers are not even as many."""
-    return float(np.abs(nats - other).max()) if nats.shape == other.shape else float("inf")
-
-
-def identity_of(probes: Probes, described: str) -> str:
-    """Return the hash of a served model: that of an earlier load with the same answers, or a new one, recorded."""
-    folder = cache_dir() / "served" / sha256_of_text(described)[:32]
-    recorded = dict(
-        _recorded(folder, lambda record: (np.array(record["nats"], np.float64), float(record["allowed_nats"])))
-    )
-    known = sorted(
-        (moved_nats(probes.nats, nats), name)
-        for name, (nats, allowed) in recorded.items()
-        if moved_nats(probes.nats, nats) <= max(allowed, probes.allowed_nats)
-    )
-    if known:
-        return known[0][1]
-    hashes = (
-        sha256_of_text(described, *(f"{value + 0.0:.{n_decimals}f}" for value in np.round(probes.nats, n_decimals)))
-        for n_decimals in (1, 2, 3, 6, 12)
-    )
-    name = next(result for result in hashes if result not in recorded)
-    cache_json(folder / f"{name}.json", {"allowed_nats": probes.allowed_nats, "nats": probes.nats.tolist()})
-    return name
-
-
-def chat_identity_of(answers: ChatAnswers, described: str) -> str:
-    """Return the hash of a model behind a chat API, as `identity_of` does of one whose log-probabilities are known."""
-    folder = cache_dir() / "served" / sha256_of_text("chat", described)[:32]
-
-    def difference(record: Any) -> str | None:  # noqa: ANN401 - JSON is any
-        known = ChatAnswers(model=record["model"], texts=tuple(record["texts"]), tops=tuple(record["tops"]))
-        return known.difference(answers)
-
-    for name, problem in _recorded(folder, difference):
-        if problem is None:
-            return name
-    table = {"model": answers.model, "texts": answers.texts, "tops": answers.tops}
-    name = sha256_of_text(described, json.dumps(table, ensure_ascii=False, sort_keys=True))
-    cache_json(folder / f"{name}.json", table)
-    return name
-
-
-def _recorded(folder: Path, read: Callable[[Any], T]) -> Iterator[tuple[str, T]]:
-    for path in sorted(folder.glob("*.json")):
-        try:
-            result = read(json.loads(path.read_bytes()))
-        except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-            logger.warning("%s: not readable; delete it", path)
-        else:
-            yield path.stem, result
 
 
 TEXTS = (*SELF_CHECK, "Fran\N{LATIN SMALL LETTER C WITH CEDILLA}ois \N{EM DASH} 这本书很有意思。")

@@ -33,22 +33,11 @@ from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import NEAR_TIE_NATS, too_long
 from pairbank.scoring.models.loaded_tokenizer import LoadedTokenizer, tokenizer_named
 from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
-from pairbank.scoring.models.server.chat import (
-    ChatScorer,
-    ChatSettings,
-    chat_identity,
-    negotiated,
-    shows_thinking,
-    top_tokens,
-)
+from pairbank.scoring.models.server.chat import ChatScorer
+from pairbank.scoring.models.server.chat_api import ChatSettings, negotiated, shows_thinking, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError, client_for, model_changed
-from pairbank.scoring.models.server.known_answers import (
-    Probes,
-    chat_identity_of,
-    identity_of,
-    known_answers,
-    moved_nats,
-)
+from pairbank.scoring.models.server.identity import Probes, chat_identity, chat_identity_of, identity_of, moved_nats
+from pairbank.scoring.models.server.known_answers import known_answers
 from pairbank.scoring.models.server.ways import (
     COMPLETIONS,
     PLAIN,
@@ -67,6 +56,16 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+STATED = ("revision", "dtype", "quantisation", "max_length")
+"""Facts that the signature has of a server's model because the user said so."""
+COMPLETIONS_OPTIONS = (
+    *("name", "tokenizer", "served_model", "api", "replicas", "concurrency", "timeout_s", *STATED),
+    *("bos", "prompt_format", "thinking", "thinking_tokens", "keep_mistral_regex"),
+)
+CHAT_OPTIONS = (
+    *("name", "served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation"),
+    *("thinking", "thinking_tokens", "reasoning_effort"),
+)
 
 
 class ServerScorer:
@@ -229,18 +228,6 @@ def ended(choice: Mapping[str, Any], tokens: Sequence[int], tokenizer: PreTraine
 def _lead_nats(top: Mapping[str, Any]) -> float:
     values = sorted((nats for nats in map(reported_nats, top.values()) if not math.isnan(nats)), reverse=True)
     return values[0] - values[1] if len(values) > 1 else NEAR_TIE_NATS
-
-
-STATED = ("revision", "dtype", "quantisation", "max_length")
-"""Facts that the signature has of a server's model because the user said so."""
-COMPLETIONS_OPTIONS = (
-    *("name", "tokenizer", "served_model", "api", "replicas", "concurrency", "timeout_s", *STATED),
-    *("bos", "prompt_format", "thinking", "thinking_tokens", "keep_mistral_regex"),
-)
-CHAT_OPTIONS = (
-    *("name", "served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation"),
-    *("thinking", "thinking_tokens", "reasoning_effort"),
-)
 
 
 def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:

@@ -28,7 +28,6 @@ from pairbank.scoring.models.options import (
     RANDOM,
     TRAINED,
     LoadOptions,
-    Quantisation,
     completed,
     name_at,
     name_of_weights,
@@ -36,6 +35,7 @@ from pairbank.scoring.models.options import (
     reference_of,
     with_reference,
 )
+from pairbank.scoring.models.placement import Quantisation
 from pairbank.stats.scored_table.model_features import (
     ModelFeatures,
     features_from_entries,

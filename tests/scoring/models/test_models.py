@@ -13,11 +13,11 @@ import transformers
 from naive_reference import target_logprob
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.requests import Request
-from pairbank.scoring.models import options
+from pairbank.scoring.models import placement
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import kind_of, load_model
 from pairbank.scoring.models.masked import MaskedScorer
-from pairbank.scoring.models.options import quantisation_config
+from pairbank.scoring.models.placement import quantisation_config
 from pairbank.scoring.models.seq2seq import Seq2SeqScorer
 from pairbank.scoring.models.weights import fingerprint
 from tiny_bidirectional_models import SIZES, bart_model, byte_bpe, masked_model, saved, t5_model
@@ -139,11 +139,11 @@ def test_causal_signatures_are_what_they_were(llama: Path) -> None:
 
 def test_weights_are_bfloat16_on_a_card_that_has_it_and_float32_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
-    assert options.dtype_for("auto", "cuda:1") is torch.bfloat16
-    assert options.dtype_for("auto", "cpu") is torch.float32
-    assert options.dtype_for("float16", "cuda") is torch.float16
+    assert placement.dtype_for("auto", "cuda:1") is torch.bfloat16
+    assert placement.dtype_for("auto", "cpu") is torch.float32
+    assert placement.dtype_for("float16", "cuda") is torch.float16
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
-    assert options.dtype_for("auto", "cuda") == "auto"
+    assert placement.dtype_for("auto", "cuda") == "auto"
 
 
 def test_4bit_is_nf4_with_double_quantisation_and_bfloat16_compute() -> None:

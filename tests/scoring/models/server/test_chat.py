@@ -18,7 +18,8 @@ from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.server import client
-from pairbank.scoring.models.server.chat import IDENTITY_QUESTIONS, ChatScorer
+from pairbank.scoring.models.server.chat import ChatScorer
+from pairbank.scoring.models.server.identity import IDENTITY_QUESTIONS
 from prompt_files import BOTH_ORDERS
 from served_models import with_other_weights
 from tiny_models import ARCHITECTURES, saved_model
