@@ -134,13 +134,10 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     from pairbank.scoring.score import Joining
-    from pairbank.scoring.signature import refuse_other_suffixes
 
-    for path in out:
-        refuse_other_suffixes(path)
     machines.check(revisions=how.revisions)
     part, cluster = machines.chosen_part(), machines.cluster()
-    before = {} if part is not None or how.revisions is not None else _signatures(out)
+    before = _signatures(out, are_written=part is None and how.revisions is None)
     checkpoints = [] if how.revisions is None else checkpoints_of(model, how.revisions, options, out=out)
     if checkpoints and (cluster or part or how.multiverse or worst.wrong is not None):
         raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
@@ -160,9 +157,8 @@ def score(
         if machines.join is not None:
             scored = _scored(items, joined(model, options, Joining(of=machines.join)), request)
         else:
-            scored = (None if workers else _stored(items, model, options, request)) or _scored(
-                items, workers or load(model, **options), request
-            )
+            stored = None if workers else _stored(items, model, options, request)
+            scored = stored or _scored(items, workers or load(model, **options), request)
     for path in out:
         _say_replaced(path, before.get(path), scored)
         scored.save(path, bom=how.bom)
@@ -171,45 +167,47 @@ def score(
     _say_ratings(which.own_ratings(corpus), out)
 
 
-def _signatures(out: Sequence[Path]) -> dict[Path, Mapping[str, Any] | None]:
+def _signatures(out: Sequence[Path], *, are_written: bool) -> dict[Path, Mapping[str, Any] | None]:
     """Return what files hold that will be replaced; refuse, before hours of scoring, what is not a scored table."""
     from pairbank.files import refuse_other_than_a_file
-    from pairbank.scoring.signature import signature_at
+    from pairbank.scoring.signature import refuse_other_suffixes, signature_at
 
-    signatures: dict[Path, Mapping[str, Any] | None] = {}
     for path in out:
+        refuse_other_suffixes(path)
+    signatures: dict[Path, Mapping[str, Any] | None] = {}
+    for path in out if are_written else ():
         refuse_other_than_a_file(path)
         signatures[path] = signature_at(path)
     return signatures
 
 
-def _score_part(items: datasets.Dataset, scorer: Scorer, part: Part, options: ScoreOptions) -> None:
+def _score_part(items: datasets.Dataset, scorer: Scorer, part: Part, request: ScoreOptions) -> None:
     from pairbank.scoring.score import score_part
 
     with bars(work_of(scorer)) as bar:
         notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-        say_part(part, score_part(items, scorer, part, options, progress=notify))
+        say_part(part, score_part(items, scorer, part, request, progress=notify))
 
 
-def _stored(items: datasets.Dataset, model: str, how: LoadOptions, options: ScoreOptions) -> Scored | None:
+def _stored(items: datasets.Dataset, model: str, options: LoadOptions, request: ScoreOptions) -> Scored | None:
     """Return the scored table where every number is stored, so that the model need not be loaded; else None."""
     from pairbank.scoring.api.model import ScoringStats
     from pairbank.scoring.models.load import remembered
     from pairbank.scoring.score import score_stored
 
-    info = remembered(model, progress=Downloads(doing="reading").on_progress, **how)
-    scored = None if info is None else score_stored(items, info, options)
+    info = remembered(model, progress=Downloads(doing="reading").on_progress, **options)
+    scored = None if info is None else score_stored(items, info, request)
     if scored is not None:
         say_work({scored.model: ScoringStats()})
     return scored
 
 
-def _scored(items: datasets.Dataset, scorer: Scorer | StoredParts, options: ScoreOptions) -> Scored:
+def _scored(items: datasets.Dataset, scorer: Scorer | StoredParts, request: ScoreOptions) -> Scored:
     from pairbank.scoring.score import score_as
 
     with bars(work_of(scorer)) as bar:
         notify = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-        scored = score_as(items, scorer, options, progress=notify)
+        scored = score_as(items, scorer, request, progress=notify)
     say_work(work_of(scorer))
     return scored
 
