@@ -51,9 +51,14 @@ if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.scoring.importing.chunk import Cells
 
-
 NOT_IMPORTED = "not_imported"
 """Counted in the signature: items of which the file has no number of the method."""
+_NUMBERS_IN: Mapping[str, Callable[[str | None, str, str], float | None]] = {
+    "human_good": number_in,
+    "human_bad": number_in,
+    "human_n": count_in,
+}
+_NUMBERS = {"human_good": pa.float64(), "human_bad": pa.float64(), "human_n": pa.int64()}
 
 
 class ModelTable:
@@ -229,14 +234,6 @@ def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) 
 
 def _counts(column: pa.ChunkedArray) -> dict[str, int]:
     return {row["values"]: row["counts"] for row in pc.value_counts(column).to_pylist()}
-
-
-_NUMBERS_IN: Mapping[str, Callable[[str | None, str, str], float | None]] = {
-    "human_good": number_in,
-    "human_bad": number_in,
-    "human_n": count_in,
-}
-_NUMBERS = {"human_good": pa.float64(), "human_bad": pa.float64(), "human_n": pa.int64()}
 
 
 class OwnItems:

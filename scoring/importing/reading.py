@@ -20,6 +20,8 @@ from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
 
 NULLS = frozenset(["", "NA", "NaN", "nan", "None", "null"])
 Line = tuple[int, Mapping[str, Any]]
+_ABSENT = "\0absent"
+"""Where the lines of an item have not yet given a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +70,6 @@ def _by_model(chunks: Iterable[Chunk], how: ImportProfile) -> Iterator[tuple[str
         for name in names:
             rows = [row for row, model in enumerate(models) if model == name]
             yield name, chunk if len(names) == 1 else chunk.some(rows)
-
-
-_ABSENT = "\0absent"
-"""Where the lines of an item have not yet given a number."""
 
 
 def _long(table: Table, how: ImportProfile, known: frozenset[str]) -> Chunk:

@@ -48,6 +48,24 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.importing.logs.log import Judgment, Reader
 
+TABLE = "table"
+"""The reader of profiles that map the columns of a file: `import_scores`."""
+READERS = {
+    "babylm": "pairbank.scoring.importing.logs.babylm",
+    "every-eval-ever": "pairbank.scoring.importing.logs.every_eval_ever",
+    "hu-2020-syntaxgym": "pairbank.scoring.importing.logs.syntaxgym",
+    "hu-2024-dgl": "pairbank.scoring.importing.logs.dgl",
+    "hu-2024-dgl-sentences": "pairbank.scoring.importing.logs.dgl",
+    "hu-frank-2024-lambada": "pairbank.scoring.importing.logs.lambada",
+    "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
+    "kauf-2023": "pairbank.scoring.importing.logs.kauf",
+    "lm-eval": "pairbank.scoring.importing.logs.lm_eval",
+    "minicons": "pairbank.scoring.importing.logs.minicons",
+    "multiblimp-checkpoints": "pairbank.scoring.importing.logs.multiblimp_checkpoints",
+    "qfrblimp": "pairbank.scoring.importing.logs.qfrblimp",
+}
+"""A profile's `reader` -> the module that reads such files."""
+
 
 def import_scores(
     path: str | Path,
@@ -137,25 +155,6 @@ def check_numbers(
         if not any(table.has_numbers(method) for method in methods):
             names = ", ".join(method.name for method in methods)
             raise ScoreImportError(f"{path}: no scores of {table.model} in any row of {names}; leave its rows out")
-
-
-TABLE = "table"
-"""The reader of profiles that map the columns of a file: `import_scores`."""
-READERS = {
-    "babylm": "pairbank.scoring.importing.logs.babylm",
-    "every-eval-ever": "pairbank.scoring.importing.logs.every_eval_ever",
-    "hu-2020-syntaxgym": "pairbank.scoring.importing.logs.syntaxgym",
-    "hu-2024-dgl": "pairbank.scoring.importing.logs.dgl",
-    "hu-2024-dgl-sentences": "pairbank.scoring.importing.logs.dgl",
-    "hu-frank-2024-lambada": "pairbank.scoring.importing.logs.lambada",
-    "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
-    "kauf-2023": "pairbank.scoring.importing.logs.kauf",
-    "lm-eval": "pairbank.scoring.importing.logs.lm_eval",
-    "minicons": "pairbank.scoring.importing.logs.minicons",
-    "multiblimp-checkpoints": "pairbank.scoring.importing.logs.multiblimp_checkpoints",
-    "qfrblimp": "pairbank.scoring.importing.logs.qfrblimp",
-}
-"""A profile's `reader` -> the module that reads such files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,23 +30,13 @@ import numpy as np
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.logs.log import (
-    Log,
-    LogRow,
-    Source,
-    Stated,
-    json_file,
-    json_lines,
-    model_name,
-)
+from pairbank.scoring.importing.logs.log import Log, LogRow, Source, Stated, json_file, json_lines, model_name
 
 TOOL = "lm-evaluation-harness"
 SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
 _SETTINGS = ("model", "model_revision", "model_sha", "model_dtype", "batch_size", "limit", "fewshot_seed")
 _TASK_SETTINGS = ("doc_to_text", "description", "target_delimiter", "num_fewshot", "fewshot_delimiter")
 _METRICS = ("acc", "acc_norm", "acc_bytes")
-
-
 _NORMALISED = {"per_char": ("nats per character", "acc_norm"), "per_byte": ("nats per byte", "acc_bytes")}
 
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.importing.profile import ImportProfile
 
-
 MOST_EXAMPLES = 3
 SAME = 1e-12
 """Two shares that differ by no more are the same number."""
+_HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,9 +237,6 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 yield number, json_object(line, f"{path}, row {number}")
-
-
-_HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def json_file(path: Path) -> dict[str, Any]:

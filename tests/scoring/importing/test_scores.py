@@ -401,3 +401,16 @@ def test_an_id_never_pairs_a_row_with_another_text(tmp_path: Path) -> None:
     pd.DataFrame(turned).to_csv(path, index=False)
     with pytest.raises(ScoreImportError, match="correct the ids"):
         pairbank.import_scores(path, items=items, model="theirs")
+
+
+def test_a_profile_may_rename_models(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    rows = [f"{name},De hond blaft.,De hond blaffen.,-{n}.0,-{n + 2}.0" for n, name in enumerate(("a/x", "b"), 3)]
+    path.write_text("\n".join(["model,good,bad,direct_good,direct_bad", *rows]), encoding="utf-8")
+    profile = tmp_path / "mine.toml"
+    profile.write_text('corpus = "mine"\nlanguage = "nl"\n[models]\n"a/x" = "X 1B"\n', encoding="utf-8")
+    tables = pairbank.import_scores(path, profile=str(profile))
+    assert [(table.model, table["direct_good"][:]) for table in tables] == [("X 1B", [-3.0]), ("b", [-4.0])]
+    profile.write_text('corpus = "mine"\n[models]\n"a/x" = 1\n', encoding="utf-8")
+    with pytest.raises(ScoreImportError, match=r"models\.a/x is 1; expected a text"):
+        pairbank.import_scores(path, profile=str(profile))
