@@ -44,6 +44,8 @@ SHARD_TEXTS = 2_048
 Embeddings = npt.NDArray[np.float32]
 Progress = Callable[[int, int], None]
 """Called with the number of distinct sentences embedded so far, and in all."""
+Embedding: TypeAlias = "str | Path | Embedder | None"
+"""An embedder, or what to load; None = the default one."""
 
 
 class Embedder(Protocol):
@@ -58,10 +60,6 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """Return one vector a text, shape (texts, dimensions)."""
-
-
-Embedding: TypeAlias = "str | Path | Embedder | None"
-"""An embedder, or what to load; None = the default one."""
 
 
 def add_minimalness(

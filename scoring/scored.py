@@ -31,6 +31,11 @@ MOST_SHOWN = 8
 """Methods that a table in a console names."""
 MODEL = "model"
 """The column that says in each row of a scored table which model it is of: tables may be put under each other."""
+_MOST_FEATURES = 64
+SMALL_BYTES = 2**20
+"""A file up to this size is read once, whole, and not a column at a time."""
+_FEATURES: dict[tuple[bytes, bytes], datasets.Features] = {}
+"""Features that were read back, by the schema and the metadata that they are made of: those of a corpus's tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,18 +329,9 @@ def open_scored(path: str | Path) -> Scored:
     return read_scored(path)
 
 
-_MOST_FEATURES = 64
-SMALL_BYTES = 2**20
-"""A file up to this size is read once, whole, and not a column at a time."""
-
-
 @functools.lru_cache(maxsize=4)
 def _small(path: Path, _state: tuple[int, ...]) -> pa.Table:
     return read_parquet(path)
-
-
-_FEATURES: dict[tuple[bytes, bytes], datasets.Features] = {}
-"""Features that were read back, by the schema and the metadata that they are made of: those of a corpus's tables."""
 
 
 def _features(path: Path, empty: pa.Table) -> datasets.Features:

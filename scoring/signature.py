@@ -44,15 +44,21 @@ if TYPE_CHECKING:
 METADATA_KEY = b"pairbank"
 """Key of the signature in the schema metadata of a parquet file."""
 MOST_FILES_SHOWN = 3
+SHARED = ("methods", "corpus")
+"""Parts of a signature that all models of a corpus have."""
+PARQUET = ".parquet"
+COPIES = (".csv", ".tsv", ".jsonl", ".xlsx")
+"""Suffixes of copies, for other programs."""
+BOM = b"\xef\xbb\xbf"
+SHEET_ROWS, CELL_CHARACTERS = 1_048_576, 32_767
+"""What Excel takes."""
+SHEET_CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a workbook's times have no zone
+"""Stated by every workbook: with the time of writing, no two would have the same bytes."""
 
 
 def signature_json(signature: Mapping[str, Any]) -> bytes:
     """Return a signature as JSON bytes; its own order is stable."""
     return json.dumps(signature, ensure_ascii=False).encode()
-
-
-SHARED = ("methods", "corpus")
-"""Parts of a signature that all models of a corpus have."""
 
 
 def shared(signature: Mapping[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
@@ -206,16 +212,6 @@ def unpinned_note(signature: Mapping[str, Any]) -> str | None:
         f"Corpus {corpus['name']} was built from files that are not the pinned ones: {shown}. Its rows may differ "
         "from those published."
     )
-
-
-PARQUET = ".parquet"
-COPIES = (".csv", ".tsv", ".jsonl", ".xlsx")
-"""Suffixes of copies, for other programs."""
-BOM = b"\xef\xbb\xbf"
-SHEET_ROWS, CELL_CHARACTERS = 1_048_576, 32_767
-"""What Excel takes."""
-SHEET_CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a workbook's times have no zone
-"""Stated by every workbook: with the time of writing, no two would have the same bytes."""
 
 
 def refuse_other_suffixes(path: Path) -> None:

@@ -32,6 +32,19 @@ OverLength = Literal["error", "nan"]
 """What is done with a text longer than the model's context: an error that names the item, or NaN and a flag."""
 Progress = Callable[[int], None]
 """Called with the number of requests, prompts or texts just finished."""
+Thinking = Literal["auto", "off", "on"]
+"""`auto`: off, where the chat template has a switch or opens a block."""
+BLOCKS = (
+    ("<think>", "</think>"),
+    ("[THINK]", "[/THINK]"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+)
+"""How a block begins and ends: Qwen, DeepSeek R1 and most others; Magistral; Seed-OSS; gpt-oss."""
+HARMONY = "<|start|>assistant"
+"""How a prompt of gpt-oss ends: the model writes which channel follows."""
+SWITCH = "enable_thinking"
+"""The argument of chat templates that turns thinking on or off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -389,21 +402,6 @@ class WordEdges(Protocol):
         Raises:
             ScoringError: a vocabulary that marks no words.
         """
-
-
-Thinking = Literal["auto", "off", "on"]
-"""`auto`: off, where the chat template has a switch or opens a block."""
-BLOCKS = (
-    ("<think>", "</think>"),
-    ("[THINK]", "[/THINK]"),
-    ("<seed:think>", "</seed:think>"),
-    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
-)
-"""How a block begins and ends: Qwen, DeepSeek R1 and most others; Magistral; Seed-OSS; gpt-oss."""
-HARMONY = "<|start|>assistant"
-"""How a prompt of gpt-oss ends: the model writes which channel follows."""
-SWITCH = "enable_thinking"
-"""The argument of chat templates that turns thinking on or off."""
 
 
 def open_block(prompt: str) -> tuple[str, str] | None:

@@ -63,6 +63,10 @@ TIE_ANSWER = "tie"
 MOST_SAMPLES = 1_000
 """Most answers that are drawn to one prompt."""
 _SCORED_ELSEWHERE = re.compile(r"(direct|logprob)_.+")
+_NAME = re.compile(
+    rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?"
+    r"(@(?P<samples>[1-9][0-9]{0,3})samples(@t(?P<temperature>[0-9]{1,2}(\.[0-9]{1,4})?))?)?"
+)
 
 
 def is_string_logprob(name: str) -> bool:
@@ -84,12 +88,6 @@ def reference_of(names: Iterable[str]) -> str | None:
     """
     known = [name for name in names if is_string_logprob(name)]
     return DIRECT if DIRECT in known else next(iter(known), None)
-
-
-_NAME = re.compile(
-    rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?"
-    r"(@(?P<samples>[1-9][0-9]{0,3})samples(@t(?P<temperature>[0-9]{1,2}(\.[0-9]{1,4})?))?)?"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

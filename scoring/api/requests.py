@@ -23,6 +23,8 @@ N_PLACES = 1 << _BITS
 _PLACES: tuple[int, ...] = tuple(int(f"{number:0{_BITS}b}"[::-1], 2) for number in range(N_PLACES))
 """Of each number, its bits backwards: any range of places has its part of few passes as of many, and of those that come
 first (the long ones) as of those that come last."""
+Edge = Literal["before", "after"]
+EDGES: tuple[Edge, ...] = ("before", "after")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +56,6 @@ class Share:
 
 
 WHOLE = Share()
-
-
-Edge = Literal["before", "after"]
-EDGES: tuple[Edge, ...] = ("before", "after")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,8 @@ from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, NO_WORD_BOUNDARY, REGION_TOKENS_DIFFER, REGIONS
 from pairbank.scoring.api.requests import EDGES, Edge, EdgeRequest, Request, owners_of
 
+SPANS = "region_spans"
+
 
 @dataclass(frozen=True, slots=True)
 class Direct(OfSides):
@@ -93,9 +95,6 @@ class Direct(OfSides):
                 n_join = len(separator(row["language"]) if row[f"context_{side}"] else "")
                 result[c.offsets(side)] = [max(0, place - n_join) for place in offsets]
         return result
-
-
-SPANS = "region_spans"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

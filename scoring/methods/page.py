@@ -24,6 +24,33 @@ from pairbank.scoring.prompts.registry import prompt_files, prompts
 
 OPEN, CLOSE = "⟦", "⟧"
 """What is scored, or how much is written, stands between these."""
+INTRODUCTION = f"""\
+# Methods
+
+Made from the registry by `pairbank methods --markdown`; do not edit by hand.
+
+The name of a method is the value of `--method` and `methods=`, and the prefix of its columns. Two suffixes change a
+prompt:
+
+- `@1shot` … `@8shot` (forced choices in both orders, judgments) puts answered examples before the question:
+  `meta_question_simple@4shot`;
+- `@chat` sends a prompt that its paper sent as plain text through the model's chat template:
+  `hl23_sent_comp_meta_instruct@chat`.
+
+Terms in the sections:
+
+- **Δ** is the column `m_delta` = `m_good` − `m_bad`, in nats unless said otherwise; log P(1) is the log-probability of
+  the whole answer "1", teacher-forced.
+- **Counterbalanced**: exchanging better and worse side flips the sign of Δ and changes nothing else.
+- **Requests** are the strings scored (or written) per item.
+- **Its own accuracy** is the definition of its source; reports have both.
+- Every prompt's section ends with its first presentation, as a model without a chat template reads it. Slots are in
+  braces (`{{good}}` is the whole better sentence, `{{target_good}}` its target). The answer options, each of which is
+  scored, are between {OPEN} and {CLOSE}. `pairbank methods show METHOD --corpus CORPUS` fills in the slots.
+
+If a paper and its code differ, the notes state how, and which of them an id follows."""
+_TASKS = {PMI: "all with a context", **dict.fromkeys(IN_TEMPLATE, "sentence_pair, sentence")}
+BOTH_SIDES = {"direct": "log P(target_good | context_good) − log P(target_bad | context_bad)"}
 
 
 def shown(method: Method, row: Row, scorer: Scorer) -> str:
@@ -75,35 +102,6 @@ def item_for(
         "target_bad": None if one_sided else texts[-1],
         **(columns or {}),
     }
-
-
-INTRODUCTION = f"""\
-# Methods
-
-Made from the registry by `pairbank methods --markdown`; do not edit by hand.
-
-The name of a method is the value of `--method` and `methods=`, and the prefix of its columns. Two suffixes change a
-prompt:
-
-- `@1shot` … `@8shot` (forced choices in both orders, judgments) puts answered examples before the question:
-  `meta_question_simple@4shot`;
-- `@chat` sends a prompt that its paper sent as plain text through the model's chat template:
-  `hl23_sent_comp_meta_instruct@chat`.
-
-Terms in the sections:
-
-- **Δ** is the column `m_delta` = `m_good` − `m_bad`, in nats unless said otherwise; log P(1) is the log-probability of
-  the whole answer "1", teacher-forced.
-- **Counterbalanced**: exchanging better and worse side flips the sign of Δ and changes nothing else.
-- **Requests** are the strings scored (or written) per item.
-- **Its own accuracy** is the definition of its source; reports have both.
-- Every prompt's section ends with its first presentation, as a model without a chat template reads it. Slots are in
-  braces (`{{good}}` is the whole better sentence, `{{target_good}}` its target). The answer options, each of which is
-  scored, are between {OPEN} and {CLOSE}. `pairbank methods show METHOD --corpus CORPUS` fills in the slots.
-
-If a paper and its code differ, the notes state how, and which of them an id follows."""
-_TASKS = {PMI: "all with a context", **dict.fromkeys(IN_TEMPLATE, "sentence_pair, sentence")}
-BOTH_SIDES = {"direct": "log P(target_good | context_good) − log P(target_bad | context_bad)"}
 
 
 def methods_markdown(known: Mapping[str, Prompt] | None = None) -> str:

@@ -49,6 +49,8 @@ AFTER_EXAMPLE = "\n\n"
 """In plain text, what stands behind an answered example."""
 MISSING = "missing"
 """Flag `missing:SLOT`: the item has no text for this slot of the prompt, so that it is not asked."""
+POOL_COLUMNS = ("item_id", "language", "task", "context_good", "target_good", "context_bad", "target_bad")
+TRIES_A_SHOT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,10 +324,6 @@ def prompt_of_definition(name: str, definition: Mapping[str, Any]) -> Prompt | N
         return None
     plain = sha256_of_text(ours.sha256, str(parts.in_chat), repr({})) if parts.in_chat else ours.sha256
     return ours if parts.n_shots or parts.n_samples or definition["sha256"] == plain else None
-
-
-POOL_COLUMNS = ("item_id", "language", "task", "context_good", "target_good", "context_bad", "target_bad")
-TRIES_A_SHOT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

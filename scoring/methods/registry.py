@@ -30,6 +30,8 @@ from pairbank.scoring.prompts.registry import prompts
 if TYPE_CHECKING:
     import datasets
 
+AS_PRINTED = "_paper"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodOptions:
@@ -148,9 +150,6 @@ def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) 
             raise unknown_name("method", name, names)
     how = {name: (part.in_chat, part.n_shots, part.n_samples, part.temperature) for name, part in parts.items()}
     return sorted(parts, key=lambda name: (places[parts[name].id], *how[name]))
-
-
-AS_PRINTED = "_paper"
 
 
 def multiverse_methods(items: datasets.Dataset, *, with_unigrams: bool = False, asked: bool = True) -> list[str]:

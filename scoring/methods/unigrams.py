@@ -36,6 +36,8 @@ METADATA_KEY = b"pairbank_unigrams"
 DOCUMENTS_A_BATCH = 1024
 DEFAULT_LANGUAGE = "en"
 """Of text that does not say what it is."""
+UnigramTables: TypeAlias = "Unigrams | str | Path | Sequence[Unigrams | str | Path]"
+"""Counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer and language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -154,10 +156,6 @@ def read_unigrams(path: str | Path) -> Unigrams:
     if int(counts.sum()) != about.pop("n_tokens"):
         raise CorpusError(f"{path}: the counts do not add up to what its signature says; make the file again")
     return Unigrams(counts=counts, **about | {"languages": tuple(about.get("languages", ()))})
-
-
-UnigramTables: TypeAlias = "Unigrams | str | Path | Sequence[Unigrams | str | Path]"
-"""Counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer and language."""
 
 
 def count_unigrams(

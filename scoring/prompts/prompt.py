@@ -35,6 +35,14 @@ SLOTS = (
 CONCEPT_COLUMNS = {"property": "property", "word_good": "concept_good", "word_bad": "concept_bad"}
 """Slot -> the column that concept corpora have it in."""
 _SLOT = re.compile(r"\{(\w*)\}")
+Kind = Literal["forced_choice", "judgment", "rating", "prediction"]
+Readout = Literal["options", "generation"]
+Normalise = Literal["none", "tokens"]
+Accuracy = Literal["averaged", "pooled"]
+Status = Literal["published", "dropped", "ours"]
+ByLanguage: TypeAlias = Mapping[str, str]
+"""A text for each language, by BCP-47 primary tag; `ANY` stands for all."""
+ANY = "*"
 
 
 def slots_of(text: str) -> tuple[str, ...]:
@@ -81,16 +89,6 @@ def slot_values(row: Mapping[str, Any]) -> dict[str, str]:
             values[part] = text
     values |= {slot: row[column] for slot, column in CONCEPT_COLUMNS.items() if row.get(column)}
     return values
-
-
-Kind = Literal["forced_choice", "judgment", "rating", "prediction"]
-Readout = Literal["options", "generation"]
-Normalise = Literal["none", "tokens"]
-Accuracy = Literal["averaged", "pooled"]
-Status = Literal["published", "dropped", "ours"]
-ByLanguage: TypeAlias = Mapping[str, str]
-"""A text for each language, by BCP-47 primary tag; `ANY` stands for all."""
-ANY = "*"
 
 
 class PromptError(PairbankError, ValueError):

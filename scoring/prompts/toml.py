@@ -42,6 +42,13 @@ SWAPPED = {slot: slot.replace("good", "bad") if "good" in slot else slot.replace
 
 Text: TypeAlias = str | dict[str, str]
 """A text, or one for each language."""
+COMPARED = {
+    "sentences": ("{good}", "{bad}"),
+    "targets": ("{target_good}", "{target_bad}"),
+    "contexts": ("{context_good}", "{context_bad}"),
+    "words": ("{word_good}", "{word_bad}"),
+}
+"""`compare` -> what {better} and {worse} stand for in a design."""
 
 
 class PresentationTable(Declaration):
@@ -228,15 +235,6 @@ def _question(p: Presentation, prompt: Prompt, *, swapped: bool) -> str:
     weights = zip(prompt.options, good, bad, strict=True) if good else ()
     side = SWAPPED.get(p.side, "") if swapped else p.side
     return repr((texts, sorted((fill(option, other), g, b) for option, g, b in weights), side))
-
-
-COMPARED = {
-    "sentences": ("{good}", "{bad}"),
-    "targets": ("{target_good}", "{target_bad}"),
-    "contexts": ("{context_good}", "{context_bad}"),
-    "words": ("{word_good}", "{word_bad}"),
-}
-"""`compare` -> what {better} and {worse} stand for in a design."""
 
 
 @functools.cache

@@ -56,6 +56,18 @@ PASSED_ON = ("PYTHONPATH", "PAIRBANK_CACHE", "HF_HOME", "HF_HUB_OFFLINE", "XDG_C
 
 CONNECT_S = 10.0
 _REMEDY = "start one (ray start --head --block), or use --ray local"
+logger = logging.getLogger(__name__)
+_LEFT_OUT = "a worker is left out (%s); the others go on"
+MOST_TRIES = 3
+"""Of a unit whose workers die."""
+LATE_S = 30.0
+"""How long a worker waits for the others before it begins; they are taken in whenever they are there."""
+SILENT_S = 600.0
+"""How long no worker may come back once all have died, and no cluster have room for one, before the run ends."""
+ASKED_S = 1.0
+"""Between two questions to a worker that died whether it is back."""
+SAID_S = 30.0
+"""Between two lines that say what is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,20 +136,6 @@ def has_room(ray: Any, needs: Needs) -> bool:  # noqa: ANN401 - the package
     """Return whether any node is large enough for a worker, were it free."""
     alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     return any(node.get("CPU", 0) >= needs.n_cpus and node.get("GPU", 0) >= needs.n_gpus for node in alive)
-
-
-logger = logging.getLogger(__name__)
-_LEFT_OUT = "a worker is left out (%s); the others go on"
-MOST_TRIES = 3
-"""Of a unit whose workers die."""
-LATE_S = 30.0
-"""How long a worker waits for the others before it begins; they are taken in whenever they are there."""
-SILENT_S = 600.0
-"""How long no worker may come back once all have died, and no cluster have room for one, before the run ends."""
-ASKED_S = 1.0
-"""Between two questions to a worker that died whether it is back."""
-SAID_S = 30.0
-"""Between two lines that say what is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

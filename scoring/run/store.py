@@ -54,6 +54,10 @@ TEXT_COLUMNS = (
     "target_number",
 )
 """What of an item every method may look at; a column that a corpus does not have counts as null."""
+LEAST_PACKED = 4
+"""Shards from which they are put into a pack."""
+KEYS = b"pairbank keys"
+"""Key, in the schema metadata of a pack, of its shards: their keys, numbers of rows and seals."""
 
 
 def schema_of(method: Method) -> pa.Schema:
@@ -77,12 +81,6 @@ def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]])
 def pack_group(model_key: str, method: Method) -> str:
     """Return the name of the folder of packs that hold this method's shards by this model."""
     return sha256_of_text(model_key, method.name, method.definition["sha256"], VERSIONS)[:32]
-
-
-LEAST_PACKED = 4
-"""Shards from which they are put into a pack."""
-KEYS = b"pairbank keys"
-"""Key, in the schema metadata of a pack, of its shards: their keys, numbers of rows and seals."""
 
 
 @dataclass(slots=True)
