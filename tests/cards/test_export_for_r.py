@@ -118,5 +118,5 @@ def estimate(text: str, term: str) -> float:
 
 def numbers(text: str, term: str) -> list[float]:
     """Return the numbers of a coefficient: its estimate, standard error and what follows."""
-    [values] = re.findall(rf"^{re.escape(term)}((?:\s+-?[\d.e-]+)+)", text, re.MULTILINE)
+    [values] = re.findall(rf"^{re.escape(term)}((?:[ \t]+-?[\d.e+-]+)+)", text, re.MULTILINE)
     return [float(value) for value in values.split()]
