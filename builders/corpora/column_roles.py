@@ -64,34 +64,47 @@ _CJK_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """What the columns of a table are."""
+    """What the columns of a table are, by what the user states, their names or their places."""
 
+    path: Path
+    header: Sequence[str]
+    rows: Rows
+    stated: Mapping[str, str]
+    """Schema column -> the table's column, as the user says."""
     columns: Mapping[str, str]
-    """Schema column -> the table's column."""
-    said: str
-    """Which column was taken as the better, which as the worse side, and why."""
+    """The same of all columns that were told."""
+    by_place: bool
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The columns of the better and the worse side."""
+        good, bad = (self.columns[name] for name in SIDES)
+        return good, bad
+
+    @property
+    def said(self) -> str:
+        """Which column was taken as the better, which as the worse side, and why."""
+        how = "by its place" if self.by_place else "by its name"
+        parts = (
+            f"{side} = column {self.columns[name]!r} ({'as you say' if name in self.stated else how})"
+            for name, side in zip(SIDES, ("better", "worse"), strict=True)
+        )
+        return ", ".join(parts)
 
 
 def roles_of(path: Path, header: Sequence[str], first_rows: Rows, stated: Mapping[str, str]) -> Roles:
     """Return what the columns are, from the user's map, then exact names, then synonyms, then the place of two."""
     _check_stated(path, header, stated)
-    mapping = {**stated, **_named(path, header, stated)}
-    by_place = not mapping and len(header) == len(SIDES)
+    columns = {**stated, **_named(path, header, stated)}
+    by_place = not columns and len(header) == len(SIDES)
     if by_place:
-        mapping |= dict(zip(SIDES, header, strict=True))
-    if not mapping.keys() >= set(SIDES):
-        raise CorpusError(f"{path}: {_untold(path, header, first_rows, mapping)}")
-    doubts = _doubts(path, mapping, header, first_rows, stated, by_place=by_place)
-    if doubt := next(
-        itertools.chain(doubts, _no_sentences(path, mapping, header, first_rows, stated, by_place=by_place)), None
-    ):
+        columns |= dict(zip(SIDES, header, strict=True))
+    roles = Roles(path=path, header=header, rows=first_rows, stated=stated, columns=columns, by_place=by_place)
+    if not columns.keys() >= set(SIDES):
+        raise CorpusError(f"{path}: {_untold(roles)}")
+    if doubt := next(itertools.chain(_doubts(roles), _no_sentences(roles)), None):
         raise CorpusError(f"{path}: {doubt}")
-    how = "by its place" if by_place else "by its name"
-    parts = (
-        f"{side} = column {mapping[name]!r} ({'as you say' if name in stated else how})"
-        for name, side in zip(SIDES, ("better", "worse"), strict=True)
-    )
-    return Roles(columns=mapping, said=", ".join(parts))
+    return roles
 
 
 def _named(path: Path, header: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
@@ -125,8 +138,9 @@ def _check_stated(path: Path, header: Sequence[str], stated: Mapping[str, str]) 
         raise CorpusError(f"{path}: column {stated[SIDES[0]]!r} is mapped to both sides; expected a column for each")
 
 
-def _untold(path: Path, header: Sequence[str], rows: Rows, mapping: Mapping[str, str]) -> str:
+def _untold(roles: Roles) -> str:
     """Return why the sides cannot be told, and what to type."""
+    path, header, rows, mapping = roles.path, roles.header, roles.rows, roles.columns
     missing = " and which is ".join(name for name in SIDES if name not in mapping)
     names = ", ".join(header)
     if len(header) == 1:
@@ -147,7 +161,7 @@ def _untold(path: Path, header: Sequence[str], rows: Rows, mapping: Mapping[str,
         )
     good, bad = sides[::-1] if "target_bad" in mapping else sides
     if decider_of(header, rows, (good, bad)) is not None:
-        return _undecided(path, header, rows, (good, bad)) or ""
+        return _undecided(roles, (good, bad)) or ""
     return (
         f"cannot tell which column is {missing}; found {names}{others}; name them 'good' and 'bad', or, if these are "
         f"the pair, the better sentence first, type: {line_to_type(good, bad)} "
@@ -155,8 +169,9 @@ def _untold(path: Path, header: Sequence[str], rows: Rows, mapping: Mapping[str,
     )
 
 
-def _undecided(path: Path, header: Sequence[str], rows: Rows, sides: tuple[str, str]) -> str | None:
+def _undecided(roles: Roles, sides: tuple[str, str]) -> str | None:
     """Return that a column says in each row which side is the better one, which names of columns cannot."""
+    header, rows = [name for name in roles.header if name not in roles.columns.values()], roles.rows
     decider = decider_of(header, rows, sides)
     if decider is None:
         return None
@@ -166,8 +181,8 @@ def _undecided(path: Path, header: Sequence[str], rows: Rows, sides: tuple[str, 
     return (
         f"column {decider.column!r} seems to say which of {sides[0]!r} and {sides[1]!r} is the better one "
         f"({decider.first!r} in {n_first:,} of the first rows, {decider.second!r} in {n_second:,}), and no reading by "
-        f"names heeds it: type {_new_map(path)}, which writes a map with [label]; or, if it says something else, type: "
-        f"{line_to_type(*sides)}"
+        f"names heeds it: type {_new_map(roles.path)}, which writes a map with [label]; or, if it says something else, "
+        f"type: {line_to_type(*sides)}"
     )
 
 
@@ -199,24 +214,16 @@ def _no_header(header: Sequence[str], rows: Rows) -> str:
     )
 
 
-def _doubts(
-    path: Path,
-    mapping: Mapping[str, str],
-    header: Sequence[str],
-    rows: Rows,
-    stated: Mapping[str, str],
-    *,
-    by_place: bool,
-) -> Iterator[str]:
+def _doubts(roles: Roles) -> Iterator[str]:
     """Yield what speaks against a reading that the user did not state, with the line that says it for certain."""
-    if stated.keys() >= set(SIDES):
+    if roles.stated.keys() >= set(SIDES):
         return
-    good, bad = (mapping[name] for name in SIDES)
-    if undecided := _undecided(path, [name for name in header if name not in mapping.values()], rows, (good, bad)):
+    good, bad = roles.sides
+    if undecided := _undecided(roles, (good, bad)):
         yield undecided
-    if by_place:
-        yield from _doubts_of_names(path, header, rows)
-    cells = {name: texts(rows, name) for name in (good, bad)}
+    if roles.by_place:
+        yield from _doubts_of_names(roles)
+    cells = {name: texts(roles.rows, name) for name in (good, bad)}
     for name, other in ((good, bad), (bad, good)):
         if _all_spaced(cells[name]) and not any(cell[:1].isspace() for cell in cells[other]):
             yield (
@@ -225,37 +232,30 @@ def _doubts(
             )
 
 
-def _no_sentences(
-    path: Path,
-    mapping: Mapping[str, str],
-    header: Sequence[str],
-    rows: Rows,
-    stated: Mapping[str, str],
-    *,
-    by_place: bool,
-) -> Iterator[str]:
+def _no_sentences(roles: Roles) -> Iterator[str]:
     """Yield why a side holds no sentences, whoever named it: a number scored against a label is no judgment.
 
     What continues a context may be anything, and so may what stands under the two names of the schema.
     """
-    if "context_good" in mapping:
+    if "context_good" in roles.columns:
         return
-    good, bad = (mapping[name] for name in SIDES)
-    cells = {name: texts(rows, name) for name in (good, bad)}
-    doubted = by_place or bool(stated.keys() & set(SIDES))
+    good, bad = roles.sides
+    cells = {name: texts(roles.rows, name) for name in (good, bad)}
+    doubted = roles.by_place or bool(roles.stated.keys() & set(SIDES))
     for name, other in ((good, bad), (bad, good)):
         if why := not_sentences(cells[name], cells[other], strictly=doubted):
-            sides = likely_sides([entry for entry in header if entry != name], rows)
+            sides = likely_sides([column for column in roles.header if column != name], roles.rows)
             instead = "" if sides is None else f"the pair may be {line_to_type(*sides)}; "
             yield (
                 f"column {name!r} holds {why}, not sentences; expected the better and the worse sentence of a pair; "
                 f"{instead}if the two sides continue a context, type: --column context_good=NAME too; a table of "
-                f"labelled or rated sentences is read by a map: type {_new_map(path)}"
+                f"labelled or rated sentences is read by a map: type {_new_map(roles.path)}"
             )
 
 
-def _doubts_of_names(path: Path, header: Sequence[str], rows: Rows) -> Iterator[str]:
+def _doubts_of_names(roles: Roles) -> Iterator[str]:
     """Yield what the names of two columns say against the first as the better one."""
+    path, header, rows = roles.path, roles.header, roles.rows
     good, bad = header
     as_read, exchanged = line_to_type(good, bad), line_to_type(bad, good)
     for name in (good, bad):

@@ -17,16 +17,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pairbank.builders.corpora.cells import (
-    MOST_POINTS,
     SIDES,
     check_characters,
     foreign_letters,
     has_comma,
     label_in,
-    number_in,
 )
 from pairbank.builders.corpora.column_map import FIELD, ColumnMap, Keep, NumberedRows, ShapedRow
-from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, roles_of
+from pairbank.builders.corpora.column_roles import MAPPABLE, roles_of
 from pairbank.builders.corpora.column_use import not_used
 from pairbank.builders.corpora.corpus import RATERS, BuildOptions, Corpus, is_requested, items_of, judged_items_of
 from pairbank.builders.corpora.corpus_map import LABELS, kept_cells
@@ -51,11 +49,9 @@ from pairbank.builders.schema.columns import COLUMNS, Column, Item
 from pairbank.builders.schema.language_tags import language_name, language_tag
 from pairbank.builders.sources.formats import NOTHING_SAID
 from pairbank.builders.sources.source import LocatedFile
-from pairbank.builders.sources.tables import ROWS_A_BATCH, ROWS_LOOKED_AT, SUFFIXES, BadRow, Table, open_table
+from pairbank.builders.sources.tables import ROWS_LOOKED_AT, SUFFIXES, BadRow, Table, open_table
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 from pairbank.files import reading, sha256_of_file
-
-__all__ = ["MAPPABLE", "MOST_POINTS", "ROWS_A_BATCH", "SUFFIXES", "SYNONYMS", "TabularOptions", "number_in"]
 
 logger = logging.getLogger(__name__)
 

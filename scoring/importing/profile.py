@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import Field, create_model
 
-from pairbank.builders.corpora.tabular import MAPPABLE, SYNONYMS
+from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS, Task
 from pairbank.builders.sources.source import references
 from pairbank.declarations import Declaration, record_of, table_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pairbank.builders.corpora.tabular import MOST_POINTS
+from pairbank.builders.corpora.cells import MOST_POINTS
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import side_columns

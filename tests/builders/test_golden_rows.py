@@ -24,7 +24,8 @@ import pairbank
 from pairbank.builders.catalogue import counted_paradigms, paradigm_row
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.corpora.tabular import TabularOptions, tabular_corpus
+from pairbank.builders.corpora.tabular import tabular_corpus
+from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.builders.dataset import BUILDERS_VERSION
 from pairbank.builders.load import located_files
 from pairbank.builders.schema.validation import Validator
