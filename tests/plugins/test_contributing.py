@@ -40,7 +40,7 @@ def blocks() -> dict[str, str]:
 
 def test_every_file_of_the_page_is_the_packages() -> None:
     shown = blocks()
-    package = {path for path in EXAMPLE.rglob("*") if path.is_file() and path.suffix in (".py", ".toml")}
+    package = {path for path in EXAMPLE.rglob("*") if path.is_file() and path.suffix in (".py", ".toml", ".j2")}
     assert shown.keys() == {path.relative_to(EXAMPLE).as_posix() for path in package}
     for name, text in shown.items():
         assert text == (EXAMPLE / name).read_text(encoding="utf-8"), f"{name} differs: copy it into {PAGE.name}"
@@ -65,7 +65,11 @@ def changed(tmp_path: Path) -> Path:
         new = re.sub(rf"^({name}\b.*= {{)", "\\g<1>" + line, old, flags=re.MULTILINE)
         assert new != old
         path.write_text(new, encoding="utf-8")
-    for name, folder in (("length.py", "stats/analyses"), ("letters.py", "scoring/models")):
+    for name, folder in (
+        ("length.py", "stats/analyses"),
+        ("length.md.j2", "stats/analyses"),
+        ("letters.py", "scoring/models"),
+    ):
         (root / folder / name).write_bytes((SOURCE / name).read_bytes())
     (root / "scoring" / "prompts" / "example.toml").write_bytes((SOURCE / "prompts.toml").read_bytes())
     return root
