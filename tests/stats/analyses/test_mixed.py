@@ -9,7 +9,7 @@ import pytest
 
 from claims_nulls import mixed_errors
 from pairbank.errors import BankError
-from pairbank.stats.analyses.mixed import section
+from pairbank.stats.analyses.mixed import mixed as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, POOLED, always_first, keyed, rated_table
 
@@ -39,8 +39,8 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
     assert set(effects["term"]) == {"method", "model"}, "each phenomenon has one paradigm here: it tells nothing"
     row = rows["delta", "method", "meta"]
     interval = f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}] standard deviations"
-    differ = int(row["p_holm"] < 0.05)
-    said = f"of 1 other method, {differ} differ from `direct` at 0.05 (Holm). `meta` is furthest from it, by {interval}"
+    verb = "1 differs" if row["p_holm"] < 0.05 else "0 differ"
+    said = f"of 1 other method, {verb} from `direct` at 0.05 (Holm). `meta` is furthest from it, by {interval}"
     assert f"delta of these 2 models: {said} (Holm's p " in result.text
     assert "accuracy by these 2 methods: of 1 other model, " in result.text
 

@@ -110,7 +110,7 @@ def test_models_with_position_bias_are_compared_by_no_analysis(monkeypatch: pyte
     cells: dict[str, pd.DataFrame] = {}
     for name in ("delta", "accuracy"):
         monkeypatch.setitem(mixed.OUTCOMES, name, partial(_recorded, cells, name))
-    assert why in mixed.section(tables).text
+    assert why in mixed.mixed(tables).text
     assert not ((cells["accuracy"]["model"] == "m0") & (cells["accuracy"]["method"] == "meta")).any()
     assert ((cells["delta"]["model"] == "m0") & (cells["delta"]["method"] == "meta")).any()
     used = keyed(cells["accuracy"], "model", "method", "unit")
