@@ -127,6 +127,24 @@ def test_the_lines_of_python_only_fall() -> None:
     assert MOST_LINES - 3000 < n_lines <= MOST_LINES, f"{n_lines} lines; MOST_LINES is {MOST_LINES}, and only falls"
 
 
+MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 9, 12
+"""Functions of more than 60 lines, and with more than eight parameters. Both only fall, to 8."""
+
+
+def test_functions_stay_short_and_take_few_parameters() -> None:
+    """A command's options are in classes that commands share (`pairbank.cli.command`), so that none needs more."""
+    long, wide = [], []
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                name = f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+                parameters = [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
+                long += [name] * ((node.end_lineno or 0) - node.lineno + 1 > 60)
+                wide += [name] * (len([parameter for parameter in parameters if parameter not in ("self", "cls")]) > 8)
+    assert 0 < len(long) <= MOST_LONG_FUNCTIONS, long
+    assert 0 < len(wide) <= MOST_WIDE_FUNCTIONS, wide
+
+
 def test_analyses_have_their_sentences_in_templates_and_their_figures_from_the_form() -> None:
     offences: dict[str, list[str]] = {}
     for path in sorted(ANALYSES.rglob("*.py")):
