@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.declared import SIDES, ScoreImportError
-from pairbank.scoring.importing.logs.log import MOST_EXAMPLES, LeftOut, LogRow, Refusals
+from pairbank.scoring.importing.log import MOST_EXAMPLES, LeftOut, LogRow, Refusals
 from pairbank.scoring.importing.profile import ITEM_NAMES
 
 if TYPE_CHECKING:

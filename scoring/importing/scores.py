@@ -28,7 +28,7 @@ from pairbank.scoring.api.names import TIE
 from pairbank.scoring.importing.chunk import Chunk
 from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.join import TextJoin, by_file, question_name
-from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Source, Stated
+from pairbank.scoring.importing.log import LeftOut, Log, LogRow, Source, Stated
 from pairbank.scoring.importing.method import ImportedMethod
 from pairbank.scoring.importing.model_table import NOT_IMPORTED, ModelTable
 from pairbank.scoring.importing.profile import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.scoring.importing.logs.log import Judgment, Reader
+    from pairbank.scoring.importing.log import Judgment, Reader
 
 TABLE = "table"
 """The reader of profiles that map the columns of a file: `import_scores`."""

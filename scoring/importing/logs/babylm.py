@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import normalised
-from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Source, Stated, json_file
+from pairbank.scoring.importing.log import Log, LogRow, Refusals, Source, Stated, json_file
 
 if TYPE_CHECKING:
     import datasets

@@ -23,7 +23,7 @@ from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS
 from pairbank.scoring.api.names import UNPARSED
 from pairbank.scoring.importing.declared import SIDES, ScoreImportError
 from pairbank.scoring.importing.join import normalised
-from pairbank.scoring.importing.logs.log import Judgment, Log, LogRow, Refusals, Source, finite, published_rows
+from pairbank.scoring.importing.log import Judgment, Log, LogRow, Refusals, Source, finite, published_rows
 
 CONDITIONS = {"grammatical": "1", "ungrammatical": "0"}
 TOOL = "scripts of response-to-DGL"

@@ -17,7 +17,7 @@ from typing import Any
 
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import question_name
-from pairbank.scoring.importing.logs.log import (
+from pairbank.scoring.importing.log import (
     Choice,
     Log,
     Source,

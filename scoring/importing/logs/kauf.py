@@ -18,7 +18,7 @@ from pathlib import Path
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.logs.log import Judgment, Log, LogRow, Refusals, Source, finite, published_rows
+from pairbank.scoring.importing.log import Judgment, Log, LogRow, Refusals, Source, finite, published_rows
 
 SET, RATINGS = "_SentenceSet.csv", "_ratings.csv"
 SCALE = "plausibility7"

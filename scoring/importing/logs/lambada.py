@@ -18,7 +18,7 @@ from pathlib import Path
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.logs.log import Log, LogRow, Source, csv_rows
+from pairbank.scoring.importing.log import Log, LogRow, Source, csv_rows
 
 ARCHIVE, FOLDER = "lambada.tar.xz", "lambada"
 LAST_STEP = {"OLMo 7B": 557_000}

@@ -30,7 +30,7 @@ import numpy as np
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.logs.log import Log, LogRow, Source, Stated, json_file, json_lines, model_name
+from pairbank.scoring.importing.log import Log, LogRow, Source, Stated, json_file, json_lines, model_name
 
 TOOL = "lm-evaluation-harness"
 SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")

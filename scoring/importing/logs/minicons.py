@@ -27,7 +27,7 @@ from pairbank.builders.sources.tables import SUFFIXES, open_table
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.declared import SIDES, ScoreImportError
 from pairbank.scoring.importing.join import normalised
-from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Source, finite
+from pairbank.scoring.importing.log import Log, LogRow, Refusals, Source, finite
 
 if TYPE_CHECKING:
     import datasets

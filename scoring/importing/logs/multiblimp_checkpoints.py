@@ -19,7 +19,7 @@ from pathlib import Path
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.logs.log import Log, LogRow, Source, csv_rows
+from pairbank.scoring.importing.log import Log, LogRow, Source, csv_rows
 
 _NAME = re.compile(r"(?P<family>.+)-(?P<step>\d+)\.tsv(\.gz)?")
 _STATED = {"sen_prob": "sen_nll", "wrong_prob": "wrong_nll"}

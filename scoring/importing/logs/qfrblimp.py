@@ -21,7 +21,7 @@ from pairbank.builders.sources.readers import records, text_lines
 from pairbank.builders.sources.tables import open_table
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.logs.log import Log, LogRow, Source
+from pairbank.scoring.importing.log import Log, LogRow, Source
 
 DIRECT, ASKED = "preferred", "asked"
 NO_MODELS = ("Aléatoire", "Annotateurs")

@@ -23,7 +23,7 @@ from pairbank.builders.corpora.syntaxgym import joined_with_spans, phenomenon_of
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Source, csv_rows, json_file
+from pairbank.scoring.importing.log import Log, LogRow, Refusals, Source, csv_rows, json_file
 
 RESULTS, SUITES = "syntaxgym_results_*.csv", "*.json"
 COLUMNS = ("model", "suite", "item", "correct")

@@ -185,7 +185,7 @@ class Source:
 
 
 class Reader(Protocol):
-    """A module of this folder: reads the files of one format."""
+    """A module of `logs`: reads the files of one format."""
 
     def read(self, source: Source) -> list[Log]:
         """Return what the files hold, a log a model and run, in the files' order."""
