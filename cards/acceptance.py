@@ -42,12 +42,13 @@ _MODEL: Mapping[str, str] = {
     "device": r"[\w:, -]{1,60}",
     "backend": r"\w{1,30}",
     "prompt_format": "(base|chat|unknown)",
-    "bos_policy": f"({'|'.join(get_args(BosPolicy))}|unknown)",
+    "bos_policy": f"({'|'.join(get_args(BosPolicy))}|own|unknown)",
     "weights": r"(random:\d{1,12})?",
 }
 """Of a signature's model, what each value may be; of the others, any plain text."""
 _MODEL_KEYS = {"slug", "n_vocabulary", "unigrams", *(field.name for field in fields(ModelInfo))}
-_KEYS = {"pairbank", "model", "methods", "over_length", "seed", "corpus", "n_by_flag", "imported", "filled_from"}
+_KEYS = {"pairbank", "model", "methods", "over_length", "seed", "corpus", "n_by_flag", "imported"}
+_KEYS |= {"cut_from", "filled_from"}
 _OWN_TO_A_TABLE = ("pool_sha256", "seed", "n_vocabulary", "unigrams")
 """Keys of a method's definition that are not the same in every table."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pairbank.cards.bank.layout import is_slug
@@ -54,3 +54,13 @@ def twin_of(model: Mapping[str, Any], others: Mapping[str, str]) -> str:
         ),
         "",
     )
+
+
+def file_twin(name: str, others: Iterable[str]) -> str:
+    """Return which of other names is one file with a name where case or composed letters do not count; "" = none.
+
+    >>> file_twin("GPT2", ["gpt2", "opt"]), file_twin("gpt2", ["gpt2", "opt"])
+    ('gpt2', '')
+    """
+    folded = unicodedata.normalize("NFC", name).casefold()
+    return next((o for o in others if o != name and unicodedata.normalize("NFC", o).casefold() == folded), "")

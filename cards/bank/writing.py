@@ -37,6 +37,7 @@ from pairbank.cards.bank.layout import (
     scores_path,
 )
 from pairbank.cards.bank.lock import LOCK, Lock, locked, remove_leftovers
+from pairbank.cards.bank.names import file_twin
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
 from pairbank.cards.bank.tables import read_items, same_cells
 from pairbank.cards.bank.values import definition_problems, value_problems
@@ -270,6 +271,12 @@ def take_scored(draft: Draft, table: Scored) -> None:
     if problems := [*value_problems(table), *definition_problems(table.signature)]:
         raise BankError(f"corpus {corpus!r}: scores of {slug}: {'; '.join(problems)}")
     models = draft.manifest["scores"].setdefault(corpus, {})
+    for what, name, others in (("model", slug, models), ("corpus", corpus, draft.manifest["corpora"])):
+        if twin := file_twin(name, others):
+            raise BankError(
+                f"corpus {corpus!r}: {what} {name!r} and the bank's {twin!r} differ by case alone, and would be one "
+                "file on macOS and Windows; give one of them another name"
+            )
     if other := next((name for name in models if name != slug), ""):  # the others are alike among themselves
         _check_alike(table, other, models[other])
     _check_identity(draft.manifest, table)

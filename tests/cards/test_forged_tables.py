@@ -225,3 +225,13 @@ def test_judgments_of_people_that_are_not_the_banks_are_refused_by_bank_check_an
     for verb in (pairbank.check_bank, lambda folder: pairbank.merge_banks(bank, folder, out=tmp_path / "merged")):
         with pytest.raises(BankError, match="column human_good is not that of the items"):
             verb(alone)
+
+
+def test_a_table_that_was_cut_like_the_banks_is_accepted(tmp_path: Path) -> None:
+    """As are its tables: `cut` says in the signature what it was cut from."""
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=2)
+    whole = [pairbank.score(items, FakeScorer(name=name), methods=("direct", ASKED)) for name in ("fake-1", "m")]
+    other = pairbank.score(items, FakeScorer(name="fake-2"), methods=("direct",))
+    first, second, third = pairbank.cut_alike([whole[0], other, whole[1]])
+    store = pairbank.write_bank(tmp_path / "store", scored=[first, second])
+    assert pairbank.check_submission(third.save(tmp_path / "m.parquet"), store).problems == ()
