@@ -28,6 +28,7 @@ from pairbank.cards.bank.layout import (
     items_path,
     probe_paths,
     ratings_path,
+    refuse_newer,
     scores_path,
 )
 from pairbank.cards.bank.lock import locked_where_writable
@@ -95,6 +96,8 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path, comma
         for root in sorted({real_path(place.root) for place in roots}):
             locks.enter_context(locked_where_writable(root))
         a, b = (_side(place) for place in roots)
+        for side in (a, b):
+            refuse_newer(side.root, side.manifest)
         _refuse_conflicts(a, b)
         with written_anew(target, purpose="the merged bank") as staged:
             _write_union(a, b, staged, command)

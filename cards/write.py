@@ -47,6 +47,7 @@ from pairbank.cards.bank.layout import (
     probe_paths,
     ratings_path,
     read_manifest,
+    refuse_newer,
     scores_path,
     tables,
 )
@@ -381,7 +382,7 @@ def strip_texts(bank: str | Path, out: str | Path, *, command: str = "") -> Path
         BankError: no whole bank, `out` holds something, or a report quotes such a text.
     """
     source, target = Path(bank), Path(out)
-    read_manifest(source)
+    refuse_newer(source, read_manifest(source))
     if real_path(target) == real_path(source):
         raise BankError(f"{target} is not empty; choose a new folder for the bank without texts")
     with locked_where_writable(source), written_anew(target, purpose="the bank without texts") as staged:

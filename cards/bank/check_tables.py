@@ -116,6 +116,12 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     summary = read_summary(root)
     if summary is None:
         return
+    if (version := manifest.get("statistics", 1)) > STATISTICS_VERSION:
+        _LOG.warning(
+            "%s: version %d of the statistics made the results, this pairbank has %d: they are not checked. It needs "
+            "pairbank >= %s", *(root, version, STATISTICS_VERSION, manifest["pairbank"]),
+        )  # fmt: skip
+        return
     known = _by_identity(summary)
     if len(known) < len(summary):
         yield f"{SUMMARY}: {len(summary) - len(known)} row(s) stand there twice"

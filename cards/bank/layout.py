@@ -35,6 +35,7 @@ from pairbank.errors import BankError
 from pairbank.files import read_json, sha256_of_text
 from pairbank.scoring.signature import SHARED, Signature, shared
 from pairbank.stats.scored_table.model_features import features_from_entries
+from pairbank.stats.version import STATISTICS_VERSION
 
 CARD = "README.md"
 CROISSANT = "croissant.json"
@@ -189,6 +190,15 @@ def read_manifest(root: Path) -> dict[str, Any]:
         more = f" … and {len(problems) - 5} more" if len(problems) > 5 else ""
         raise BankError(f"{path}: no manifest of pairbank's: {'; '.join(problems[:5])}{more}. Write the bank again")
     return manifest
+
+
+def refuse_newer(root: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse to write a bank whose results newer statistics made: this version would take them for its own."""
+    if (version := manifest.get("statistics", 1)) > STATISTICS_VERSION:
+        raise BankError(
+            f"{root}: version {version} of the statistics made its results, this pairbank has {STATISTICS_VERSION}: "
+            f"it is read, but not extended. It needs pairbank >= {manifest['pairbank']}: pip install -U pairbank"
+        )
 
 
 PARTS = "parts"

@@ -34,6 +34,7 @@ from pairbank.cards.bank.layout import (
     foreign_entries,
     is_slug,
     read_manifest,
+    refuse_newer,
     scores_path,
 )
 from pairbank.cards.bank.lock import LOCK, Lock, locked, remove_leftovers
@@ -62,6 +63,8 @@ def rewritten(root: Path) -> Iterator[Path]:
     A folder that is new or empty yields an empty one. If the block ends with an error, the bank stays as it was.
     """
     with _staged(root) as (staged, lock):
+        if (root / MANIFEST).is_file():
+            refuse_newer(root, read_manifest(root))
         for path in (MANIFEST, *bank_files(root)):
             if (root / path).is_file():
                 _link(root / path, staged / path)
