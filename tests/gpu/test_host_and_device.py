@@ -124,9 +124,9 @@ def test_the_next_unit_is_encoded_and_begun_while_the_last_passes_of_one_run(
         return encode(self, requests)
 
     monkeypatch.setattr(CausalScorer, "encode", encoded)
-    monkeypatch.setattr("pairbank.scoring.score.efforts", lambda units, *_: [1.0] * len(units))
+    monkeypatch.setattr("pairbank.scoring.run.work.efforts", lambda units, *_: [1.0] * len(units))
     monkeypatch.setattr(
-        "pairbank.scoring.score.units_of",
+        "pairbank.scoring.run.work.units_of",
         lambda n, methods: [
             Unit(number=k, start=start, stop=min(start + 7, n), methods=tuple(methods))
             for k, start in enumerate(range(0, n, 7))
