@@ -230,11 +230,12 @@ def _answer(
 
 
 def _compared(direct: pd.DataFrame, prompted: pd.DataFrame) -> Iterator[str]:
-    """Yield in how many comparisons of one model on one corpus direct scores are more accurate than a prompt."""
+    """Yield in how many comparisons of one model on one corpus direct scores are more accurate: intervals are apart."""
     both = direct.merge(prompted, on=["model", "corpus"], suffixes=("", "_prompted"))
     if len(both) > 1:
-        higher, lower = (both["value"] > both["value_prompted"]).sum(), (both["value"] < both["value_prompted"]).sum()
-        yield f"Direct scores are more accurate in {higher} of {len(both)} comparisons with a prompt, less in {lower}."
+        higher, lower = (both["low"] > both["high_prompted"]).sum(), (both["high"] < both["low_prompted"]).sum()
+        counted = f"{higher} of {len(both)} comparisons with a prompt, less in {lower}"
+        yield f"Direct scores are more accurate in {counted} (intervals apart; others inconclusive)."
 
 
 def _biased(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int) -> Iterator[str]:
