@@ -78,7 +78,12 @@ class CorpusMap:
                     item = self._item(shaped, column_map.number(shaped, n), at)
                     if options.subset in (None, item.subset):
                         rules = self.facts.ratings
-                        yield judged(item, () if rules is None else rules.ratings(item.item_id, shaped, at, raters))
+                        given = (
+                            []
+                            if rules is None
+                            else rules.ratings(item.item_id, shaped, column_map, at, raters, with_commas=False)
+                        )
+                        yield judged(item, given)
         kept = {name for keep in self.keeps for name in (keep.columns or (keep.read_from,))}
         if options.subset is None and seen and (missing := kept - seen):
             raise CorpusError(f"corpus {self.name!r}: no file has the column {sorted(missing)[0]!r} that its map keeps")

@@ -104,24 +104,25 @@ class RatingRules(Declaration):
         return f"excluded: {'; '.join(rules)}" if rules else ""
 
     def ratings(
-        self, item_id: str, shaped: ShapedRow, where: str, raters: Raters, *, with_commas: bool = False
+        self, item_id: str, shaped: ShapedRow, column_map: ColumnMap, where: str, raters: Raters, *, with_commas: bool
     ) -> Iterator[Rating]:
         """Yield the ratings of an item, sides with too few of them left out."""
         sides: tuple[tuple[Side, Row], ...] = ((self.side, shaped.good),)
         if shaped.bad is not None:
             sides = (("good", shaped.good), ("bad", shaped.bad))
         for side, row in sides:
-            result = self._given(row, where, with_commas=with_commas)
-            for who, value in result if len(result) >= self.min_per_side else ():
+            given = self._given(row, column_map, where, with_commas=with_commas)
+            for who, value in given if len(given) >= self.min_per_side else ():
                 number = who if isinstance(who, int) else raters.number(who)
                 yield Rating(item_id=item_id, side=side, rater=number, value=value, scale=self.scale)
 
-    def are_few(self, shaped: ShapedRow, where: str, *, with_commas: bool = False) -> bool:
+    def are_few(self, shaped: ShapedRow, column_map: ColumnMap, where: str, *, with_commas: bool) -> bool:
         """Return whether a side of an item has fewer ratings than the rules ask for."""
         rows = [row for row in (shaped.good, shaped.bad) if row is not None]
-        return any(len(self._given(row, where, with_commas=with_commas)) < self.min_per_side for row in rows)
+        given = (self._given(row, column_map, where, with_commas=with_commas) for row in rows)
+        return any(len(ratings) < self.min_per_side for ratings in given)
 
-    def _given(self, row: Row, where: str, *, with_commas: bool) -> Given:
+    def _given(self, row: Row, column_map: ColumnMap, where: str, *, with_commas: bool) -> Given:
         if _GIVEN in row:
             provided: Given = row[_GIVEN]
             return provided
@@ -131,12 +132,14 @@ class RatingRules(Declaration):
             cell = value_at(row, self.cell, where)
             parts = _parts(cell, self.separator)
             cells = [
-                (place if self.same_raters else (where, self.cell, place), member) for place, member in enumerate(parts)
+                (place if self.same_raters else (where, self.cell, place), part) for place, part in enumerate(parts)
             ]
-        result = (
-            (who, self.value(entry, where, self.cell or "ratings", with_commas=with_commas)) for who, entry in cells
+        column = self.cell or "ratings"
+        values = (
+            (who, self.value(column_map.meaning("rating", rating), where, column, with_commas=with_commas))
+            for who, rating in cells
         )
-        return tuple((who, value) for who, value in result if value is not None)
+        return tuple((who, value) for who, value in values if value is not None)
 
     def value(self, cell: object, where: str, column: str, *, with_commas: bool) -> float | None:
         """Return a rating, None for an empty cell."""

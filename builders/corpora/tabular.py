@@ -351,9 +351,10 @@ class OwnCorpus:
         rules = self.rules
         if rules is None:
             return Rated(item=item)
-        if rules.min_per_side and rules.are_few(shaped, where, with_commas=with_commas):
+        if rules.min_per_side and rules.are_few(shaped, column_map, where, with_commas=with_commas):
             item = replace(item, flags=(*item.flags, FEW_RATINGS))
-        return judged(item, rules.ratings(item.item_id, shaped, where, self.raters, with_commas=with_commas))
+        ratings = rules.ratings(item.item_id, shaped, column_map, where, self.raters, with_commas=with_commas)
+        return judged(item, ratings)
 
     def _count(self, shaped: ShapedRow, item: Item, n_of: Counter[str]) -> None:
         """Count an accepted row under what has to be said of it."""

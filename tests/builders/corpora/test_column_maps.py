@@ -437,3 +437,21 @@ def test_na_stays_a_word_where_the_map_says_so(tmp_path: Path) -> None:
     gone = pairbank.load_corpus(write(tmp_path, "na.csv", text, kept.replace("missing = []", "quotes = true")))
     assert sides(gone) == [("C d.", "D c.")]
     assert gone["phenomenon"][:] == [None]
+
+
+@pytest.mark.parametrize(
+    ("header", "first", "second", "ratings"),
+    [
+        ("s,r1,r2", "Ann hums.,Agree,Neither", "It rains.,Disagree,2", 'columns = ["r1", "r2"]'),
+        ("s,all", "Ann hums.,Agree;Neither", "It rains.,Disagree;2", 'cell = "all"\nseparator = ";"'),
+    ],
+)
+def test_ratings_in_words_are_numbers_wherever_they_stand(
+    tmp_path: Path, header: str, first: str, second: str, ratings: str
+) -> None:
+    column_map = (
+        'layout = "sentences"\n[columns]\nsentence = "s"\n[values.rating]\nAgree = 3\nNeither = "2"\nDisagree = 1\n'
+        f'[ratings]\nscale = "likert3"\n{ratings}\n'
+    )
+    items = pairbank.load_corpus(write(tmp_path, "words.csv", f"{header}\n{first}\n{second}\n", column_map))
+    assert items["human_good"][:] == [2.5, 1.5]
