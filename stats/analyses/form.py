@@ -90,6 +90,8 @@ class Result:
     columns: Sequence[str] = ()
     """Of the main table, on the first page; empty = all."""
     second_table: str = ""
+    title: str = ""
+    """Where it says more than the declared one."""
     main_chart: str = ""
     """Name of the chart of the first page; empty = the first one."""
 
@@ -227,7 +229,7 @@ def analysis(
             if needs and not any(map(len, result.tables.values())):
                 raise BankError(needs.format(corpora=sorted({table.corpus for table in tables})))
             words = Words(folder / f"{name}.md.j2", dict(result.tables) | dict(result.values))
-            return _section(name, result, words, title=title, references=references)
+            return _section(name, result, words, title=result.title or title, references=references)
 
         return section
 

@@ -1,4 +1,4 @@
-"""Does a claim hold under every defensible choice? Scored tables and a claim in; the curve, its test and a section out.
+"""Does a claim hold under all reasonable choices of the analysis? The curve of its specifications, and its test.
 
 Simonsohn, Simmons & Nelson 2020: all specifications, how many of them hold, and a test of the whole curve.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
 from pairbank.stats.analyses.multiverse.measures import (
     ASKING,
     LEAST_UNITS,
@@ -35,55 +35,85 @@ from pairbank.stats.analyses.multiverse.specifications import (
 )
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.figures.scatters import MOST_DRAWN, MOST_LEVELS, specification_curve
-from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.regression import crossed_components
-from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.wording import capitalised, number, p_value, percent
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
+    from pairbank.stats.analyses.base import Context
     from pairbank.stats.analyses.multiverse.measures import Reading
-
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 PARADIGMS = ("paradigm", "phenomenon")
+LEVEL = 0.05
+LEAST_FOR_PEOPLE = 100
+"""Rated items below which r would be said to be shown too often."""
+COMPONENTS = ("corpus", "of", "part", "share", "low", "high", "variance", "levels", "cells")
+LEAST_ITEMS = 20
+ASKED, MEASURED, RATED = "right when asked", "right by probability", "ratings"
+UNITS = ("items", "paradigms")
 
 
-@reads("ratings")
-def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim: str = ASKING) -> Section:
-    """Return a claim under every defensible choice that the tables hold."""
+@analysis(
+    title="Robustness to analysis choices",
+    facts=("ratings",),
+    references=(
+        "Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: specification curve analysis",
+        "Steegen et al. 2016, Perspectives on Psychological Science 11:702-712: multiverse",
+        "Henderson 1953, Biometrics 9:226-252; Gao & Owen 2016, arXiv:1610.08088: variance components",
+    ),
+)
+def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = ASKING) -> Result:
+    """Return a claim under every reasonable choice that the tables hold."""
     methods = [layout.method for layout in layouts_of(tables)]
-    requested = claim_of(claim, methods=methods, models=[table.model for table in tables])
+    parsed = claim_of(claim, methods=methods, models=[table.model for table in tables])
     holding = [held(table) for table in tables]
-    result = curve_of(
-        requested,
-        specifications(requested, holding),
+    curve = curve_of(
+        parsed,
+        specifications(parsed, holding),
         _paradigms(tables),
         rng=context.rng,
         n_draws=context.n_resamples,
     )
-    apart = position_bias(holding) if requested.kind != "people" else ""
     rated = ratings_given(context.ratings) if context.ratings else None
-    parts = pd.DataFrame([*component_rows(holding, rated)], columns=COLUMNS)
-    return Section(
-        id="multiverse",
-        title=f"Robustness to analysis choices: {requested.in_words}",
-        text="\n\n".join(filter(None, (text_of(result, parts), apart))),
-        answer=answer_of(result),
-        main_table="choices",
-        draws=f"{context.n_resamples:,} draws of signs under the null hypothesis",
-        definitions=DEFINITIONS,
+    return Result(
+        title=f"Robustness to analysis choices: {parsed.in_words}",
         tables={
-            "choices": result.choices,
-            "specifications": result.table,
-            "tests": tests_table(result),
-            "variance": parts,
+            "choices": curve.choices,
+            "specifications": curve.table,
+            "tests": tests_table(curve),
+            "variance": pd.DataFrame([*component_rows(holding, rated)], columns=[*COMPONENTS]),
         },
-        figures=(_figure(result),),
-        references=(
-            "Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: specification curve analysis",
-            "Steegen et al. 2016, Perspectives on Psychological Science 11:702-712: multiverse",
-            "Henderson 1953, Biometrics 9:226-252; Gao & Owen 2016, arXiv:1610.08088: variance components",
-        ),
+        main_table="choices",
+        charts=[
+            Chart(
+                name="curve",
+                caption="specifications_drawn",
+                draw=partial(
+                    specification_curve,
+                    curve.table,
+                    choices=curve.varying,
+                    y_label="r with people" if parsed.kind == "people" else "difference in accuracy",
+                    null=curve.null,
+                ),
+                values={
+                    "n": curve.table["n"],
+                    "hidden": [name for name in curve.varying if curve.table[name].nunique() > MOST_LEVELS],
+                },
+            )
+        ],
+        values={
+            "claim": parsed,
+            "curve": curve,
+            "strictest": curve.tests.get("paradigms") or curve.tests.get("items"),
+            "not_compared": position_bias(holding) if parsed.kind != "people" else "",
+            "n_draws": context.n_resamples,
+            "outcomes": {ASKED: "prompted accuracy", MEASURED: "accuracy by probability", RATED: "people's ratings"},
+            "LEAST_FOR_PEOPLE": LEAST_FOR_PEOPLE,
+            "LEAST_UNITS": LEAST_UNITS,
+            "LEVEL": LEVEL,
+            "MOST_DRAWN": MOST_DRAWN,
+            "MOST_LEVELS": MOST_LEVELS,
+        },
     )
 
 
@@ -100,44 +130,15 @@ def _paradigms(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], str]:
     return results
 
 
-def _figure(result: Curve) -> Figure:
-    drawn = "" if len(result.table) <= MOST_DRAWN else f" ({MOST_DRAWN} of them at equal distances)"
-    hidden = [name for name in result.varying if result.table[name].nunique() > MOST_LEVELS]
-    left_out = f" Not drawn below, for it has more than {MOST_LEVELS} levels: {', '.join(hidden)}." if hidden else ""
-    of_people = result.claim.kind == "people"
-    least, most = int(result.table["n"].min()), int(result.table["n"].max())
-    return Figure(
-        name="multiverse_curve",
-        caption=(
-            f"The claim that {result.claim.in_words} under {len(result.table):,} specifications{drawn}, "
-            f"n = {least:,} to {most:,} items: estimates with 95% intervals, blue where the interval is beyond the "
-            f"line. The rows below show the choices of each.{left_out}"
-        ),
-        draw=partial(
-            specification_curve,
-            result.table,
-            choices=result.varying,
-            y_label="r with people" if of_people else "difference in accuracy",
-            null=result.null,
-        ),
-    )
-
-
-COLUMNS = ["corpus", "of", "part", "share", "low", "high", "variance", "levels", "cells"]
-LEAST_ITEMS = 20
-ASKED, MEASURED, RATED = "right when asked", "right by probability", "ratings"
-_OUTCOMES = {ASKED: "prompted accuracy", MEASURED: "accuracy by probability", RATED: "people's ratings"}
-
-
 def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
     """Yield the shares of variance of each corpus: of right answers when asked and by probability, and of ratings."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        selected = [table for table in tables if table.corpus == corpus]
-        for of, requested in ((ASKED, True), (MEASURED, False)):
-            cells = _cells(selected, asked=requested)
-            yield from _rows(corpus, of, cells, ["item", "prompt" if requested else "linking", "model"])
+        of_corpus = [table for table in tables if table.corpus == corpus]
+        for of, asked in ((ASKED, True), (MEASURED, False)):
+            cells = _cells(of_corpus, asked=asked)
+            yield from _rows(corpus, of, cells, ["item", "prompt" if asked else "linking", "model"])
         if ratings is not None:
-            ids = {item for table in selected for item in table.item_ids}
+            ids = {item for table in of_corpus for item in table.item_ids}
             theirs = ratings[ratings["item_id"].isin(ids)]
             if len(theirs):
                 side = theirs["side"].astype(str) if "side" in theirs.columns else ""
@@ -162,8 +163,8 @@ def _cells(tables: Sequence[Held], *, asked: bool) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["item", "value"])
 
 
-def _method(entry: Reading) -> str:
-    return entry.layout.method if entry.layout.is_prompted else entry.choices["linking"]
+def _method(reading: Reading) -> str:
+    return reading.layout.method if reading.layout.is_prompted else reading.choices["linking"]
 
 
 def _model(table: Held) -> str:
@@ -177,17 +178,14 @@ def _rows(corpus: str, of: str, cells: pd.DataFrame, factors: Sequence[str]) -> 
         return
     codes = {name: np.asarray(pd.factorize(cells[name])[0], dtype=np.int64) for name in used}
     try:
-        result = crossed_components(cells["value"].to_numpy(dtype=np.float64), codes)
+        components = crossed_components(cells["value"].to_numpy(dtype=np.float64), codes)
     except BankError:  # too few cells share a level: raters who each judged other items
         return
-    for entry in result:
+    for part in components:
         yield {
-            "corpus": corpus, "of": of, "part": entry.name, "share": entry.share, "low": entry.low, "high": entry.high,
-            "variance": entry.variance, "levels": entry.n_levels, "cells": len(cells),
+            "corpus": corpus, "of": of, "part": part.name, "share": part.share, "low": part.low, "high": part.high,
+            "variance": part.variance, "levels": part.n_levels, "cells": len(cells),
         }  # fmt: skip
-
-
-UNITS = ("items", "paradigms")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -204,7 +202,7 @@ class Curve:
     fixed: dict[str, str]
     """Choices that all specifications share."""
     tests: dict[str, CurveTest]
-    """By what the draws are: items, and paradigms where there are ten."""
+    """By what the draws are: items, and paradigms where there are enough."""
 
     @property
     def null(self) -> float:
@@ -221,15 +219,15 @@ def curve_of(
     n_draws: int,
 ) -> Curve:
     """Return the curve."""
-    names = list(dict.fromkeys(name for one in result for name in one.choices))
-    cells = pd.DataFrame([{name: one.choices.get(name, "-") for name in names} for one in result])
+    names = list(dict.fromkeys(name for specification in result for name in specification.choices))
+    cells = pd.DataFrame([{name: specification.choices.get(name, "-") for name in names} for specification in result])
     varying = tuple(name for name in names if cells[name].nunique() > 1)
     fixed = {name: str(cells[name].iloc[0]) for name in names if name not in varying}
     table = cells[list(varying)].assign(
-        estimate=[entry.estimate.value for entry in result],
-        low=[member.estimate.low for member in result],
-        high=[element.estimate.high for element in result],
-        n=[one.estimate.n for one in result],
+        estimate=[specification.estimate.value for specification in result],
+        low=[specification.estimate.low for specification in result],
+        high=[specification.estimate.high for specification in result],
+        n=[specification.estimate.n for specification in result],
     )
     table["holds"] = table["estimate"] > claim.above
     table["beyond"] = table["low"] > claim.above
@@ -251,7 +249,7 @@ def _sorted(table: pd.DataFrame) -> pd.DataFrame:
 
 def _by_choice(table: pd.DataFrame, varying: Sequence[str]) -> pd.DataFrame:
     """Return what each level of each choice gives, and the share of the estimates' variance between the levels."""
-    rows: list[dict[str, Any]] = []
+    rows = Rows()
     spread = float(table["estimate"].var(ddof=0))
     for name in varying:
         by_level = table.groupby(name, sort=False)
@@ -299,15 +297,18 @@ def _side_by_side(result: Sequence[Specification]) -> tuple[list[tuple[str, str]
     keys: list[tuple[str, str]] = []
     places: dict[str, pd.Index[Any]] = {}
     starts: dict[str, int] = {}
-    for corpus in dict.fromkeys(entry.corpus for entry in result):
-        ids = pd.unique(np.concatenate([member.item_ids for member in result if member.corpus == corpus]))
+    for corpus in dict.fromkeys(specification.corpus for specification in result):
+        ids = pd.unique(
+            np.concatenate([specification.item_ids for specification in result if specification.corpus == corpus])
+        )
         places[corpus], starts[corpus] = pd.Index(ids), len(keys)
         keys += [(corpus, str(item)) for item in ids]
     matrix: FloatArray = np.zeros((len(keys), len(result)))
-    for nth, value in enumerate(result):
-        matrix[starts[value.corpus] + places[value.corpus].get_indexer(pd.Index(value.item_ids)), nth] = (
-            value.contributions
-        )
+    for nth, specification in enumerate(result):
+        matrix[
+            starts[specification.corpus] + places[specification.corpus].get_indexer(pd.Index(specification.item_ids)),
+            nth,
+        ] = specification.contributions
     return keys, matrix
 
 
@@ -325,122 +326,6 @@ def _units(keys: Sequence[tuple[str, str]], paradigms: dict[tuple[str, str], str
     return items, codes if len(names) < len(keys) else None
 
 
-LEVEL = 0.05
-LEAST_FOR_PEOPLE = 100
-"""Rated items below which r would be said to be shown too often."""
-
-
-def answer_of(result: Curve) -> str:
-    """Return the answer: the verdict on the whole curve, the share of specifications, and what could have been seen."""
-    table, claim = result.table, result.claim
-    n, n_holds, n_beyond = len(table), int(table["holds"].sum()), int(table["beyond"].sum())
-    median, least, most = (float(x) for x in table["estimate"].quantile([0.5, 0, 1]))
-    unit = "r" if claim.kind == "people" else "difference in accuracy"
-    text = (
-        f"{_verdict(result)} It holds in {n_holds:,} of {n:,} specifications ({percent(n_holds / n)}); in "
-        f"{n_beyond:,} the "
-        f"95% interval excludes {result.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
-        f"{_number(most)}, n = {table['n'].min():,} to {table['n'].max():,} items)"
-    )
-    strictest = _strictest(result)
-    return text + (
-        f". The minimum detectable median (80% power) is {_number(strictest.detectable)} from {result.null:g}."
-        if strictest
-        else "."
-    )  # fmt: skip
-
-
-def _strictest(result: Curve) -> CurveTest | None:
-    """Return the test over paradigms where there is one, else over items."""
-    return result.tests.get("paradigms") or result.tests.get("items")
-
-
-def _verdict(result: Curve) -> str:
-    """Say whether the curve as a whole lies on the side of the claim: by its mean z, two-sided, over the draws."""
-    strictest = _strictest(result)
-    sentence = result.claim.in_words
-    sentence = capitalised(sentence)
-    if strictest is None:
-        return f"**{sentence}**: not tested (fewer than ten items)."
-    if result.claim.kind == "people" and int(result.table["n"].max()) < LEAST_FOR_PEOPLE:
-        return f"**{sentence}**: not tested (fewer than {LEAST_FOR_PEOPLE} rated items)."
-    of = "paradigms" if "paradigms" in result.tests else "such items"
-    evidence = f"({p_value(strictest.p_mean_z)}, {strictest.n_units:,} {of})"
-    if strictest.p_mean_z >= LEVEL:
-        return f"**{sentence}: not shown** over all specifications together {evidence}."
-    if strictest.mean_z > 0:
-        return f"**{sentence}: shown over all specifications together** {evidence}."
-    return f"**The contrary is shown of the claim that {result.claim.in_words}**, over all specifications {evidence}."
-
-
-def text_of(result: Curve, parts: pd.DataFrame) -> str:
-    """Return the tests, what the choices change, where the variance lies, and what was the same everywhere."""
-    return "\n\n".join(_paragraphs(result, parts))
-
-
-def _paragraphs(result: Curve, parts: pd.DataFrame) -> Iterator[str]:
-    for kind, entry in result.tests.items():
-        yield (
-            f"Tests of the whole curve over {entry.n_units:,} {kind}, by exchanging signs:\n"
-            f"- Median: {_number(entry.median)} from {result.null:g} ({p_value(entry.p_median)}; chance gives "
-            f"{_number(entry.null_median_low)} to {_number(entry.null_median_high)})\n"
-            f"- Significant on the claim's side: {percent(entry.share)} ({p_value(entry.p_share)})\n"
-            f"- Stouffer's Z: {number(entry.mean_z, digits=1)} ({p_value(entry.p_mean_z)})"
-        )
-    if "paradigms" in result.tests:
-        yield "The verdict uses the test over paradigms, which is about other ones; that over items is about these."
-    if len(result.choices):
-        first = result.choices.drop_duplicates("choice").sort_values("choice_share", ascending=False, kind="stable")
-        text = ", ".join(f"{member['choice']} {percent(member['choice_share'])}" for member in first.to_dict("records"))
-        yield f"Share of the variance of the estimates between the levels of each choice, taken one by one: {text}."
-    yield from _variance_text(parts)
-    same = ", ".join(f"{name} {value}" for name, value in result.fixed.items() if value != "unknown")
-    if same:
-        yield f"The same in all specifications: {same}. What no table holds was not varied."
-
-
-def _variance_text(parts: pd.DataFrame) -> Iterator[str]:
-    for (corpus, of), part in parts.groupby(["corpus", "of"], sort=False):
-        lines = (
-            f"- {entry['part']}: {percent(entry['share'])}"
-            + ("" if pd.isna(entry["low"]) else f" [{percent(entry['low'])}, {percent(entry['high'])}]")
-            for entry in part.to_dict("records")
-        )
-        mains = [
-            member for member in part.to_dict("records") if " x " not in member["part"] and member["part"] != "rest"
-        ]
-        levels = ", ".join(f"{main['levels']:,} {main['part']}s" for main in mains)
-        yield "\n".join([f"**Variance of {_OUTCOMES[str(of)]}** on {corpus} ({levels}):", *lines])
-
-
-def tests_table(result: Curve) -> pd.DataFrame:
-    """Return the tests, one line a kind of draws."""
-    return pd.DataFrame([{"draws": kind} | asdict(entry) for kind, entry in result.tests.items()])
-
-
-def _number(value: float) -> str:
-    return number(value, digits=3, sign=True)
-
-
-DEFINITIONS = """\
-- **specification**: one combination of choices that the tables hold: model and corpus, and BOS, precision and prompt
-  format where tables differ in them. The other choices are:
-- `linking`: how log-probabilities become a score (sum, mean over tokens or characters, or another linking function).
-- `wording`, `format`, `examples`: those of the question. `ties`: `one half`, `wrong` or `left out`, where 1% tie.
-- `orders`: `averaged` differences, `each counts`, or `one per item` (every second item in the other order).
-- `items`: `close` (edit distance up to the 75th percentile), `same length` in words, `people agree` with the label, or
-  `people are sure` (their difference is above its median).
-- Claims about accuracy leave out models with position bias, whose accuracy is near one half whatever they know.
-- **estimate**: accuracy of A - accuracy of B on the same items (adjusted Wald interval for pairs), or r with people.
-  **holds**: the estimate is above what the claim says. **beyond**: so is its interval.
-- **choice_share**: share of the variance of all estimates between the levels of a choice. Confounded choices share it.
-- **p_median**, **p_share**, **p_mean_z**: shares of resamples that are as extreme as the data. The criterion is the
-  distance of the median from the null, the share of significant specifications in either direction, or the distance of
-  the sum of z from 0. A resample exchanges
-  the sign of an item's (or paradigm's) contribution in all specifications at once. The verdict uses the sum of z.
-  **detectable**: the median that is detected with 80% power.
-- **variance**: components of crossed random effects by sums of squares. Outcomes are right (1) and wrong (0) by the
-  definition of each method's paper, without models that have position bias, or ratings on their scale. `rest` is the
-  residual, which includes the highest interaction. Intervals: jackknife over 20 groups of items, for these models and
-  prompts.
-"""
+def tests_table(curve: Curve) -> pd.DataFrame:
+    """Return the tests, one row per kind of draws."""
+    return pd.DataFrame([{"draws": kind} | asdict(test) for kind, test in curve.tests.items()])

@@ -14,7 +14,7 @@ from multiverse_nulls import DIRECT, MEAN, curve, deciding, multiverse_tables, r
 from pairbank.errors import BankError, UnknownNameError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.comparisons import comparisons as compared
-from pairbank.stats.analyses.multiverse.section import section
+from pairbank.stats.analyses.multiverse.section import multiverse as section
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.report.frames import scored_frame
 from rated_tables import keyed

@@ -115,11 +115,11 @@ def test_models_with_position_bias_are_compared_by_no_analysis(monkeypatch: pyte
     assert ((cells["delta"]["model"] == "m0") & (cells["delta"]["method"] == "meta")).any()
     used = keyed(cells["accuracy"], "model", "method", "unit")
     assert used["m1", "meta", "p1"]["value"] == pytest.approx(means[0], abs=1e-12)
-    claim = multiverse.section(tables, Context(n_resamples=20))
+    claim = multiverse.multiverse(tables, Context(n_resamples=20))
     assert why in claim.text
     assert not claim.tables["specifications"]["model"].eq("m0").any()
     with pytest.raises(BankError, match=r"no specification .* Not compared because of position bias"):
-        multiverse.section(tables[:1], Context(n_resamples=20))
+        multiverse.multiverse(tables[:1], Context(n_resamples=20))
 
 
 def _recorded(cells: dict[str, pd.DataFrame], name: str, made: pd.DataFrame, **_: object) -> Fitted:
