@@ -9,7 +9,7 @@ import { FILTERS, HUMAN, MEASURES, referenceOf, ROW_TABS, singleModel } from "./
 
 // Field of the view -> what the control is called, in the order of the page.
 const LABELS = {
-  across: "A column is", within: "Corpus", by: "Broken down by", group: "Group", task: "Task", bmethod: "Method", bmodel: "Model", draws: "Intervals for",
+  across: "One column per", within: "Corpus", by: "Broken down by", group: "Group", task: "Task", bmethod: "Method", bmodel: "Model", draws: "Intervals for",
   family: "Family", size: "Size", type: "Type", report: "Report",
   corpus: "Corpus", model: "Model", method: "Method", against: "Against model", versus: "Against", measure: "Measure",
   subset: "Subset", phenomenon: "Phenomenon", language: "Language", show: "Which items", q: "Search the text",

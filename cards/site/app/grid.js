@@ -240,12 +240,12 @@ function charts(rows, columns) {
   const sized = complete.filter((row) => row.model.size && !row.model.step);
   if (new Set(sized.map((row) => row.model.size)).size > 1) {
     const series = grouped(sized, (row) => `${row.model.family ?? ""} ${row.model.type ?? ""}`).map((same) => ({ points: same.map((row) => point(row, row.model.size, sizeText(row.model.size))) }));
-    drawn.push(h("h2", {}, "Accuracy against size"), note("One line a family and type; models with every column."), growth({ series, label: "parameters", format: sizeText, narrow }));
+    drawn.push(h("h2", {}, "Accuracy against size"), note("One line per family and type; models with every column."), growth({ series, label: "parameters", format: sizeText, narrow }));
   }
   const stepped = complete.filter((row) => row.model.step !== undefined && row.model.step > 0);
   if (stepped.length > 1) {
     const series = grouped(stepped, (row) => row.model.run ?? "").map((same) => ({ points: same.map((row) => point(row, row.model.step, `step ${whole(row.model.step)}`)) }));
-    drawn.push(h("h2", {}, "Accuracy against training step"), note("One line a run; models with every column."), growth({ series, label: "training step", format: whole, narrow }));
+    drawn.push(h("h2", {}, "Accuracy against training step"), note("One line per run; models with every column."), growth({ series, label: "training step", format: whole, narrow }));
   }
   return drawn.length ? h("section.pb-growths", {}, drawn) : null;
 }

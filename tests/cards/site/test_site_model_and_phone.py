@@ -125,7 +125,7 @@ def test_a_phone_shows_the_first_row_at_once_and_keeps_the_models_names(chromium
         assert not page.page.locator("#pb-fields").is_visible()
         button.click()
         assert button.get_attribute("aria-expanded") == "true"
-        page.choose("A column is", "method")
+        page.choose("One column per", "method")
         assert button.inner_text().startswith("Filters: method")
         assert not page.page.locator(".pb-lead").is_visible()
         page.page.get_by_role("button", name="About this bank").click()

@@ -138,9 +138,9 @@ def test_the_leaderboard_is_a_grid_with_ranks_people_and_a_signature(hard: Shown
     names = hard.page.locator(".pb-grid tbody th").all_inner_texts()
     assert names == ["fake<2>", "fake-1", "people"]
     assert hard.page.locator(".pb-grid td.c-rank").all_inner_texts() == ["1–2", "1–2", ""]
-    hard.choose("A column is", "method")
+    hard.choose("One column per", "method")
     assert hard.page.locator(".pb-grid thead th").count() == 4 + len(METHODS)
-    hard.choose("A column is", "phenomenon")
+    hard.choose("One column per", "phenomenon")
     assert "<u>odd</u>" in hard.text()
     assert "3/3" in hard.text()
     hard.open()
