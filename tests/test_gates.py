@@ -93,7 +93,6 @@ MOST_WORDS = 12
 
 WITHOUT_TEMPLATE = {
     "audit/answers.py",
-    "audit/section.py",
     "audit/texts.py",
     "introspection/analysis.py",
     "introspection/beyond_relatives.py",
@@ -110,7 +109,7 @@ WITHOUT_TEMPLATE = {
 }
 """Files of analyses that still hold sentences or draw figures themselves. The list only shrinks."""
 
-MOST_RENAMED_LISTS = 29
+MOST_RENAMED_LISTS = 25
 """Functions in which one list is walked under several names. It only falls, to 0."""
 
 

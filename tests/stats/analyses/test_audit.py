@@ -12,7 +12,7 @@ import pytest
 
 import pairbank
 from audit_nulls import clean_tables, false_alarms, looked_at
-from pairbank.stats.analyses.audit.section import section
+from pairbank.stats.analyses.audit.section import audit as section
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import keyed
