@@ -367,8 +367,8 @@ def ceiling_from_ratings(items: ArrayLike, raters: ArrayLike, ratings: ArrayLike
         BankError: If the three differ in length or a rating is not finite.
 
     >>> items, raters = np.repeat([0, 1, 2, 3], 4), np.tile([0, 1, 2, 3], 4)
-    >>> found = ceiling_from_ratings(items, raters, items + 0.0)
-    >>> found.ceiling_r, found.n
+    >>> ceiling = ceiling_from_ratings(items, raters, items + 0.0)
+    >>> round(ceiling.ceiling_r, 9), ceiling.n
     (1.0, 4)
     """
     values = finite_vector(ratings, name="ratings")

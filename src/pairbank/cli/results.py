@@ -50,6 +50,16 @@ class ReportOptions:
     analysis: Annotated[list[str] | None, "Additional analysis (listed in docs/analyses.md); repeatable."] = None
     set_: Annotated[list[str] | None, "Option of an analysis: NAME.option=value; repeatable."] = None
 
+    def analyses(self, study: Study | None) -> list[str]:
+        """Return the analyses of a study and those named beside it."""
+        return list(dict.fromkeys([*(study.analyses if study else ()), *(self.analysis or ())]))
+
+    def check(self) -> None:
+        """Refuse options of analyses that say nothing, before a table is opened."""
+        from pairbank.study.declaration import load_study
+
+        analysis_options(self.set_, asked=self.analyses(None if self.study is None else load_study(self.study)))
+
     def made(self, files: Sequence[Path], tables: Sequence[Scored], data_dir: Path | None) -> Report:
         """Return the report of some tables; what banks and files beside them add is read too."""
         from pairbank.stats.report.report import N_RESAMPLES, SEED, report
@@ -59,7 +69,7 @@ class ReportOptions:
         from pairbank.study.scored_files import features_beside, probes_beside
 
         study = None if self.study is None else load_study(self.study)
-        analyses = list(dict.fromkeys([*(study.analyses if study else ()), *(self.analysis or ())]))
+        analyses = self.analyses(study)
         options: dict[str, dict[str, Any]] = {
             name: dict(values) for name, values in (study.options if study else {}).items()
         }
@@ -108,6 +118,7 @@ def report(
 
     if out is not None and (out / "report.md").is_file() and not (out / "summary.csv").is_file():
         raise OutputError(f"{out}/report.md is no report of pairbank, and would be lost; choose another folder")
+    how.check()
     with status("computing estimates"):
         files = scored_files(scored)
         tables = [open_scored(path) for path in files]

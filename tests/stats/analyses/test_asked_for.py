@@ -94,7 +94,7 @@ def test_an_error_that_is_not_about_the_tables_is_not_hidden(scored_by: Score, m
     def broken(*_tables: object, **_settings: object) -> None:
         raise KeyError("a bug")
 
-    monkeypatch.setattr("pairbank.stats.analyses.paradigms.section", broken)
+    monkeypatch.setattr("pairbank.stats.analyses.paradigms.paradigms", broken)
     with pytest.raises(KeyError, match="a bug"):
         pairbank.report([scored_by("fake-1")], analyses=["paradigms"])
     with pytest.raises(BankError, match="scored twice"):
