@@ -234,8 +234,8 @@ def _compared(direct: pd.DataFrame, prompted: pd.DataFrame) -> Iterator[str]:
     both = direct.merge(prompted, on=["model", "corpus"], suffixes=("", "_prompted"))
     if len(both) > 1:
         higher, lower = (both["low"] > both["high_prompted"]).sum(), (both["high"] < both["low_prompted"]).sum()
-        counted = f"{higher} of {len(both)} comparisons with a prompt, less in {lower}"
-        yield f"Direct scores are more accurate in {counted} (intervals apart; others inconclusive)."
+        of = f"{higher} of {len(both)} comparisons with a prompt"
+        yield f"Intervals favour direct scores in {of}, prompts in {lower} (others inconclusive)."
 
 
 def _biased(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int) -> Iterator[str]:
