@@ -66,6 +66,7 @@ def load_corpus(
     task: Task | None = None,
     encoding: str | None = None,
     marks: Marks = "refuse",
+    tidy: bool = False,
     map_file: str | Path | None = None,
     header: Sequence[str] = (),
     fixed: Mapping[str, str] | None = None,
@@ -95,6 +96,8 @@ def load_corpus(
         marks: for your own file: what to do with a linguist's mark (*, ??) before a sentence: `refuse` the row,
             `strip` it and flag the row (a row whose better side alone has one is refused), `keep` and score it, or let
             it `decide`: in each row the side with the mark is the worse one.
+        tidy: for your own file: give all texts composed accents, plain quotes and single spaces, and take entities,
+            invisible characters and mojibake out; changed rows are flagged `repaired:tidy`.
         map_file: for your own file: a TOML file that says how its columns make items (docs/column-maps.md); None
             takes `<name>.map.toml` or `map.toml` beside it, where there is one.
         header: for your own file: names of its columns, where it has no header line (`("good", "bad")`).
@@ -108,7 +111,7 @@ def load_corpus(
     """
     options = BuildOptions(subset=subset, repair=repair)
     if is_banked(name):
-        if subset or language or columns or task or encoding or marks != "refuse" or map_file or header or fixed:
+        if any((subset, language, columns, task, encoding, marks != "refuse", tidy, map_file, header, fixed)):
             raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, limit and sample apply")
         dataset = _of_bank(Path(name), data_dir, progress)
     elif is_own(str(name)):
@@ -118,6 +121,7 @@ def load_corpus(
             task=task,
             encoding=encoding,
             marks=marks,
+            tidy=tidy,
             header=tuple(header),
             fixed=fixed or {},
         )
@@ -160,7 +164,10 @@ def _own_items(
     manifest = manifest_of(dataset) or {}
     logger.warning("%s: %s", corpus.title, "; ".join(manifest["facts"][READING]))
     if line := summary_of(manifest["n_by_flag"]):
-        logger.warning("%s: %s; the flags of the items say which", corpus.title, line)
+        logger.warning(
+            "%s: %s; the flags of the items say which, and --tidy repairs all but letters and full stops",
+            *(corpus.title, line),
+        )
     return dataset
 
 

@@ -43,6 +43,7 @@ from pairbank.builders.corpora.tabular_items import (
     TextIds,
     check_options,
     mapped_item,
+    tidy_item,
 )
 from pairbank.builders.ratings import ConstantRater, Rated, Raters, judged
 from pairbank.builders.schema.columns import COLUMNS, Column, Item
@@ -348,6 +349,7 @@ class OwnCorpus:
             extra=kept_cells(self.keeps, shaped, where),
             options=replace(self.options, decimal_commas=with_commas) if with_commas else self.options,
         )
+        item = tidy_item(item) if self.options.tidy else item
         rules = self.rules
         if rules is None:
             return Rated(item=item)

@@ -14,6 +14,7 @@ from pairbank.builders.corpora.column_map import ShapedRow
 from pairbank.builders.corpora.marks import MarkedRowError, Marks, is_turned, mark_before
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Scalar, Task
 from pairbank.builders.schema.language_tags import language_tag
+from pairbank.builders.schema.unseen import tidied
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 from pairbank.files import sha256_of_text
 
@@ -52,10 +53,23 @@ class TabularOptions:
     """What a TOML file says of the corpus or of the columns."""
     header: tuple[str, ...] = ()
     """Names of the columns of a file that has no header line."""
+    tidy: bool = False
+    """Whether white space, accents, quotes, entities and invisible characters of the texts are made uniform."""
     fixed: Mapping[str, str] = field(default_factory=dict)
     """Schema column -> what all rows have in it: {"human_scale": "likert7"}."""
     decimal_commas: bool = False
     """Whether `6,4` is a number (files that are not separated by commas)."""
+
+
+TIDIED = "repaired:tidy"
+"""Flag: a text was made uniform because the user asked for it."""
+
+
+def tidy_item(item: Item) -> Item:
+    """Return an item whose texts are tidied, flagged if one of them has changed."""
+    texts = {name: getattr(item, name) for name in ("context_good", "target_good", "context_bad", "target_bad")}
+    tidy: dict[str, Any] = {name: text if text is None else tidied(text) for name, text in texts.items()}
+    return item if tidy == texts else replace(item, **tidy, flags=(*item.flags, TIDIED))
 
 
 class BadRows:

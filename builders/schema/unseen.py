@@ -2,7 +2,7 @@
 
 Accents composed on one side and decomposed on the other, white space and invisible characters on one side only,
 letters of another script that look the same, quotes of two kinds, a full stop on one side: log P then measures
-the encoding. Nothing is changed here.
+the encoding. Nothing is changed unless a user asks for it (`tidied`).
 """
 
 from __future__ import annotations
@@ -62,6 +62,21 @@ def flags_of(good: str, bad: str, *, whole: bool) -> Iterator[str]:
     yield from (kind.flag for kind in UNSEEN if (whole or not kind.of_sentences) and kind.differ(good, bad))
     if look_the_same(good, bad):
         yield LOOK_THE_SAME
+
+
+def tidied(text: str) -> str:
+    r"""Return a text with composed accents, plain quotes and single spaces, without entities and invisible characters.
+
+    Letters of another script and full stops stay: which side is meant, only its author knows.
+
+    >>> print(tidied("  Cafe\u0301s\u00a0 aren\u2019t R&amp;D\u200b."))
+    Cafés aren't R&D.
+    """
+    from ftfy import TextFixerConfig, fix_text
+
+    config = TextFixerConfig(unescape_html=True, fix_latin_ligatures=False, fix_character_width=False)
+    letters = (letter for letter in fix_text(text, config) if letter in JOINERS or not _is_invisible(letter))
+    return " ".join("".join(letters).split())
 
 
 def summary_of(n_by_flag: Mapping[str, int]) -> str:

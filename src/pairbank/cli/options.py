@@ -116,6 +116,9 @@ class ItemOptions:
             "marked sentence is the worse one)."
         ),
     ] = "refuse"
+    tidy: Annotated[
+        bool, own(help="Make white space, accents, quotes, entities and invisible characters of your texts uniform.")
+    ] = False
     fixed: Annotated[
         list[str] | None,
         own(metavar="NAME=TEXT", help="Constant value of a schema column: human_scale=likert7; repeatable."),
@@ -162,6 +165,7 @@ class ItemOptions:
             "columns": column_map(self.column),
             "encoding": self.encoding,
             "marks": self.marks,
+            "tidy": self.tidy,
             "header": tuple(column_names(self.header)),
             "fixed": column_map(self.fixed, option="human_scale=likert7"),
         }

@@ -68,6 +68,7 @@ CHECKS = {
     "tokens": Check(title="identical tokens"),
     "unknown": Check(title="unknown tokens"),
     "repeated": Check(title="repeated pairs"),
+    "unseen": Check(title="differences that a reader may not see"),
     "lengths": Check(title="length tells the better side", is_test=True),
     "length_choice": Check(title="choice goes with length", is_test=True),
     "prompts": Check(title="prompts that change between rows"),

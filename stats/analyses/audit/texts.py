@@ -6,12 +6,14 @@ In: the tables of one corpus; out: `Looked`. Within a table a prompt is compared
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.builders.schema.unseen import flags_of
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN, is_string_logprob
 from pairbank.stats.analyses.audit.answers import (
@@ -27,7 +29,7 @@ from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters
 from pairbank.stats.scored_table.method_scores import flagged
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import BoolArray, FloatArray
     from pairbank.stats.scored_table.method_scores import ScoredFrame
     from pairbank.stats.scored_table.scored_table import ScoredTable
 
@@ -51,12 +53,13 @@ def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[Chec
     """Yield what was found of a corpus's items."""
     corpus: dict[str, Any] = {"corpus": table.corpus}
     if not has_texts(table.frame):
-        for check in ("identical", "repeated", "lengths"):
+        for check in ("identical", "repeated", "unseen", "lengths"):
             why = "the table has no texts of two sides"
             yield CheckResult(check=check, outcome="not checked", said=why, n=len(table.frame), **corpus)
         return
     yield identical(table, methods)
     yield repeated(table, methods)
+    yield unseen(table, methods)
     yield length_alone(table)
 
 
@@ -122,20 +125,39 @@ def repeated(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
     again = (good + "\1" + bad).duplicated().to_numpy(dtype=np.bool_) & table.is_choice
     turned = (good + "\1" + bad).isin({*(bad + "\1" + good)}).to_numpy(dtype=np.bool_) & table.is_choice
     which = again | turned
-    if not which.any():
-        return CheckResult(check="repeated", corpus=table.corpus, n=len(which))
-    ids = set(table.frame["item_id"][which])
-    changes = [
-        (abs(entry.accuracy - kept), entry, kept) for entry in methods if (kept := _without(entry, ids)) is not None
-    ]
-    _, most, kept = max(changes, key=lambda x: x[0], default=(0.0, None, np.nan))
     text = f"{again.sum():,} of {len(which):,} pairs stand there before"
     text += f", {turned.sum():,} also with the sides exchanged" if turned.any() else ""
+    return _of_items("repeated", table, methods, which, text)
+
+
+def unseen(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
+    """Pairs whose sides differ in what a reader does not see, so that scores measure the encoding."""
+    texts = texts_of(table.frame)
+    good = texts["context_good"] + "\n" + texts["target_good"]
+    bad = texts["context_bad"] + "\n" + texts["target_bad"]
+    whole = table.has_value("task", "sentence_pair")
+    flags = [[*flags_of(*sides, whole=bool(x))] for *sides, x in zip(good, bad, whole, strict=True)]
+    which = np.array([bool(found) for found in flags], dtype=np.bool_) & table.is_choice
+    counts = Counter(flag for found, is_counted in zip(flags, which, strict=True) for flag in found if is_counted)
+    kinds = ", ".join(f"{flag} {n:,}" for flag, n in counts.items())
+    text = f"{which.sum():,} of {len(which):,} pairs differ in what a reader may not see ({kinds})"
+    return _of_items("unseen", table, methods, which, text)
+
+
+def _of_items(check: str, table: ScoredTable, methods: Sequence[Audited], which: BoolArray, text: str) -> CheckResult:
+    """Return what was found of some items, and the accuracy that changes most without them."""
+    if not which.any():
+        return CheckResult(check=check, corpus=table.corpus, n=len(which))
+    ids = set(table.frame["item_id"][which])
+    changes = [
+        (abs(method.accuracy - kept), method, kept) for method in methods if (kept := _without(method, ids)) is not None
+    ]
+    _, most, kept = max(changes, key=lambda x: x[0], default=(0.0, None, np.nan))
     if most is not None:
         text += f"; without them `{most.table.model}` by `{most.layout.method}` is right in {share_text(kept)}"
         text += f", not {share_text(most.accuracy)}"
     return CheckResult(
-        check="repeated", corpus=table.corpus, outcome="found", said=text, n=len(which), n_concerned=int(which.sum()),
+        check=check, corpus=table.corpus, outcome="found", said=text, n=len(which), n_concerned=int(which.sum()),
         headline=np.nan if most is None else most.accuracy, without=kept,
         items=tuple(table.frame["item_id"][which][:5]),
     )  # fmt: skip

@@ -68,6 +68,7 @@ DIFFER = {
     ],
 }
 
+REMEDY = "the flags of the items say which, and --tidy repairs all but letters and full stops"
 PLAIN = [
     ("The mayor sleeps.", "The mayor sleep."),
     ("Is R&D at 100% of a < b?", "Is R&D at 100% of b < a?"),
@@ -121,7 +122,30 @@ def test_a_file_of_ones_own_has_the_flags_and_one_line_that_counts_them(
     ]
     [line] = [record.getMessage() for record in caplog.records if "may not see" in record.getMessage()]
     counts = "duplicate_pair 1, invisible_differ 1, reversed_pair 2, white_space_differs 2"
-    assert line == f"mine.csv: what a reader may not see: {counts}; the flags of the items say which"
+    assert line == f"mine.csv: what a reader may not see: {counts}; {REMEDY}"
+
+
+def test_tidy_repairs_what_can_be_repaired_and_says_where(tmp_path: Path) -> None:
+    rows = [
+        "good,bad",
+        "The caf\u00e9 hums.,The cafe\u0301 hum. ",
+        "The lamp\u00a0hums  on.,The lamp hum on.",
+        "Un\u00adcle isn\u2019t here.,Uncle aren't here.",
+        "R&amp;D works.,R&D work.",
+        "Herr M\u00c3\u00bcller kam.,Herr M\u00fcller kamen.",
+        "The lamp hums.,The lamp hum",
+        "The m\u0430yor sleeps.,The mayor sleep.",
+    ]
+    file = tmp_path / "mine.csv"
+    file.write_text("\n".join(rows), encoding="utf-8")
+    items = pairbank.load_corpus(str(file), tidy=True)
+    assert items["flags"][:] == [*[["repaired:tidy"]] * 5, ["final_stop_differs"], ["lookalikes_differ"]]
+    assert items["target_good"][:5] == [
+        *("The caf\u00e9 hums.", "The lamp hums on.", "Uncle isn't here.", "R&D works.", "Herr M\u00fcller kam.")
+    ]
+    assert items["target_bad"][:5] == [
+        *("The caf\u00e9 hum.", "The lamp hum on.", "Uncle aren't here.", "R&D work.", "Herr M\u00fcller kamen.")
+    ]
 
 
 def test_a_corpus_of_ours_keeps_its_rows() -> None:

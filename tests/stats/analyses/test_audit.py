@@ -82,6 +82,11 @@ def same_sides(frame: pd.DataFrame) -> None:
     frame.loc[:9, "target_bad"] = frame.loc[:9, "target_good"]
 
 
+def hidden_spaces(frame: pd.DataFrame) -> None:
+    frame.loc[:7, "target_bad"] = "\u00a0" + frame.loc[:7, "target_bad"]
+    frame.loc[8:11, "target_good"] = frame.loc[8:11, "target_good"] + "\u200b"
+
+
 def same_tokens(frame: pd.DataFrame) -> None:
     frame["direct_flags"] = [["identical_tokens"] if i < 10 else [] for i in range(len(frame))]
 
@@ -142,11 +147,13 @@ def test_a_planted_fault_is_found_in_the_model_that_has_it_and_in_no_other(name:
 
 
 @pytest.mark.parametrize(
-    ("change", "check"), [(same_sides, "identical"), (twice, "repeated")], ids=["identical sides", "repeated pairs"]
+    ("change", "check"),
+    [(same_sides, "identical"), (twice, "repeated"), (hidden_spaces, "unseen")],
+    ids=["identical sides", "repeated pairs", "what a reader does not see"],
 )
 def test_a_fault_of_the_items_is_told_once_with_its_largest_effect(change: Change, check: str) -> None:
     (result,) = [one for one in looked_at(with_fault(change, models=(0, 1, 2))) if one.check == check]
-    assert result.n_concerned == {"identical": 10, "repeated": 22}[check]
+    assert result.n_concerned == {"identical": 10, "repeated": 22, "unseen": 12}[check]
     assert 0 < abs(result.without - result.headline) < 0.2
 
 
