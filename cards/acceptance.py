@@ -40,7 +40,7 @@ _MODEL: Mapping[str, str] = {
     "architecture": _WORD,
     "dtype": r"(b?float(16|32|64)|float8_\w{1,20}|unknown)",
     "device": r"[\w:, -]{1,60}",
-    "backend": r"\w{1,30}",
+    "backend": r"[\w.+-]{1,60}",
     "prompt_format": "(base|chat|unknown)",
     "bos_policy": f"({'|'.join(get_args(BosPolicy))}|own|unknown)",
     "weights": r"(random:\d{1,12})?",

@@ -48,7 +48,7 @@ from pairbank.scoring.models.batch_check import allowed_nats
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.scored import MODEL, Scored, read_scored
 from pairbank.scoring.signature import method_hashes
-from pairbank.stats.wording import magnitude
+from pairbank.stats.wording import magnitude, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -459,8 +459,8 @@ def _too_large(model_id: str, revision: str) -> str:
         return ""
     of_kind = [sum(f.size or 0 for f in files if f.rfilename.endswith(kind)) for kind in (".safetensors", ".bin")]
     n_bytes = next(filter(None, of_kind), 0)
-    limit = f"at most {MOST_MODEL_BYTES / 10**9:z.0f} GB are downloaded; give its weights (--model)"
-    return f"{model_id} has {n_bytes / 10**9:z.0f} GB of weights, and {limit}" if n_bytes > MOST_MODEL_BYTES else ""
+    limit = f"at most {whole(MOST_MODEL_BYTES / 10**9)} GB are downloaded; give its weights (--model)"
+    return f"{model_id} has {whole(n_bytes / 10**9)} GB of weights, and {limit}" if n_bytes > MOST_MODEL_BYTES else ""
 
 
 def _scored_again(signature: Mapping[str, Any]) -> list[str]:

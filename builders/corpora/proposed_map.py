@@ -33,6 +33,7 @@ from pairbank.builders.corpora.own_maps import read_map
 from pairbank.builders.corpora.tabular import READING, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.errors import PairbankError
+from pairbank.files import write_text
 
 FILL_IN = "FILL_IN"
 _RATER = re.compile(r"\b(?:participants?|subjects?|subj|raters?|annotators?|workers?|informants?|persons?|prolific)\b")
@@ -145,7 +146,7 @@ def tried_map(table: Path, body: str, *, encoding: str | None = None) -> str:
         return "# Not tried on the table, since a question is open.\n"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tried.toml"
-        path.write_text(body, encoding="utf-8")
+        write_text(path, body)
         try:
             options = TabularOptions(map=read_map(path), encoding=encoding)
             corpus, files = tabular_corpus(table, options)

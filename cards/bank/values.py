@@ -34,6 +34,7 @@ from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import method_hashes
+from pairbank.stats.wording import whole
 
 _CLOSE = 1e-9
 """Rounding of good - bad, and of sums of log-probabilities."""
@@ -114,7 +115,7 @@ class _Values:
             if n := int(np.isinf(cells).sum()):
                 yield f"column {name} is infinite in {n} value(s)"
             elif n := int((np.abs(cells) > _LARGEST).sum()):
-                yield f"column {name} is further from 0 than {_LARGEST:z,.0f} in {n} value(s)"
+                yield f"column {name} is further from 0 than {whole(_LARGEST)} in {n} value(s)"
             if (name == c.logprobs or (is_of_strings and name in sides)) and (
                 n := int((cells > _ABOVE_ZERO_NATS).sum())
             ):
@@ -125,7 +126,7 @@ class _Values:
                 **dict.fromkeys((*sides, c.argmax("good"), c.argmax("bad")) if scale else (), scale or (0.0, 0.0)),
             }.get(name, (-np.inf, np.inf))
             if n := int(((cells < low - _CLOSE) | (cells > high + _CLOSE)).sum()):
-                yield f"column {name} is outside {low:z.0f} to {high:z.0f} in {n} value(s)"
+                yield f"column {name} is outside {whole(low)} to {whole(high)} in {n} value(s)"
 
     def _no_differences(self) -> Iterator[str]:
         """Yield differences that are not good - bad, and numbers beside which one is missing."""
@@ -149,7 +150,7 @@ class _Values:
         if n := int(wrong.sum()):
             yield f"column {name} is no number of tokens of its text in {n} row(s)"
         elif n := int((nats < -_MOST_NATS_PER_TOKEN * counts).sum()):
-            yield f"column {self.c.of(side)} is below {-_MOST_NATS_PER_TOKEN:z,.0f} nats per token in {n} row(s)"
+            yield f"column {self.c.of(side)} is below {whole(-_MOST_NATS_PER_TOKEN)} nats per token in {n} row(s)"
 
     def _wrong_tokens(self, side: Side) -> Iterator[str]:
         """Yield log-probabilities of tokens that are not as many, or whose sum is not the side's."""

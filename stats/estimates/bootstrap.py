@@ -22,7 +22,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
-from pairbank.stats.wording import precise
+from pairbank.stats.wording import number, precise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -291,11 +291,11 @@ def why_not_drawn(labels: np.ndarray) -> str:
         return f"fewer than {LEAST_PARADIGMS} paradigms"
     if names.size == codes.size:
         return "each item is a paradigm of its own"
-    if (number := effective_number(codes)) < LEAST_EFFECTIVE:
+    if (effective := effective_number(codes)) < LEAST_EFFECTIVE:
         largest = int(np.bincount(codes).max())
         return (
             f"{largest:,} of {codes.size:,} items are of one paradigm, so that {names.size:,} paradigms count like "
-            f"{number:z.1f} of one size (at least {LEAST_EFFECTIVE:g} are needed)"
+            f"{number(effective, digits=1)} of one size (at least {LEAST_EFFECTIVE:g} are needed)"
         )
     return ""
 

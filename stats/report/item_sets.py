@@ -113,6 +113,7 @@ def _paired(tables: Sequence[_Own], corpus: str) -> list[list[str]]:
 def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     """Return what a reader must know of models that have different items; nothing where all have the same.
 
+    >>> import pandas as pd
     >>> from pairbank.scoring.api.layout import MethodLayout
     >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
     >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
