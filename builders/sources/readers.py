@@ -8,6 +8,7 @@ import io
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -132,9 +133,40 @@ def decode(data: bytes, where: str, encoding: str = "utf-8-sig", *, remedy: str 
         row = data.count(b"\n", 0, error.start) + 1
         bad = data[error.start : error.start + 1]
         name = error.encoding.upper()
-        raise CorpusError(
-            f"{where}, row {row}: byte {bad!r} is not {name}; {remedy}{_as_cp1252(data, error.start)}"
-        ) from error
+        likely = likely_encoding(data)
+        if likely is not None:
+            hint = f"; it reads as {likely[1]} in {likely[0]}: --encoding {likely[0]} (encoding={likely[0]!r})"
+        else:
+            hint = _as_cp1252(data, error.start)
+        raise CorpusError(f"{where}, row {row}: byte {bad!r} is not {name}; {remedy}{hint}") from error
+
+
+_SCRIPTS = (
+    ("cp932", "Japanese", ("HIRAGANA", "KATAKANA"), 0.2),
+    ("cp949", "Korean", ("HANGUL",), 0.3),
+    ("gb18030", "Chinese", ("CJK",), 0.3),
+)
+"""Encoding, script, how the names of its letters begin, and the least share of them among all letters.
+
+Encodings of one byte per letter (Cyrillic, Greek …) are not among them: any text is readable in each of them.
+"""
+
+
+def likely_encoding(data: bytes) -> tuple[str, str] | None:
+    r"""Return the encoding of another script that some bytes are written in, and the script; None where none fits.
+
+    >>> likely_encoding("good,bad\n犬が寝る。,犬を寝る。".encode("cp932")), likely_encoding("schläft".encode("cp1252"))
+    (('cp932', 'Japanese'), None)
+    """
+    for encoding, script, beginnings, least in _SCRIPTS:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        letters = [letter for letter in text if letter.isalpha()]
+        if sum(unicodedata.name(letter, "").startswith(beginnings) for letter in letters) > least * len(letters):
+            return encoding, script
+    return None
 
 
 def _as_cp1252(data: bytes, place: int) -> str:
