@@ -85,7 +85,7 @@ def _is_decimal_without_z(node: ast.FormattedValue) -> bool:
 STAGES = ("builders", "scoring", "stats", "cards")
 ANALYSES = ROOT / "stats" / "analyses"
 
-MOST_LINES = 72_046
+MOST_LINES = 72_044
 """Of Python in the stages and src. It only falls: who lands a change lowers it to the count that is left."""
 
 MOST_WORDS = 12

@@ -10,16 +10,14 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pairbank.builders.schema.unseen import LOOKALIKES
 from pairbank.cards.bank.layout import is_slug
 from pairbank.scoring.api.model import slug
 
 MOST_CHARACTERS = 100
 """Of a model's name."""
-_ALIKE = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеѕіјоорсухԁԛԝһӏвΑΒΕΖΗΙΚΜΝΟΡΤΥΧαορνικτυχγωη01|",
-    "abesijkmhopctyxaesijoopcyxdqwhlbabezhikmnoptyxaopviktuxywnoll",
-)
-"""Letters of Cyrillic and Greek, and digits, that look like Latin letters."""
+_ALIKE = str.maketrans({**LOOKALIKES, **dict(zip("ӏвγωη01|", "lbywnoll", strict=True))})
+"""Letters that look like Latin ones; in names also those that do so from afar, and digits."""
 
 
 @functools.lru_cache(maxsize=10_000)
