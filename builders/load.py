@@ -193,11 +193,7 @@ def _of_bank(path: Path, data_dir: str | Path | None, progress: Progress | None)
 
 
 def _built_in(
-    corpus: Corpus,
-    data_dir: str | Path | None,
-    language: str | None,
-    options: BuildOptions,
-    progress: Progress | None,
+    corpus: Corpus, data_dir: str | Path | None, language: str | None, options: BuildOptions, progress: Progress | None
 ) -> datasets.Dataset:
     from pairbank.builders.dataset import prepare
 

@@ -264,10 +264,7 @@ Key = tuple[str, ...]
 
 
 def figure_problems(
-    page: str,
-    summary: pd.DataFrame | None,
-    n_items: Mapping[str, int],
-    ratings: Mapping[str, Any] | None = None,
+    page: str, summary: pd.DataFrame | None, n_items: Mapping[str, int], ratings: Mapping[str, Any] | None = None
 ) -> list[str]:
     """Return every figure of a card that is not what the results say, and every one that is missing."""
     tables = parsed_tables(page)

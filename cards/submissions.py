@@ -61,13 +61,7 @@ class Submitted:
 
 
 def submit(
-    scored: str | Path,
-    repo_id: str,
-    *,
-    submitter: str = "",
-    command: str = "",
-    date: str = "",
-    dry_run: bool = False,
+    scored: str | Path, repo_id: str, *, submitter: str = "", command: str = "", date: str = "", dry_run: bool = False
 ) -> Submitted:
     """Open a pull request that adds one scored table to a store on the Hub; check it first.
 

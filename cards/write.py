@@ -52,13 +52,7 @@ from pairbank.cards.bank.layout import (
     tables,
 )
 from pairbank.cards.bank.lock import locked_where_writable
-from pairbank.cards.bank.redistribution import (
-    ids_and_scores,
-    is_left_out,
-    locked,
-    may_publish,
-    refuse_quoted_texts,
-)
+from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, locked, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import (
     Results,
     add_models,

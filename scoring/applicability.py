@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 USUAL = (DIRECT, "meta_question_simple", "acceptability_judgment_i")
 """What items are scored with where nobody says: a forced choice and a judgment beside probabilities."""
-USUAL_ELSEWHERE = {
-    "meta_question_simple": "better_sentence",
-    "acceptability_judgment_i": "acceptable_sentence",
-}
+USUAL_ELSEWHERE = {"meta_question_simple": "better_sentence", "acceptability_judgment_i": "acceptable_sentence"}
 """The same questions in the items' own language, where there are no English items."""
 USUAL_OF_SENTENCES = (DIRECT, "acceptable_sentence", "rating_7")
 """The same of single sentences, in their own language: a judgment and a rating."""

@@ -77,12 +77,7 @@ def score(
         PromptError: a prompt file that breaks the rules.
     """
     options = ScoreOptions(
-        methods=methods,
-        over_length=over_length,
-        per_token=per_token,
-        unigrams=unigrams,
-        prompts=prompts,
-        seed=seed,
+        methods=methods, over_length=over_length, per_token=per_token, unigrams=unigrams, prompts=prompts, seed=seed
     )
     return score_as(items, model, options, progress=progress)
 

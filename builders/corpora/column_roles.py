@@ -15,15 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pairbank.builders.corpora.cells import SIDES, line_to_type
-from pairbank.builders.corpora.column_use import (
-    Rows,
-    decider_of,
-    likely_sides,
-    not_sentences,
-    texts,
-    verdict,
-    words_of,
-)
+from pairbank.builders.corpora.column_use import Rows, decider_of, likely_sides, not_sentences, texts, verdict, words_of
 from pairbank.builders.corpora.marks import mark_before
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import CorpusError, unknown_name

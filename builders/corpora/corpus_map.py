@@ -11,11 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pairbank.builders.corpora.column_map import (
-    Keep,
-    NumberedRows,
-    ShapedRow,
-)
+from pairbank.builders.corpora.column_map import Keep, NumberedRows, ShapedRow
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows, items_of, judged_items_of
 from pairbank.builders.corpora.declared import CorpusFile, facts_of
 from pairbank.builders.corpora.judgments import Judgments
@@ -136,13 +132,7 @@ def corpus_map(name: str) -> CorpusMap:
     where = f"corpora/{name}.toml"
     tables = tuple(tables_of(table, where) for table in facts.tables)
     unpacked = {kind.archive: PATH_FIELD.sub("*", kind.path) for kind in reversed(tables) if kind.archive}
-    return CorpusMap(
-        name=name,
-        facts=facts,
-        source=facts.source(unpacked),
-        tables=tables,
-        keeps=facts.keep,
-    )
+    return CorpusMap(name=name, facts=facts, source=facts.source(unpacked), tables=tables, keeps=facts.keep)
 
 
 def rating_value(text: object, where: str) -> float:

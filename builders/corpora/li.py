@@ -91,11 +91,7 @@ def sides_of(good: str, bad: str, options: BuildOptions) -> Sides:
         if not text.endswith(FINAL_PUNCTUATION):
             flags.append(f"no_final_punctuation_{side}")
     return Sides(
-        good=texts["good"],
-        bad=texts["bad"],
-        source_good=sources["good"],
-        source_bad=sources["bad"],
-        flags=tuple(flags),
+        good=texts["good"], bad=texts["bad"], source_good=sources["good"], source_bad=sources["bad"], flags=tuple(flags)
     )
 
 

@@ -11,15 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pairbank.builders.corpora.column_map import (
-    OF_A_SIDE,
-    ColumnMap,
-    Label,
-    LabelTable,
-    Layout,
-    MapTable,
-    TablesTable,
-)
+from pairbank.builders.corpora.column_map import OF_A_SIDE, ColumnMap, Label, LabelTable, Layout, MapTable, TablesTable
 from pairbank.builders.corpora.column_roles import MAPPABLE
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.source import LocatedFile, member_bytes

@@ -9,11 +9,7 @@ from typing import Any
 
 from pydantic import create_model
 
-from pairbank.builders.corpora.column_map import (
-    ColumnMap,
-    Keep,
-    MapTable,
-)
+from pairbank.builders.corpora.column_map import ColumnMap, Keep, MapTable
 from pairbank.builders.corpora.declared import OwnFile
 from pairbank.builders.corpora.judgments import RatingRules
 from pairbank.builders.corpora.maps import Tables, map_of, tables_of

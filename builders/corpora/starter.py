@@ -16,26 +16,7 @@ from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited
 from pairbank.builders.sources.source import LocatedFile
 
-LANGUAGES = (
-    "ar",
-    "ca",
-    "de",
-    "el",
-    "en",
-    "es",
-    "fa",
-    "fr",
-    "he",
-    "hu",
-    "ja",
-    "ko",
-    "nl",
-    "ru",
-    "tr",
-    "uk",
-    "vi",
-    "zh",
-)
+LANGUAGES = ("ar", "ca", "de", "el", "en", "es", "fa", "fr", "he", "hu", "ja", "ko", "nl", "ru", "tr", "uk", "vi", "zh")
 NEGATIVE_TYPES = ("taxonomic", "overlap", "co-occurrence", "random")
 PAIRS, PLAUSIBILITY, CONTEXTS = "starter/minimal_pairs.tsv", "starter/plausibility.tsv", "starter/contexts.tsv"
 CONCEPTS = {language: f"starter/concepts/{language}.tsv" for language in LANGUAGES}

@@ -16,13 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pairbank.builders.corpora.cells import (
-    SIDES,
-    check_characters,
-    foreign_letters,
-    has_comma,
-    label_in,
-)
+from pairbank.builders.corpora.cells import SIDES, check_characters, foreign_letters, has_comma, label_in
 from pairbank.builders.corpora.column_map import FIELD, ColumnMap, Keep, NumberedRows, ShapedRow
 from pairbank.builders.corpora.column_roles import MAPPABLE, roles_of
 from pairbank.builders.corpora.column_use import not_used

@@ -59,10 +59,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(name="phenomenon", type="string", nullable=True, meaning="coarse linguistic class"),
     Column(name="paradigm", type="string", nullable=True, meaning="fine linguistic class"),
     Column(
-        name="context_good",
-        type="string",
-        nullable=False,
-        meaning="context of the better side; '' = all is scored",
+        name="context_good", type="string", nullable=False, meaning="context of the better side; '' = all is scored"
     ),
     Column(name="target_good", type="string", nullable=False, meaning="scored text of the better side"),
     Column(name="context_bad", type="string", nullable=True, meaning="context of the worse side"),

@@ -349,10 +349,5 @@ def _parquet_rows(table: Table, _bad_row: BadRow, blank_row: BlankRow) -> Iterat
                     yield number, row
 
 
-_READERS = {
-    ".jsonl": _json_rows,
-    ".json": _json_rows,
-    ".xlsx": _workbook_rows,
-    ".parquet": _parquet_rows,
-}
+_READERS = {".jsonl": _json_rows, ".json": _json_rows, ".xlsx": _workbook_rows, ".parquet": _parquet_rows}
 """Suffix -> what yields its rows; any other file is delimited text."""

@@ -22,12 +22,7 @@ from pairbank.errors import PairbankError
 from pairbank.scoring.api.layout import NATS, SIDES, MethodLayout, ScoreColumns, Side
 from pairbank.scoring.api.names import DIRECT, TIE, MethodName, is_string_logprob
 from pairbank.scoring.methods.linking_functions import SLLN_EXPONENT
-from pairbank.scoring.methods.prompted import (
-    Prompted,
-    expected_ratings,
-    most_probable_ratings,
-    prompt_of_definition,
-)
+from pairbank.scoring.methods.prompted import Prompted, expected_ratings, most_probable_ratings, prompt_of_definition
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
 from pairbank.scoring.models.batch_check import allowed_nats
 from pairbank.scoring.prompts.prompt import Prompt

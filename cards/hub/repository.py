@@ -96,11 +96,7 @@ class Repository:
         ]
         operations += [CommitOperationDelete(change.path) for change in changes.removed]
         commit = self.api.create_commit(
-            self.repo_id,
-            operations,
-            commit_message=message,
-            repo_type=self.kind,
-            parent_commit=parent,
+            self.repo_id, operations, commit_message=message, repo_type=self.kind, parent_commit=parent
         )
         return str(commit.oid)
 

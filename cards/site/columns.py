@@ -247,11 +247,7 @@ def _write_rows(path: Path, rows: pd.DataFrame, more: Mapping[str, Any]) -> None
 
 
 def _ranks(
-    rows: pd.DataFrame,
-    by: str,
-    method: str,
-    corpora: Mapping[str, CorpusWritten],
-    slugs: Mapping[str, Sequence[str]],
+    rows: pd.DataFrame, by: str, method: str, corpora: Mapping[str, CorpusWritten], slugs: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """Return rank intervals by (model, corpus, group), and overall by model where a mean can be taken.
 

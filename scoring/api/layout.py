@@ -263,10 +263,7 @@ class MethodLayout:
                 raise BankError(f"{self.method}: a direct method has no presentations, options or correct answers")
             return
         least_options = 1 if self.kind == "prediction" else 2
-        for name, labels, least in (
-            ("presentations", self.presentations, 1),
-            ("options", self.options, least_options),
-        ):
+        for name, labels, least in (("presentations", self.presentations, 1), ("options", self.options, least_options)):
             if len(set(labels)) != len(labels) or len(labels) < least:
                 raise BankError(f"{self.method}: {name} are {labels}; expected at least {least}, all different")
         self._check_indices("correct", self.correct, needed=self.is_judged)

@@ -39,11 +39,7 @@ class Documents:
 
 
 def documents_of_files(
-    paths: Sequence[str | Path],
-    *,
-    column: str = "text",
-    plain_text: PlainText = "line",
-    n_documents: int | None = None,
+    paths: Sequence[str | Path], *, column: str = "text", plain_text: PlainText = "line", n_documents: int | None = None
 ) -> Documents:
     """Return the documents of files: `.jsonl` and `.parquet` rows, and lines (or the whole) of any other text file."""
     results = [Path(path) for path in paths]

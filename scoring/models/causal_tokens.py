@@ -60,11 +60,7 @@ class CausalTokens:
         try:
             switch: dict[str, Any] = {SWITCH: self.info.thinking == "on"} if self.info.thinking else {}
             text = self.tokenizer.apply_chat_template(
-                messages,
-                tokenize=False,
-                continue_final_message=bool(stem),
-                add_generation_prompt=not stem,
-                **switch,
+                messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem, **switch
             )
         except (jinja2.TemplateError, *TEMPLATE_FAULTS) as error:
             reason = " ".join(str(error).split())[:300] or type(error).__name__

@@ -178,12 +178,7 @@ def _plain_settings(model: Decoder, max_new_tokens: int) -> Iterator[GenerationC
         network.generation_config = brought
 
 
-def _together(
-    chosen: Sequence[int],
-    inputs: Inputs,
-    model: Decoder,
-    settings: GenerationConfig,
-) -> Iterator[list[int]]:
+def _together(chosen: Sequence[int], inputs: Inputs, model: Decoder, settings: GenerationConfig) -> Iterator[list[int]]:
     """Yield prompts that may share a batch: all of them, or those of one length."""
     if model.one_at_a_time or padding_is_exact(model, settings):
         yield list(chosen)

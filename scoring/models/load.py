@@ -31,13 +31,7 @@ from pairbank.scoring.models.batch_check import (
 )
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, commit_on_hub, located
 from pairbank.scoring.models.loaded_tokenizer import load_tokenizer
-from pairbank.scoring.models.loading import (
-    check_folder,
-    check_has_tokenizer,
-    check_ids,
-    check_weights_used,
-    loading,
-)
+from pairbank.scoring.models.loading import check_folder, check_has_tokenizer, check_ids, check_weights_used, loading
 from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,

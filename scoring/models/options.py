@@ -53,9 +53,7 @@ class LoadOptions(TypedDict, total=False):
         None,
     ]
     tensor_parallel: Annotated[
-        bool,
-        "Split each layer over all processes that torchrun started (transformers' tp_plan), one per GPU.",
-        False,
+        bool, "Split each layer over all processes that torchrun started (transformers' tp_plan), one per GPU.", False
     ]
     quantisation: Annotated[
         str | None,

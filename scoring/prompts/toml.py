@@ -25,16 +25,7 @@ from pairbank.builders.sources.source import references
 from pairbank.declarations import Declaration, record_of, table_of
 from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import SENTENCE
-from pairbank.scoring.prompts.prompt import (
-    ANY,
-    SLOTS,
-    Kind,
-    Presentation,
-    Prompt,
-    PromptError,
-    fill,
-    slots_of,
-)
+from pairbank.scoring.prompts.prompt import ANY, SLOTS, Kind, Presentation, Prompt, PromptError, fill, slots_of
 
 TEXT_OR_TABLE = ("template", "stem")
 SWAPPED = {slot: slot.replace("good", "bad") if "good" in slot else slot.replace("bad", "good") for slot in SLOTS}

@@ -26,15 +26,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pairbank.errors import ModelLoadError, PairbankError, ScoringError
-from pairbank.scoring.api.model import (
-    Ask,
-    Continuation,
-    ExampleTurn,
-    ModelInfo,
-    Progress,
-    ScoringStats,
-    WorkerStats,
-)
+from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, Progress, ScoringStats, WorkerStats
 from pairbank.scoring.api.requests import N_PLACES, EncodedRequest, Request, Share
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.scoring.run.queue import Task, WorkQueue

@@ -39,9 +39,7 @@ def units_of(n_items: int, methods: Sequence[Method]) -> list[Unit]:
     for size in sorted({method.shard_items for method in methods}, reverse=True):
         together = tuple(method for method in methods if method.shard_items == size)
         for start in range(0, n_items, size):
-            results.append(
-                Unit(number=len(results), start=start, stop=min(start + size, n_items), methods=together),
-            )
+            results.append(Unit(number=len(results), start=start, stop=min(start + size, n_items), methods=together))
     return results
 
 

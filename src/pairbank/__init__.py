@@ -29,44 +29,22 @@ if TYPE_CHECKING:
     from pairbank.cards.review import review as review
     from pairbank.cards.site.site import write_site as write_site
     from pairbank.cards.store import build_store as build_store
-    from pairbank.cards.submissions import (
-        check_submission as check_submission,
-    )
-    from pairbank.cards.submissions import (
-        fetch as fetch,
-    )
-    from pairbank.cards.submissions import (
-        submit as submit,
-    )
-    from pairbank.cards.submissions import (
-        submit_results as submit_results,
-    )
-    from pairbank.cards.submissions import (
-        withdraw as withdraw,
-    )
+    from pairbank.cards.submissions import check_submission as check_submission
+    from pairbank.cards.submissions import fetch as fetch
+    from pairbank.cards.submissions import submit as submit
+    from pairbank.cards.submissions import submit_results as submit_results
+    from pairbank.cards.submissions import withdraw as withdraw
     from pairbank.cards.write import remove_model as remove_model
     from pairbank.cards.write import strip_texts as strip_texts
     from pairbank.cards.write import write_bank as write_bank
     from pairbank.probing import probe as probe
     from pairbank.scoring.cut import cut_alike as cut_alike
-    from pairbank.scoring.importing.scores import (
-        Imports as Imports,
-    )
-    from pairbank.scoring.importing.scores import (
-        import_logs as import_logs,
-    )
-    from pairbank.scoring.importing.scores import (
-        import_scores as import_scores,
-    )
-    from pairbank.scoring.methods.unigrams import (
-        Unigrams as Unigrams,
-    )
-    from pairbank.scoring.methods.unigrams import (
-        count_unigrams as count_unigrams,
-    )
-    from pairbank.scoring.methods.unigrams import (
-        read_unigrams as read_unigrams,
-    )
+    from pairbank.scoring.importing.scores import Imports as Imports
+    from pairbank.scoring.importing.scores import import_logs as import_logs
+    from pairbank.scoring.importing.scores import import_scores as import_scores
+    from pairbank.scoring.methods.unigrams import Unigrams as Unigrams
+    from pairbank.scoring.methods.unigrams import count_unigrams as count_unigrams
+    from pairbank.scoring.methods.unigrams import read_unigrams as read_unigrams
     from pairbank.scoring.minimalness import add_minimalness as add_minimalness
     from pairbank.scoring.models.load import load_model as load_model
     from pairbank.scoring.score import score as score

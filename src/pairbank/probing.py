@@ -326,13 +326,7 @@ def _group_scores(pairs: _Pairs, states: HiddenStates, rng: np.random.Generator,
 
 
 def _layer_scores(
-    layer: int,
-    *,
-    states: HiddenStates,
-    texts: IntArray,
-    labels: list[BoolArray],
-    folds: IntArray,
-    standardise: bool,
+    layer: int, *, states: HiddenStates, texts: IntArray, labels: list[BoolArray], folds: IntArray, standardise: bool
 ) -> list[FoldScores]:
     """Return what the probes of one layer score; sent to other processes, which read the states themselves."""
     return cross_validated(states.layer(layer, texts), labels, folds, standardise=standardise)

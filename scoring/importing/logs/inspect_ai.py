@@ -17,16 +17,7 @@ from typing import Any
 
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import question_name
-from pairbank.scoring.importing.log import (
-    Choice,
-    Log,
-    Source,
-    Stated,
-    choice_of,
-    decided,
-    json_file,
-    model_name,
-)
+from pairbank.scoring.importing.log import Choice, Log, Source, Stated, choice_of, decided, json_file, model_name
 
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What Inspect's accuracy makes of a score's value."""

@@ -29,15 +29,7 @@ from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.self_check import SELF_CHECK
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError
 from pairbank.scoring.models.server.identity import Probes, moved_nats
-from pairbank.scoring.models.server.ways import (
-    MOST_LAST_TOKENS,
-    PLAIN,
-    TOKEN_ID,
-    WAYS,
-    Asking,
-    Way,
-    reported_nats,
-)
+from pairbank.scoring.models.server.ways import MOST_LAST_TOKENS, PLAIN, TOKEN_ID, WAYS, Asking, Way, reported_nats
 from pairbank.scoring.models.vocabulary import vocabulary_of
 
 logger = logging.getLogger(__name__)

@@ -18,15 +18,7 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.model import (
-    Ask,
-    Continuation,
-    ExampleTurn,
-    ModelInfo,
-    OverLength,
-    Progress,
-    ScoringStats,
-)
+from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress, ScoringStats
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH, UNREPORTED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.causal_tokens import CausalTokens

@@ -21,16 +21,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pairbank.cli import (
-    measuring,
-    models,
-    new,
-    plan,
-    publishing,
-    registries,
-    results,
-    scoring,
-)
+from pairbank.cli import measuring, models, new, plan, publishing, registries, results, scoring
 from pairbank.cli.command import Group, add_command
 from pairbank.errors import PairbankError, spelt_out
 

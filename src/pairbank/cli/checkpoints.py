@@ -50,10 +50,7 @@ def checkpoints_of(
 
 
 def score_checkpoints(
-    items: datasets.Dataset,
-    places: Sequence[tuple[str, LoadOptions]],
-    out: Path,
-    request: ScoreOptions,
+    items: datasets.Dataset, places: Sequence[tuple[str, LoadOptions]], out: Path, request: ScoreOptions
 ) -> None:
     """Score items with one checkpoint after the other, a file each; say the results of all, with their curves."""
     from pairbank.scoring.score import score_as

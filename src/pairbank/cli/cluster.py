@@ -29,8 +29,7 @@ class ClusterOptions:
     """How the work is shared out."""
 
     part: Annotated[
-        str | None,
-        _many(help="Score only part I of N (I/N) into the store; --join N then assembles the table."),
+        str | None, _many(help="Score only part I of N (I/N) into the store; --join N then assembles the table.")
     ] = None
     join: Annotated[
         int | None, _many(min=1, help="Assemble N parts without loading a model; parts that are missing are named.")

@@ -80,8 +80,7 @@ Subset = Annotated[str | None, which(help="Only this subset (for BLiMP: a paradi
 Columns = Annotated[
     list[str] | None,
     own(
-        metavar="NAME=COLUMN",
-        help="Your column for a schema column: target_good=NAME, human_good=NAME …; repeatable.",
+        metavar="NAME=COLUMN", help="Your column for a schema column: target_good=NAME, human_good=NAME …; repeatable."
     ),
 ]
 OverLength = Literal["error", "nan"]

@@ -197,11 +197,7 @@ def merge(
     say_next_steps(folder)
 
 
-def strip(
-    bank: BankFolder,
-    *,
-    out: Annotated[Path, "Folder to write: the copy."],
-) -> None:
+def strip(bank: BankFolder, *, out: Annotated[Path, "Folder to write: the copy."]) -> None:
     """Copy a bank without the texts that may not be redistributed (ids and scores only).
 
     Example: pairbank strip my-bank --out public-bank
@@ -295,9 +291,7 @@ def review(
     for submission in reviewed:
         state = "merged" if submission.merged else "accepted" if submission.verdict.accepted else "refused"
         answer(
-            pull_requests=[
-                {"number": submission.number, "state": state, "problems": list(submission.verdict.problems)}
-            ],
+            pull_requests=[{"number": submission.number, "state": state, "problems": list(submission.verdict.problems)}]
         )
         say(f"{submission.url}: {'withdrawal, ' if submission.is_withdrawal else ''}{state}")
         for text in (*submission.verdict.problems, *submission.verdict.notes):

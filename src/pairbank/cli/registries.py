@@ -99,11 +99,7 @@ def ratings(
     refuse_other_than_a_file(out)
     with status(f"building {corpus}"):
         rated = pairbank.load_ratings(
-            corpus,
-            data_dir=data_dir,
-            subset=subset,
-            normalisation=normalisation,
-            progress=Downloads().on_progress,
+            corpus, data_dir=data_dir, subset=subset, normalisation=normalisation, progress=Downloads().on_progress
         )
     write_unsigned(out, rated.with_format("arrow")[:], bom=bom)
     items, raters, scales = (sorted(set(rated[name][:])) for name in ("item_id", "rater", "scale"))

@@ -133,11 +133,7 @@ def study_schema() -> dict[str, Any]:
     schema = TypeAdapter(Study).json_schema()
     required = [key for key in schema["required"] if key != "name"]  # the file's name, where it is not given
     either = [{"required": ["corpora", "methods"]}, {"required": ["imports"]}]
-    return schema | {
-        "required": required,
-        "oneOf": either,
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-    }
+    return schema | {"required": required, "oneOf": either, "$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def study_names() -> list[str]:

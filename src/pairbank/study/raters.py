@@ -32,10 +32,7 @@ def wants_ratings(analyses: Iterable[str]) -> bool:
 
 
 def ratings_of(
-    corpora: Sequence[str],
-    data_dir: str | Path | None,
-    *,
-    progress: Progress | None = None,
+    corpora: Sequence[str], data_dir: str | Path | None, *, progress: Progress | None = None
 ) -> tuple[datasets.Dataset, ...]:
     """Return the ratings of those of some corpora that have individual raters."""
     from pairbank.builders.corpora.registry import CORPORA
@@ -68,11 +65,7 @@ def means_only(corpora: Iterable[str]) -> tuple[str, ...]:
 
 
 def ratings_of_items(
-    chosen: Sequence[ChosenItems],
-    data_dir: str | Path | None,
-    *,
-    bank: Path,
-    progress: Progress | None = None,
+    chosen: Sequence[ChosenItems], data_dir: str | Path | None, *, bank: Path, progress: Progress | None = None
 ) -> dict[str, datasets.Dataset]:
     """Return corpus -> the ratings of its items in a run, those of the bank where the source has none to give."""
     of_corpora = {}
