@@ -25,10 +25,7 @@ def build_all(
     out: str | Path | None = None,
     on_progress: Callable[[str], None] = lambda _name: None,
 ) -> list[dict[str, str]]:
-    """Build every corpus; return one row a corpus: rows, usable rows, expected rows, flags by reason.
-
-    A corpus whose files are missing gives a row that says so; any other problem is raised.
-    """
+    """Build every corpus; return one row per corpus: rows, usable rows, expected rows, flags."""
     from pairbank.builders.dataset import manifest_of
 
     table: list[dict[str, str]] = []

@@ -1,9 +1,7 @@
-"""The Hugging Face side of a corpus: a `datasets.GeneratorBasedBuilder` over its pure `rows`.
+"""The Hugging Face side of a corpus: a `datasets.GeneratorBasedBuilder` over its pure `rows`, and explicit `Features`.
 
 In: a `Corpus` and its located files. Out: a prepared `datasets.Dataset` in the shared schema that carries its manifest
 (what the corpus declares, counts, flags, file hashes). Rows and counts are kept in the cache, the counts written last.
-
-The types of the columns as `datasets` has them: in, columns of the schema; out, explicit `Features`.
 """
 
 from __future__ import annotations
@@ -182,11 +180,7 @@ def _sha256_of_json(value: object) -> str:
 
 
 def manifest_of(dataset: datasets.Dataset) -> dict[str, Any] | None:
-    """Return the manifest of the corpus that a Dataset was built from, or None where there is no knowing.
-
-    What is selected, filtered, mapped or saved to disk of a loaded corpus keeps it. A Dataset that pairbank did not
-    build has none, nor has one that is made anew from rows (`from_list`, `from_parquet`) or put together from several.
-    """
+    """Return the manifest of the corpus that a Dataset was built from; None of one that pairbank did not build."""
     carried: dict[str, Any] | None = (dataset.info.download_checksums or {}).get(MANIFEST)
     return copy.deepcopy(carried)
 

@@ -1,10 +1,7 @@
 """`load_corpus`: a name, or the path of a user's file or a bank's items, to a `datasets.Dataset` in the shared schema.
 
-A bank's own file says which items they are whatever limit, study or file they came from: it is read like a corpus of
-that name and version, so that what is scored on it can be merged with the bank.
-
-`load_ratings`: the name of a corpus, or the path of a user's, to a table of individual ratings of its items (item_id,
-side, rater, value, scale). The human judgments of the items are made of the same ratings.
+A bank's own file says which items they are: it is read like a corpus of that name and version, so that what is scored
+on it can be merged with the bank. `load_ratings`: the individual ratings of which items' human judgments are made.
 """
 
 from __future__ import annotations
@@ -249,10 +246,7 @@ def first_of_each_paradigm(dataset: datasets.Dataset, limit: int) -> datasets.Da
 
 
 def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
-    """Return at most `limit` items of each subset (within its language), in their order.
-
-    They are taken from all its paradigms in turn; of labelled sentences, as many of either label.
-    """
+    """Return at most `limit` items of each subset (within its language), taken from all its paradigms in turn."""
     in_turn = np.argsort(_places(dataset, limit, _paradigms(dataset)), kind="stable")
     kept = in_turn[_places(dataset.select(in_turn), limit) < limit]
     return dataset.select(np.sort(kept))

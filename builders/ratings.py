@@ -75,10 +75,7 @@ class Raters:
 
 
 def judged(item: Item, ratings: Iterable[Rating]) -> Rated:
-    """Return an item with the human judgment that its ratings make: means of both sides, scale, number of raters.
-
-    `human_n` counts the raters who judged either side. The bad side of a forced choice has the share that chose it.
-    """
+    """Return an item with the judgment that its ratings make: means of both sides, scale, raters of either side."""
     ratings = tuple(ratings)
     if not ratings:
         return Rated(item=item)

@@ -111,10 +111,7 @@ def form_problems(table: Scored, items: Mapping[str, Any]) -> Iterator[str]:
 def signature_faults(
     signature: Mapping[str, Any], facts: Mapping[str, Any], shown: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """Yield what a signature states that no scoring does: keys, texts, versions, and what is said of methods.
-
-    `facts` are the store's of the corpus, `shown` is the signature of its first model.
-    """
+    """Yield what a signature states that no scoring does: keys, texts, versions, and what is said of methods."""
     model, corpus = signature["model"], signature["corpus"]
     for where, held, known in (("", signature, _KEYS), ("model.", model, _MODEL_KEYS)):
         yield from (f"signature: unknown key {where}{key!r:.80}" for key in sorted(held.keys() - known))

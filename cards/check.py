@@ -1,8 +1,6 @@
 """`check_bank`: is a folder a whole, unaltered bank? In, the folder; out, everything that is wrong with it.
 
-The card's figures against the results: in, the page and the summary; out, every difference, in words.
-
-The page is read back as a reader sees it, table by table; nothing here renders it again.
+The card's figures are held to the results: the page is read back as a reader sees it, table by table.
 """
 
 from __future__ import annotations

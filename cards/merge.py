@@ -1,7 +1,6 @@
-"""`merge_banks`: two labs' banks to one. In, two folders or names on the Hub; out, a new folder with what both hold.
+"""`merge_banks`: two labs' banks, folders or names on the Hub, to a new folder with what both hold.
 
-Splits of one corpus version are put together; results, manifest and card are made from the whole. Anything that the
-banks say differently is refused, with what each says.
+Results, manifest and card are made from the whole. What the banks say differently is refused, with what each says.
 """
 
 from __future__ import annotations

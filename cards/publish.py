@@ -1,8 +1,7 @@
 """`publish`: a bank to a dataset on the Hub, in one commit or not at all.
 
-The bank is checked first (files, hashes, tables, the card's figures, licences). What will change is worked out
-against the newest commit there, and the commit is made on top of that commit only: if somebody commits in between, all
-of it is done again from what is there then.
+The bank is checked first. What will change is worked out against the newest commit there, and the commit is made on top
+of that commit only: if somebody commits in between, all of it is done again from what is there then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Pull requests of a store on the Hub: in, the open ones; out, a verdict on each, and what is accepted merged.
-
-A pull request may only add the files of submissions. Whatever one of them raises is its verdict: the others are looked
-at all the same.
-"""
+"""Pull requests of a store on the Hub: in, the open ones; out, a verdict on each, and what is accepted merged."""
 
 from __future__ import annotations
 
@@ -204,10 +200,7 @@ class _PullRequest:
         return [commit.commit_id for commit in commits]
 
     def _differences(self, base: str, folder: str) -> Iterator[tuple[str, str]]:
-        """Yield (path, added, changed or removed) of the files below a folder that are not those of another commit.
-
-        Folders whose hash is the same on both sides are not opened.
-        """
+        """Yield (path, added, changed or removed) of the files below a folder that are not those of another commit."""
         before, after = (self._entries(commit, folder) for commit in (base, self.head))
         for path in sorted(before.keys() | after.keys()):
             old, new = before.get(path), after.get(path)

@@ -259,10 +259,7 @@ class Verdict:
 
 
 def submission_path(signature: Mapping[str, Any], submitter: str, sha256: str, record: bytes = b"") -> str:
-    """Return where a submission's table is in its store: one handed in again, with another record, has another place.
-
-    Without a record it is the place of versions before, which knew the table alone.
-    """
+    """Return where a submission's table is in its store; without a record, its place of earlier versions."""
     digest = sha256_of_text(sha256, record.decode()) if record else sha256
     if not SUBMITTER.fullmatch(submitter):
         raise BankError(f"submitter {submitter[:80]!r} cannot name a file; use letters, digits, '_' and '-'")

@@ -61,11 +61,7 @@ def methods_of_run(
     samples: int | None = None,
     temperature: float = 1.0,
 ) -> Chosen:
-    """Return the methods to score a corpus with; a bank's items come with its methods and prompts.
-
-    `multiverse` asks for all methods that apply, or those asked for in place of all prompts. With `samples`, answers
-    that the model writes are sampled.
-    """
+    """Return the methods to score a corpus with; a bank's items come with its methods and prompts."""
     from pairbank.builders.load import is_banked, methods_in_bank, prompt_files_of_bank
 
     if multiverse:

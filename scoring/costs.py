@@ -1,9 +1,8 @@
 """What scoring costs, from items, a tokenizer and a model's configuration: no weights are read, no model is run.
 
-In: items, names of methods, a configuration. Out: tokens with and without sharing, FLOPs, bytes of weights. A few units
-of each kind are laid out as a run would lay them out, and the rest is taken to be like them. A token costs 2 FLOPs a
-weight of the body (of experts only those that a token goes through) and 4 a layer, channel and token attended to; a
-token that is read costs 2 FLOPs a weight of the output layer.
+A few units of each kind are laid out as a run would lay them out, and the rest is taken to be like them. A token costs
+2 FLOPs a weight of the body (of experts only those that a token goes through) and 4 a layer, channel and token attended
+to; a token that is read costs 2 FLOPs a weight of the output layer.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""Scored tables cut to what all of them have: the same items, the same methods, so that they can stand in one bank.
+"""Scored tables cut to what all of them have, or filled to what any has, so that they can stand in one bank.
 
-In: scored tables, perhaps others' logs that were imported with other items or methods. Out: the same numbers, fewer of
-them, in the first table's order of rows, each table signed for what it holds now. Nothing is computed or filled in.
-
-The other way to one bank is `filled_alike`: every table gets the items and methods of all, empty where it has no
-number.
+Out: the same numbers in the first table's order of rows, each table signed for what it holds now. Nothing is computed.
 """
 
 from __future__ import annotations

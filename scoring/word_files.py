@@ -70,10 +70,7 @@ def read_texts(
     language: str = "en",
     encoding: str | None = None,
 ) -> list[Text]:
-    """Return the texts of a file.
-
-    A table of words may have one row per observation (participants repeat the words) if a column numbers the words.
-    """
+    """Return the texts of a file, one row per word or per observation where a column numbers the words."""
     if path.suffix == ".txt":
         codec, _ = encoding_of(path, encoding)
         lines = (line.rstrip("\r\n") for line in text_lines(path, codec, newline=""))

@@ -3,16 +3,11 @@
     log P(w_k | words before it) = Σ log p(tokens of w_k) − b(k) + b(k + 1)
 
 White space belongs to the word that follows it. b(k) is the log-probability that a word begins where w_k does: the
-correction of Pimentel & Meister 2024 and Oh & Schuler 2024 (`word_boundaries` says which tokens those are). It makes
-the probabilities of all words at a place sum to one, and the words of a text sum to its score by `direct_wb`. Nothing
-is corrected where words are not marked: in languages without spaces, in tokenizers that mark the ends of words, and in
-masked models, whose words have pseudo-log-likelihoods (`masked`).
-
-A causal model reads a text once: log-probabilities, corrections, ranks and entropies come from the same forward pass.
-A text longer than the model's context is read through windows of that length. Each begins where one half of the one
-before ends, with the BOS in front, so that every token sees at least half a window of text.
-
-What is read is stored, some thousand words a file: a run that was killed goes on there.
+correction of Pimentel & Meister 2024 and Oh & Schuler 2024 (`word_boundaries`). It makes the probabilities of all words
+at a place sum to one, and the words of a text sum to its score by `direct_wb`. Nothing is corrected where words are not
+marked: in languages without spaces, tokenizers that mark the ends of words, and masked models, whose words have
+pseudo-log-likelihoods (`masked`). A text longer than the model's context is read through windows of that length, each
+beginning where one half of the one before ends, with the BOS in front.
 """
 
 from __future__ import annotations

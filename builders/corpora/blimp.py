@@ -45,13 +45,7 @@ MISSPELT_FIELD, FIELD = "syntax/semantics", "syntax_semantics"
 
 
 def blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the items of all paradigms asked for, paradigms in alphabetical order.
-
-    BLiMP: 67 English paradigms of 1,000 minimal pairs. Warstadt et al. 2020, TACL 8:377-392.
-
-    In: `BLiMP.zip`, or a folder with its 67 `*.jsonl` files. Out: one item a pair, every source field kept; the human
-    forced-choice agreement of each paradigm goes into the manifest.
-    """
+    """Yield the items of all paradigms asked for, in alphabetical order, every source field kept."""
     path = files[BLIMP_ARCHIVE].path
     in_folder = path.is_dir()
     members = sorted(p.name for p in path.glob("*.jsonl")) if in_folder else zip_members(path, ".jsonl")
@@ -199,15 +193,11 @@ BLIMP_LI_REQUIRED = (
 
 
 def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the 1,048 pairs in file order.
+    """Yield the 1,048 pairs in file order: 670 of BLiMP, without ratings, and 378 of the corpus `li`, with its ratings.
 
-    BLIMPLI: 1,048 English pairs that differ in one word. Song, Hu & Mahowald 2025, section 4.1.
-
-    In: `BLIMPLI.csv` of their repository. Out: one item a pair: 670 of BLiMP (10 a paradigm), without ratings, and 378
-    of the corpus `li`, with its mean z-scored Likert judgments: the rated pairs there whose sentences have as many
-    words and differ in exactly one, each pair once. The file has one paradigm for all pairs of Sprouse et al. 2013;
-    `data/blimp_li_paradigms.tsv` has those of the same pairs in `li`, by ranges of pair_ID. Untrimmed text is mended as
-    in `li`, unless `repair=False`.
+    The rated pairs are those of `li` whose sentences have as many words and differ in exactly one, each pair once. The
+    file has one paradigm for all pairs of Sprouse et al. 2013; `data/blimp_li_paradigms.tsv` has those of the same
+    pairs in `li`, by ranges of pair_ID. Untrimmed text is mended as in `li`, unless `repair=False`.
     """
     path = files[BLIMP_LI_FILE].path
     for line, row in read_delimited(path, BLIMP_LI_REQUIRED):
@@ -272,13 +262,7 @@ HU_LEVY_BLIMP_REQUIRED = (
 
 
 def hu_levy_blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the 390 pairs in file order.
-
-    The BLiMP sample of Hu & Levy 2023: 390 English minimal pairs, 30 a phenomenon. EMNLP 2023, section 5.1.
-
-    In: `corpus.csv` of their repository. Out: one item a pair; `blimp_item_id` is the same pair in the corpus `blimp`.
-    The field "syntax/semantics" is mended to "syntax_semantics" as there, unless `repair=False`.
-    """
+    """Yield the 390 pairs in file order; "syntax/semantics" is mended as in `blimp`, unless `repair=False`."""
     path = files[HU_LEVY_BLIMP_FILE].path
     for line, row in read_delimited(path, HU_LEVY_BLIMP_REQUIRED):
         phenomenon = row["category_fine"]

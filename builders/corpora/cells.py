@@ -1,13 +1,4 @@
-"""Cells of a user's table: texts and numbers, each strictly; in, a cell and where it stands; out, what it says.
-
-What is no text or number of the kind that its column needs is refused, with the cell, the row and the remedy.
-
-Linguists' marks before sentences (*, ??): what a user wants done with them, and what they say of a reading.
-
-In: the marks of the two sides of a row. Out: which side is the worse one by them, or why the row is refused. A mark is
-what somebody said of a sentence, so one on the better side alone contradicts the reading: it is never taken off there
-in silence. The rows of a file that are refused for their marks are one message, with the line to type.
-"""
+"""Cells of a user's table: in, a cell and where it stands; out, its text or number, or a refusal with the remedy."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ Three layouts. `pairs`: a row holds both sides, in two columns, or a label says 
 `long`: a row holds one side; a label says which, and rows with the same ids (or each two that follow one another) make
 a pair. `sentences`: a row holds one sentence that is labelled acceptable or not. A column is named, or is the path to
 a value in nested JSON (`translation.de.0`), also of JSON in a cell, or a text with several of them in it (`{a} {b}`).
-The classes of the tables of TOML that declare a map, and columns that are kept beside it, come first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which columns of a user's table are the better and the worse side, and what else its columns are.
 
-In: a table's columns, its first rows, and the user's own map. Out: schema column -> the table's column, and how the two
-sides were told. A reading that is doubtful is refused with the line to type: a first column whose name says "worse", a
-column of labels or ids, a header that is itself a pair of sentences, cells that begin with a linguist's star.
+A doubtful reading is refused with the line to type: a first column whose name says "worse", a column of labels or ids,
+a header that is itself a pair of sentences, cells that begin with a linguist's star.
 """
 
 from __future__ import annotations
@@ -225,10 +224,7 @@ def _doubts(roles: Roles) -> Iterator[str]:
 
 
 def _no_sentences(roles: Roles) -> Iterator[str]:
-    """Yield why a side holds no sentences, whoever named it: a number scored against a label is no judgment.
-
-    What continues a context may be anything, and so may what stands under the two names of the schema.
-    """
+    """Yield why a side holds no sentences, whoever named it; what continues a context may be anything."""
     if "context_good" in roles.columns:
         return
     good, bad = roles.sides

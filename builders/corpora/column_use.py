@@ -95,10 +95,7 @@ def not_sentences(cells: Sequence[str], others: Sequence[str], *, strictly: bool
 
 
 def likely_sides(header: Sequence[str], rows: Rows, *, given: str | None = None) -> tuple[str, str] | None:
-    """Return the two columns that hold sentences, by their names or their order the better one first.
-
-    Of several, the two whose cells share most words; where no column holds sentences, of those that hold any text.
-    """
+    """Return the two columns that hold sentences and share most words, by their names or order the better one first."""
     others = [name for name in header if name != given]
     for likely in (are_sentences, are_texts):
         columns = [name for name in others if likely(texts(rows, name))]

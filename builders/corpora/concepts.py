@@ -62,14 +62,9 @@ FINAL_PUNCTUATION = ".!?…؟۔。"
 def xcomps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the pairs language by language, in the order of each file.
 
-    XCOMPS: COMPS's concepts and properties in 17 languages. He et al. 2025, SIGTYP, pp. 75-81.
-
-    In: one JSON object a language, id -> row, with `acceptable_sent`, `unacceptable_sent`, `negative_sample_type`. Out:
-    one concept pair a row, one subset a language. The meta prompt needs the two concepts and the property. They are
-    taken from the file, under whichever of `CONCEPT_KEYS` and `PROPERTY_KEYS` it has; else, in languages where this was
-    checked, they are derived from the sentences (`derive`), without their articles, and the row is flagged; else they
-    are null, and the meta prompt cannot be asked: the manifest counts these rows by language, and so does the report.
-    In place of a JSON file may stand the parquet files of the same language from the Hub (`HUB_COPY`).
+    The meta prompt needs two concepts and the property. They are taken from the file, under whichever of `CONCEPT_KEYS`
+    and `PROPERTY_KEYS` it has; else, in languages where this was checked, they are derived from the sentences
+    (`derive`), without articles, and the row is flagged; else they are null, and the manifest counts these rows.
     """
     for language in LANGUAGES:
         if is_requested(language, options):
@@ -234,14 +229,10 @@ OPTIONAL_TEXTS = ("base_id", "nonsense_words", "distraction_type")
 
 
 def comps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the pairs of each file in its order, files subset by subset.
+    """Yield the pairs of each file in its order; the target is the whole sentence, prefix + " " + property phrase.
 
-    COMPS: two concepts of which one has a property. Misra, Rayz & Ettinger 2023, EACL.
-
-    In: four JSON-lines files (real concepts; invented ones that inherit the property; the same with a distracting
-    sentence before it or in between). Out: one concept pair a line; the target is the whole sentence, prefix + " " +
-    property phrase. The paper scores the property phrase given the prefix: `property_phrase` and `prefix_good`,
-    `prefix_bad` hold its parts. Prefixes of `base` are lower case: the sentence gets its capital unless `repair=False`.
+    The paper scores the property phrase given the prefix: `property_phrase` and `prefix_good`, `prefix_bad` hold its
+    parts. Prefixes of `base` are lower case: the sentence gets its capital unless `repair=False`.
     """
     for subset in COMPS.subsets:
         if is_requested(subset, options):

@@ -1,8 +1,7 @@
-"""Corpora that are only a mapping: a TOML file states everything, no code per corpus.
+"""Corpora that are only a mapping: `data/corpora/<name>.toml` states facts and a column map for each kind of file.
 
-In: `data/corpora/<name>.toml`, or a file of a user's with the same keys: facts of a corpus, and for each kind of file a
-column map. What stands in a file's path (`{language}_evalset/{paradigm}.txt`) can be said of its items; a file is read
-by the first table that its path fits. Out: a `Corpus`, its items and ratings.
+What stands in a file's path (`{language}_evalset/{paradigm}.txt`) can be said of its items; a file is read by the first
+table that its path fits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The facts of a corpus: `data/corpora/<name>.toml` states source, hashes, licence, citation, counts and columns.
 
-In: that file. Out: a `Source`, columns and a `Corpus`, to which a module adds the function that makes its rows. Corpora
-whose rows need no code state `[[tables]]` in the same file (`pairbank.builders.corpora.corpus_map`). A user's corpus is
+A module adds the function that makes its rows, or the file states `[[tables]]` (`corpus_map`). A user's corpus is
 described by such a file too, in which no fact is required.
 """
 

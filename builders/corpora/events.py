@@ -38,13 +38,10 @@ HUMAN_TIE = "human_tie"
 
 
 def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the pairs in file order.
+    """Yield a continuation pair per frame, in file order.
 
-    DTFit: 395 agent-verb frames with a typical and an atypical object, rated by people. Vassallo et al. 2018.
-
-    In: `corpus.csv` (the pairs of Hu & Levy 2023, Experiment 2) and `clean_DTFit_human_dat.csv` (the 790 sentences that
-    people rated, 1-7). Out: one continuation pair a frame. A word that `corpus.csv` split off wrongly (item 213) is
-    rebuilt from the rated sentence unless `repair=False`; the source's cell then stands in `source_good` / `_bad`.
+    A word that `corpus.csv` split off wrongly (item 213) is rebuilt from the rated sentence unless `repair=False`; the
+    source's cell then stands in `source_good` / `_bad`.
     """
     rated = _rated_sentences(files[RATED])
     path = files[PAIRS].path
@@ -143,13 +140,9 @@ Judgments = Mapping[str, list[tuple[int, float]]]
 
 
 def kauf_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
-    """Yield the pairs of the map, then the sentences of EventsAdapt that stand in no pair.
+    """Yield the pairs of the map, then the sentences of EventsAdapt that stand in no pair (reversible events, AAR).
 
-    EventsAdapt, DTFit and SocialN400: plausibility of events. Kauf et al. 2024, BlackboxNLP; Kauf et al. 2023.
-
-    In: three tables of pairs (read by the corpus's TOML file) and the single ratings of EventsAdapt, which upstream
-    publishes with the workers' identifiers: they are not downloaded, and become numbers. Out: one item a pair; one item
-    a sentence for the reversible events of EventsAdapt (AAR), which have ratings and no better side.
+    Upstream publishes the ratings with the workers' identifiers: these are not downloaded, and become numbers.
     """
     judgments, sentences = _judgments(files[KAUF_RATINGS]) if KAUF_RATINGS in files else ({}, {})
     paired: set[str] = set()
@@ -246,16 +239,12 @@ Row = Mapping[str, Any]
 
 
 def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield two context pairs an item, items in the order of the copy.
+    """Yield two context pairs per item, one a target, items in the order of the copy.
 
-    EWoK-core 1.0: does a target sentence fit one context better than another? Ivanova et al. 2024, arXiv 2405.09605.
-
-    In: the user's authorised copy of a gated dataset, as CSV (one file or one a domain; a first line with the canary is
-    skipped), as the Hub's parquet, or as the encrypted zip archive in which its repository releases the CSV files, with
-    the password in the environment (`KEY_VARIABLE`). Out: two rows an item, one a target: the target is the same on
-    both sides, the contexts differ, and the better one is the one of the target's number. Human Likert means are taken
-    where the copy has them. The terms of use forbid the items in plain text on the internet: nothing here downloads,
-    ships or prints them, and an error names the row, never its text.
+    The user's authorised copy of a gated dataset is CSV (one file or one a domain; a first line with the canary is
+    skipped), the Hub's parquet, or the encrypted zip archive in which its repository releases the CSV files, with the
+    password in the environment (`KEY_VARIABLE`). The terms of use forbid the items in plain text on the internet:
+    nothing here downloads, ships or prints them, and an error names the row, never its text.
     """
     result = next((files[name] for name in (CSV_FILE, PARQUET_FILE, ZIP_FILE) if name in files), None)
     if result is None:
@@ -400,14 +389,11 @@ Key = tuple[str, ...]
 
 
 def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield two context pairs an item, in the order of the ratings.
+    """Yield two context pairs per item, one a target, in the order of the ratings.
 
-    Social relations: the 175 items of Ivanova et al. 2024 with what people chose and rated. SouthNLP 2024.
-
-    In: the two tables of people's answers as their authors send them on request (the items are not published), a row an
-    item: `results-likert-*.csv` (`text_likert_target1_context1` … mean ratings from 1 to 5) and `results-choice-*.csv`
-    (`text_choice_target1`, `…2`: the mean of the answers 1 and 2). Out: two rows an item, one a target; the better
-    context is the one of the target's number. An error names the row, never its text: the items stay out of logs.
+    In: the tables of people's answers as their authors send them on request, a row an item: `results-likert-*.csv`
+    (`text_likert_target1_context1` … mean ratings from 1 to 5) and `results-choice-*.csv` (`text_choice_target1`,
+    `…2`: the mean of the answers 1 and 2). An error names the row, never its text: the items stay out of logs.
     """
     del options  # one subset
     chosen: dict[Key, Mapping[str, str]] = {}

@@ -1,8 +1,7 @@
 """Individual ratings in a table: columns of raters, a cell of ratings, or one row per judgment; and who is excluded.
 
-In: the table `[ratings]` of a map and rows. Out: who gave a row which rating. Of a table with one row per judgment, the
-rows of one sentence become one. Raters are excluded by the rules that the map states, and by no others; how many were
-is reported.
+Of a table with one row per judgment, the rows of one sentence become one. Raters are excluded by the rules that the map
+states (`[ratings]`), and by no others.
 """
 
 from __future__ import annotations

@@ -96,14 +96,7 @@ def sides_of(good: str, bad: str, options: BuildOptions) -> Sides:
 
 
 def li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the 2,379 pairs in file order.
-
-    LI: pairs from *Linguistic Inquiry* with mean z-scored 7-point Likert judgments of both sentences.
-
-    Sprouse, Schütze & Almeida 2013 (1,200 pairs) and Mahowald et al. 2016 (1,179), as collected in `LI_Large_pairs.csv`
-    by Song, Hu & Mahowald 2025. Documented defects are mended unless `repair=False`; the source's text then stands in
-    `source_good` / `source_bad`, and `flags` says what was done.
-    """
+    """Yield the 2,379 pairs in file order; documented defects are mended and flagged, unless `repair=False`."""
     path = files[LI_FILE].path
     for number, row in read_delimited(path, LI_REQUIRED):
         where = f"{path}, row {number}"
@@ -179,14 +172,7 @@ class _Rated:
 
 
 def li_adger_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the 2,393 pairs in file order, numbered by it.
-
-    LI-Adger: 2,393 English minimal pairs with magnitude-estimation judgments of each sentence. Vázquez Martínez 2021.
-
-    In: the pairs (`li-adger_min_pairs.csv`) and the sentences with their mean z-scored judgments, joined by sentence
-    id. The sentences are from *Linguistic Inquiry* (Sprouse, Schütze & Almeida 2013) and from Adger's textbook (Sprouse
-    & Almeida 2012). Out: one item a pair; the 28 pairs that the compilers marked as not to be used carry a flag.
-    """
+    """Yield the 2,393 pairs in file order, numbered by it; the 28 that the compilers exclude carry a flag."""
     rated = _rated(files[SENTENCES])
     path = files[PAIRS].path
     needed = ("dataset", "discard", "notes", "gramm_id", "gramm_sentence", "ungramm_id", "ungramm_sentence")

@@ -26,11 +26,7 @@ ZHOBLIMP_REQUIRED = ("UID", "phenomenon", "sentence_good", "sentence_bad", "pair
 def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the items of all paradigms asked for, paradigms in alphabetical order.
 
-    ZhoBLiMP: 118 Chinese paradigms of 300 minimal pairs. Liu et al. 2024, arXiv:2411.06096.
-
-    In: `ZhoBLiMP.tar.gz` (or its folder of `*.jsonl`, a pair a line) and, where it is there, the counts of the human
-    forced-choice validation. Out: one item a pair. The counts are of a paradigm, not of a sentence: they go into the
-    manifest, and `human_good`, `human_bad` stay null.
+    The counts of the human validation are of a paradigm, not of a sentence: they go into the manifest.
     """
     path = files[ZHOBLIMP_ARCHIVE].path
 
@@ -216,11 +212,8 @@ UNTOLD_PARADIGM = "Plural"
 def sling_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the items of all paradigms asked for, files in alphabetical order.
 
-    SLING: 40 Chinese paradigms of 1,000 minimal pairs made from treebank sentences. Song et al. 2022, EMNLP.
-
-    In: `SLING_Data/**/*.jsonl` (a pair a line), as an archive or a folder; the `reflexive_*` folders, which were added
-    for another paper in 2024, are left alone. Out: one item a pair. The twelve `Anaphor/Plural` files all give "Plural"
-    as paradigm: it is mended to the file's name unless `repair=False`, and the source's stands in `paradigm_source`.
+    The `reflexive_*` folders, added for another paper in 2024, are left alone. The twelve `Anaphor/Plural` files all
+    give "Plural" as paradigm: it is mended to the file's name unless `repair=False` (`paradigm_source`).
     """
     path = files[SLING_ARCHIVE].path
 
@@ -279,11 +272,8 @@ _MAP = corpus_map("turblimp")
 def turblimp_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the pairs of the map, then those of the survey with their ratings.
 
-    TurBLiMP: Turkish minimal pairs, and ratings by 30 native speakers. Başar et al. 2025, EMNLP.
-
-    In: the pairs (read by the corpus's TOML file) and three workbooks: the two versions of a survey, row by row the two
-    sides of a pair, and the ratings, a rater a row and a sentence a column, first those of version 1, then those of 2.
-    Out: one item a pair; the survey is a subset of its own, in which each rater judged one side of every pair.
+    In: three workbooks: the two versions of a survey, row by row the two sides of a pair, and the ratings, a rater a
+    row and a sentence a column, first those of version 1, then those of 2. Each rater judged one side of every pair.
     """
     yield from _MAP.rated(files, options)
     if is_requested(SURVEY, options):
@@ -395,14 +385,7 @@ SCAMP_ARCHIVE = "scamp.tar.gz"
 
 
 def scamp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the plausible pairs, then the implausible ones, paradigms in alphabetical order.
-
-    SCaMP: 67 English paradigms of 1,000 minimal pairs, twice: plausible and implausible. McCoy & Griffiths 2025.
-
-    In: `scamp_plausible/*.tsv` and `scamp_implausible/*.tsv` (better, tab, worse; no header), as an archive or a
-    folder. Out: one item a line, in the source's tokenised lower case. Subsets are the two halves; `paradigm` is the
-    file's name.
-    """
+    """Yield the plausible pairs, then the implausible ones, in the source's tokenised lower case."""
     path = files[SCAMP_ARCHIVE].path
     for subset in SCAMP.subsets:
         if is_requested(subset, options):

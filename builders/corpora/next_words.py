@@ -38,13 +38,10 @@ WITHOUT_TRUTH = ("nonsense", "randomseq")
 
 
 def continuation_rows(name: str, file: str, files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:
-    """Yield the pairs of one of the four corpora in file order.
+    """Yield the pairs of one of the four corpora of Song, Hu & Mahowald 2025, Experiment 2, in file order.
 
-    Song, Hu & Mahowald 2025, Experiment 2: four corpora of 1,000 prefixes with two possible next words.
-
-    In: `testsuites/*.csv` (nonsense stands in `jabberwocky.csv`). Out: one continuation pair a prefix, with the log
-    lemma frequency of both words. `good` is the word that stood in the text, `bad` another lemma of nearly the same
-    frequency. For `nonsense` and `randomseq` that is a label, not the truth: their rows carry the flag `no_truth`.
+    `good` is the word that stood in the text, `bad` another lemma of nearly the same frequency. For `nonsense` and
+    `randomseq` that is a label, not the truth: their rows carry the flag `no_truth`.
     """
     path = files[file].path
     for number, row in read_delimited(path, REQUIRED):
@@ -89,14 +86,7 @@ NEWS_EXTRA = {"category": "category", "published": "published_date_gmt", "downlo
 def prefix_rows(
     name: str, extra: Mapping[str, str], files: Mapping[str, LocatedFile], _options: BuildOptions
 ) -> Iterator[Item]:
-    """Yield one word-prediction item per row, in file order: a text without its last word, and this word.
-
-    Texts stay as they are; what needs care is flagged. There is no worse side and no human judgment.
-
-    News 2023: 222 news openings of March 2023 (title, " -- ", first sentence without its last word). Hu & Levy 2023.
-    P18: 384 encyclopaedic sentences of Pereira et al. 2018, Experiment 2, as Hu & Levy cut them: pronouns dereferenced,
-    the last word split off, its full stop removed.
-    """
+    """Yield one word-prediction item per row, in file order: a text without its last word, and this word."""
     for _, row in read_delimited(files[FILE].path, ("item_id", "prefix", "continuation", *extra.values())):
         yield Item(
             item_id=f"{name}/all/{row['item_id']}",

@@ -1,8 +1,7 @@
 """A column map for a table that nobody has described: filled in where names and first rows decide, else a question.
 
-In: a table. Out: the text of a map in TOML. What could not be decided is `FILL_IN` below a question with three sample
-rows. The map is tried on the table before it is given out: a comment says what it reads and what it leaves out, or why
-it cannot be read.
+What could not be decided is `FILL_IN` below a question with three sample rows. The map is tried on the table first: a
+comment says what it reads and leaves out, or why it cannot be read.
 """
 
 from __future__ import annotations

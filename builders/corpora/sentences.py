@@ -23,14 +23,7 @@ UNMARKED = "unacceptable_without_mark"
 
 
 def cola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the sentences split by split, in file order.
-
-    CoLA: 9,594 English sentences from linguistics publications, each labelled acceptable or not. Warstadt et al. 2019.
-
-    In: `cola_public.zip` or its folder: `raw/*.tsv` without header (source, label, the author's mark, sentence), read
-    without quoting. Out: one item a sentence, its label in `label`; subsets are the public splits. The test sets, which
-    have no labels, are not part of it. Labels are the authors' own: there is no graded human judgment.
-    """
+    """Yield the sentences split by split, in file order; the test sets, which have no labels, are left out."""
     path = files[COLA_ARCHIVE].path
     for split in COLA.subsets:
         if is_requested(split, options):
@@ -71,13 +64,7 @@ _MAP = corpus_map("itacola")
 
 
 def itacola_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
-    """Yield the sentences of the map, with the players' ratings and the phenomena of those that have them.
-
-    ItaCoLA: 9,722 Italian sentences, labelled acceptable or not. Trotta et al. 2021, Findings of EMNLP.
-
-    In: three TSV files: all sentences (read by the corpus's TOML file), the judgments of players of a game, and nine
-    phenomena. Out: one item a sentence; the players are raters, their identifiers numbers.
-    """
+    """Yield the sentences of the map, with the players' ratings and the phenomena of those that have them."""
     players, phenomena = _by_id(files[PLAYERS], "UniqueIndexID_ItaCoLA"), _by_id(files[PHENOMENA], "UniqueIndexID")
     raters = Raters()
     numbers = {
@@ -124,12 +111,9 @@ HEADINGS = {"Ungrammatical:": 0, "Grammatical:": 1}
 def nocola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the sentences file by file, in their order; blank lines part the two headings.
 
-    NoCoLA: sentences by learners of Norwegian, each acceptable or with one error, or in pairs. Jentoft & Samuel 2023.
-
     In: of `nocola` two text files, first the sentences with an error (a tab and the code of the error behind each)
     under the heading `Ungrammatical:`, then their corrections under `Grammatical:`; of `nocola-zero` one, as the
-    authors' script reads it: the sentence with an error, its correction, the code. Out: one item a sentence, its label
-    in `label`; or one item a pair, its phenomenon the kind of error that the script counts.
+    authors' script reads it: the sentence with an error, its correction, the code.
     """
     for subset, name in NOCOLA_FILES.items():
         if is_requested(subset, options):
@@ -231,14 +215,10 @@ class _Sentence:
 
 
 def mega_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
-    """Yield the sentences subset by subset, in the order in which they are first met.
+    """Yield the sentences subset by subset, in the order in which they are first met, with every rating.
 
-    MegaAcceptability: ratings of English clause-embedding verbs in 50 frames. White & Rawlins 2020; An & White 2020.
-
-    In: two archives and three TSV files, a rating a row. Out: one item a sentence and collection (`v2` holds the
-    ratings of `v1` too), its human judgment the mean of its ratings; every rating. A sentence that two frames give is
-    one item. Participants are numbers in the source, which begin anew in each collection; here each is one number of
-    the corpus.
+    `v2` holds the ratings of `v1` too. A sentence that two frames give is one item. Participants are numbers that begin
+    anew in each collection of the source; here each is one number of the corpus.
     """
     raters = Raters()
     for subset in MEGA_ACCEPTABILITY.subsets:
@@ -312,12 +292,9 @@ RATERS = ("participant", "rater")
 def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:  # noqa: ARG001
     """Yield the sentences in their order, with the ratings where the file of people is there.
 
-    DGL: 80 English sentences with 80 people's judgments. Dentella, Günther & Leivada 2023; Hu et al. 2024.
-
-    In: `stimuli.csv` (Hu et al.), and people's answers, ten of each rater to each sentence they saw; a row says whether
-    an answer agrees with the sentence's label. Out: one item per sentence, its label in `label`; a rater's rating is
-    the share of the ten answers that accept the sentence. Attention checks are no items. Of the columns about people,
-    only numbers that tell them apart are read.
+    People gave ten answers to each sentence; a row says whether an answer agrees with the sentence's label. A rating is
+    the share of the ten that accept the sentence. Attention checks are no items. Of the columns about people, only
+    numbers that tell them apart are read.
     """
     file = files[STIMULI]
     stimuli = {

@@ -1,9 +1,7 @@
-"""The starter corpus: sentences written for pairbank, so that it is useful before anything is downloaded.
+"""The starter corpus: sentences written for pairbank, under its licence, to be useful before anything is downloaded.
 
-Four subsets: English minimal pairs (14 phenomena), English plausibility pairs (a context and two
-final words), English context pairs in the manner of EWoK (Ivanova et al. 2024: two contexts and two targets
-an item, here one pair a target), and concept-property pairs in the 18 languages of XCOMPS with its four
-negative types (He et al. 2025, section 3.1). All are the project's own text under its licence.
+English minimal pairs (14 phenomena), plausibility pairs (a context and two final words), context pairs in the manner of
+EWoK (Ivanova et al. 2024), and concept-property pairs in the 18 languages of XCOMPS with its four negative types.
 """
 
 from __future__ import annotations

@@ -64,11 +64,8 @@ SUITES: dict[str, tuple[str, tuple[Contrast, ...]]] = {
 def syntaxgym_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the pairs suite by suite, an item's contrasts side by side, as the published recipe numbers them.
 
-    SyntaxGym: 1,018 English sentence pairs derived from the test suites. Hu, Gauthier et al. 2020; Hu & Levy 2023.
-
-    In: the 34 suites as CSV (`test_suites/csv/*.csv`, a region a row), as an archive or a folder. Out: the pairs that
-    Hu & Levy (2023, section 5.1) made of 23 suites: an item's regions under a better and a worse condition, joined to
-    two whole sentences. `in_hu_levy_sample` marks the 345 that they scored: 15 a suite, drawn with their seed.
+    Hu & Levy (2023, section 5.1) made them of 23 suites: an item's regions under a better and a worse condition, joined
+    to two whole sentences. `in_hu_levy_sample` marks the 345 that they scored: 15 a suite, drawn with their seed.
     """
     path = files[SYNTAXGYM_ARCHIVE].path
     texts = {
@@ -211,13 +208,10 @@ KINDS = {
 
 
 def mandarin_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the sentences suite by suite, an item's conditions side by side.
+    """Yield the sentences suite by suite, an item's conditions side by side, written without spaces.
 
-    Mandarin SyntaxGym: 28 test suites, 1,824 sentences. Wang, Hu, Levy & Qian 2021, EMNLP.
-
-    In: one text file per suite, sentences in words, the conditions of an item on lines that follow one another. Out:
-    one item per condition, written without spaces, with three regions: what precedes the critical words, these, and the
-    rest. Which words are critical, and whose surprisal must be higher, is what the authors' notebook computes.
+    Three regions: what precedes the critical words, these, and the rest. Which words are critical, and whose surprisal
+    must be higher, is what the authors' notebook computes.
     """
     for suite, name in SYNTAXGYM_MANDARIN.subset_files.items():
         if is_requested(suite, options):
@@ -269,14 +263,10 @@ _GARDEN_PATH, _LICENSING = "garden_path_effects", "licensing"
 
 
 def suite_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the sentences suite by suite, an item's conditions side by side.
+    """Yield the sentences suite by suite, an item's conditions side by side, with what the predictions need.
 
-    SyntaxGym whole: 34 English test suites, 842 items in two to six conditions. Hu, Gauthier et al. 2020; Gauthier
-    2020.
-
-    In: the suites as JSON, as an archive or a folder. Out: one item a condition of an item, its sentence as one side,
-    with what the suite's predictions need: its regions, where each stands in the sentence, and the formulas, which
-    compare sums of surprisals over regions of conditions, `(6;%np_match%)`: differences of differences among them.
+    That is: its regions, where each stands in the sentence, and the formulas, which compare sums of surprisals over
+    regions of conditions, `(6;%np_match%)`: differences of differences among them.
     """
     path = files[SYNTAXGYM_ARCHIVE].path
 

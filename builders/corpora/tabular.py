@@ -1,9 +1,8 @@
 """Your own items: a table (two columns of sentences are enough), a folder of tables, or a TOML file that describes it.
 
-Every table is read by a `ColumnMap`. A TOML file says it; else it is told from the names of the columns (`good`/`bad`
-and their common synonyms, or options), and a table with exactly two columns of other names is better, worse, unless
-something speaks against it. Columns that mean nothing to the schema are kept as text columns of the corpus. How the
-tables were read is stored in the manifest, and logged.
+Every table is read by a `ColumnMap`: a TOML file's, or one told from the names of the columns (`good`/`bad` and their
+common synonyms, or options; two columns of other names are better, worse, unless something speaks against it). Other
+columns are kept as text. How the tables were read is stored in the manifest, and logged.
 """
 
 from __future__ import annotations

@@ -228,10 +228,7 @@ def _task(text: str, where: str) -> Task:
 
 
 def _without_marks(cells: dict[str, str | None], where: str, marks: Marks, *, one_sided: bool) -> tuple[str, ...]:
-    """Take linguists' marks off both sides in place, where that is asked for; return the flag that says so.
-
-    Where they decide, the side with the mark becomes the worse one, with what stands in the cells of that side.
-    """
+    """Take marks off both sides in place, or exchange the sides where marks decide; return the flag that says so."""
     results = {name: mark for name in SIDES if (mark := mark_before(cells.get(name) or ""))}
     if marks == "keep" or not (results or marks == "decide"):
         return ()

@@ -1,9 +1,7 @@
 """Whether rows keep to the shared schema: in, items; out, everything that is wrong with them, each with its remedy.
 
-Which items of public corpora are known to be faulty: `data/errata.toml` in, a flag on the items out.
-
-An erratum is about a text: a pair is marked where its two sides are those that were reported, in any corpus that the
-list names. Nothing is left out and no default number changes; reports give accuracies with and without these items.
+Items of public corpora that are known to be faulty (`data/errata.toml`) get a flag: pairs whose two sides are those
+that were reported, in any corpus that the list names. Nothing is left out; reports give accuracies with and without.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Downloads: one pinned file from its address to a path; resumable, retried, checked, with progress.
 
-In: an address, the sha256 that its content must have, and a path. Out: the file, or one error that says where a
-person gets it. What has arrived stands in `<name>.part` beside the path: after a cut or a kill the next call asks
-only for the rest (HTTP Range). Hosts can be replaced by mirrors: `PAIRBANK_GITHUB_RAW`, `HF_ENDPOINT`.
+What has arrived stands in `<name>.part` beside the path: after a cut or a kill the next call asks only for the rest
+(HTTP Range). Hosts can be replaced by mirrors: `PAIRBANK_GITHUB_RAW`, `HF_ENDPOINT`.
 """
 
 from __future__ import annotations

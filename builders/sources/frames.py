@@ -1,8 +1,6 @@
 """Where a table begins in its file: what programs write above and beside it is told apart from its rows.
 
-In: the first records of a file. Out: a `Frame`: the names of the columns, how many records stand before the rows, and a
-line for each thing that is no part of the table: a title, comments, a column of row numbers, the further header rows of
-survey software. PCIbex names its columns in comments.
+That may be a title, comments, a column of row numbers, or further header rows of survey software; each gives a note.
 """
 
 from __future__ import annotations

@@ -37,15 +37,7 @@ SAY_ENCODING = (
 
 
 def encoding_of(path: Path, stated: str | None) -> tuple[str, tuple[str, ...]]:
-    """Return the codec that a text file is read with, and what is to be said about it.
-
-    Args:
-        path: the file.
-        stated: its encoding, if its user says it.
-
-    Raises:
-        CorpusError: it is no text by its first bytes, or what is stated is no encoding or not that of its mark.
-    """
+    """Return the codec that a text file is read with, and what is to be said about it; refuse what is no text."""
     with reading(path, CorpusError), path.open("rb") as handle:
         start = handle.read(4)
     if other := next((description for mark, description in _OTHER_FILES.items() if start.startswith(mark)), None):
@@ -86,16 +78,7 @@ def _doubt(path: Path, stated: str) -> str:
 
 
 def text_lines(path: Path, encoding: str, *, newline: str) -> Generator[str]:
-    """Yield the lines of a text file as they are on disk, their ends included.
-
-    Args:
-        path: the file.
-        encoding: as `encoding_of` tells it.
-        newline: "" ends lines where a spreadsheet does, a line feed only there.
-
-    Raises:
-        CorpusError: it cannot be read; a byte that is not of its encoding is named with its row.
-    """
+    """Yield the lines of a text file, their ends included; `newline=""` ends lines where a spreadsheet does."""
     remedy = SAY_ENCODING if encoding.startswith("utf") else "say another encoding"
     with reading(path, CorpusError, remedy=remedy):
         try:
@@ -122,11 +105,7 @@ SAVE_AS_UTF8 = "save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and build
 
 
 def decode(data: bytes, where: str, encoding: str = "utf-8-sig", *, remedy: str = SAVE_AS_UTF8) -> str:
-    """Return text (a byte-order mark is dropped).
-
-    Raises:
-        CorpusError: names the row and byte that is not of the encoding.
-    """
+    """Return text without its byte-order mark; a byte that is not of the encoding is named with its row."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -188,11 +167,7 @@ def _as_cp1252(data: bytes, place: int) -> str:
 def read_delimited(
     path: Path, required: Sequence[str], *, delimiter: str = ","
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (line number, row) of a CSV or TSV file with a header.
-
-    Raises:
-        CorpusError: a required column is missing, or a row has too few or too many cells.
-    """
+    """Yield (line number, row) of a CSV or TSV file with a header; rows must be as wide as it."""
     with reading(path, CorpusError):
         data = path.read_bytes()
     yield from delimited(decode(data, str(path)), required, where=str(path), delimiter=delimiter)
@@ -201,11 +176,7 @@ def read_delimited(
 def delimited(
     text: str, required: Sequence[str], *, where: str, delimiter: str = ","
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (line number, row) of CSV or TSV text with a header; `where` names it in errors.
-
-    Raises:
-        CorpusError: as for `read_delimited`.
-    """
+    """Yield (line number, row) of CSV or TSV text with a header; `where` names it in errors."""
     result = records(io.StringIO(text, newline=""), where=where, delimiter=delimiter)
     _, header = next(result, (0, []))
     if not header:
@@ -224,18 +195,7 @@ def delimited(
 def records(
     lines: Iterable[str], *, where: str, delimiter: str, n_lines_before: int = 0, quotes: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of its last line, cells) of each record of delimited text; a blank line has no cells.
-
-    Args:
-        lines: the text.
-        where: names it in errors.
-        delimiter: what parts two cells.
-        n_lines_before: lines that stand before the first of them.
-        quotes: whether a quotation mark keeps a cell together; else it is a character like any other.
-
-    Raises:
-        CorpusError: quotes that are not closed or stand in the middle of a cell; a cell that is too long.
-    """
+    """Yield (number of its last line, cells) of each record of delimited text; a blank line has no cells."""
     limit = csv.field_size_limit(MAX_FIELD_BYTES)
     reader = csv.reader(
         lines, delimiter=delimiter, strict=True, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
@@ -263,11 +223,7 @@ def check_width(cells: Sequence[str], header: Sequence[str], where: str, delimit
 
 
 def read_rating(cell: str, where: str) -> float | None:
-    """Return a human rating, None for an empty or not-available cell.
-
-    Raises:
-        CorpusError: the cell is no number.
-    """
+    """Return a human rating, None for an empty or not-available cell."""
     if cell in NOT_AVAILABLE:
         return None
     try:
@@ -282,11 +238,7 @@ def read_rating(cell: str, where: str) -> float | None:
 def read_json_lines(
     lines: Iterable[str], required: Sequence[str], *, where: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of JSON lines, blank lines left out.
-
-    Raises:
-        CorpusError: a line is not a JSON object, or lacks a required key.
-    """
+    """Yield (line number, object) of JSON lines with the required keys, blank lines left out."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -297,11 +249,7 @@ def read_json_lines(
 
 
 def json_object(line: str, where: str) -> dict[str, Any]:
-    """Return one line of JSON lines.
-
-    Raises:
-        CorpusError: it is no JSON object, has a key twice, or half of a character.
-    """
+    """Return one line of JSON lines: an object that has no key twice, and no half of a character."""
     try:
         row = json.loads(line, object_pairs_hook=without_repeats)
     except RepeatedKeyError as error:
@@ -324,11 +272,7 @@ class RepeatedKeyError(Exception):
 
 
 def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, for `json.loads(object_pairs_hook=…)`.
-
-    Raises:
-        RepeatedKeyError: a key occurs twice.
-    """
+    """Return a JSON object for `json.loads(object_pairs_hook=…)`; refuse a key that occurs twice."""
     results = dict(pairs)
     if len(results) < len(pairs):
         names = [name for name, _ in pairs]

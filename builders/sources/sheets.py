@@ -1,10 +1,7 @@
 """Sheets of an .xlsx workbook to rows of text, as a spreadsheet shows them.
 
-In: the bytes of a workbook, perhaps the name of one of its sheets. Out: (row number, cells) of every row that has any;
-a number is written as short as it can be, an empty cell is "". Of a formula what Excel shows is read. Merged cells hold
-their value in all their rows. Rows that are hidden, or struck through, are left out unless they are wanted. A number
-that Excel shows as a date is refused with its cell: 6.5 typed into a German Excel is the 6th of May.
-
+Merged cells hold their value in all their rows; rows that are hidden, or struck through, are left out unless they are
+wanted. A number that Excel shows as a date is refused with its cell: 6.5 typed into a German Excel is the 6th of May.
 python-calamine reads the cells. What it cannot tell (errors, hidden rows, strokes) is read from the parts themselves.
 """
 

@@ -1,7 +1,4 @@
-"""Where corpus files come from: pinned sources, a local folder first, else a checked download; members of archives.
-
-`locate` takes a source and gives paths. It looks in the user's `data_dir` (the corpus's own folder, or a root
-with one folder a corpus), then in the cache, then downloads from the pinned address.
+"""Where corpus files come from: the user's `data_dir`, else the cache, else a checked download; members of archives.
 
 Zip and tar.gz archives, and folders in their place, give names and contents of files, in the order of names. An archive
 that is damaged, encrypted, climbs out of itself or unpacks to more than `MAX_UNPACKED_BYTES` is refused.

@@ -251,10 +251,7 @@ def drop_ratings(draft: Draft, corpus: str) -> None:
 
 
 def rating_facts(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return what a bank says of a corpus's ratings: scale, normalisation, how many of whom, and how far raters agree.
-
-    Agreement is Krippendorff's alpha, nominal where raters chose between sides and interval where they rated them.
-    """
+    """Return what a bank says of a corpus's ratings: scale, normalisation, how many of whom, Krippendorff's alpha."""
     scales = sorted(set(frame["scale"]))
     a_side = frame.groupby(["item_id", "side"], sort=False).size()
     level: Level = "nominal" if scales == [FORCED_CHOICE] else "interval"

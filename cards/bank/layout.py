@@ -125,10 +125,7 @@ def data_files(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def bank_files(root: Path) -> list[str]:
-    """Return the paths of all files in a bank's own folders, and its card; the manifest is not among them.
-
-    Links and what is no file are left out: `foreign_entries` names them.
-    """
+    """Return the paths of all files in a bank's own folders, and its card, without the manifest and links."""
     results = [path for path, mode in _entries(root) if stat.S_ISREG(mode)]
     return sorted(path for path in results if path not in (MANIFEST, RECORD) and not Path(path).name.startswith("."))
 
@@ -369,10 +366,7 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _with_methods_once(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a manifest whose signatures have but the first of methods that are those of a signature before.
-
-    Thousands of signatures share their methods, as one object: every one of these would be checked as often.
-    """
+    """Return a manifest whose signatures have but the first of methods that are those of a signature before."""
     seen: set[int] = set()
     scores: dict[str, dict[str, Any]] = {}
     try:

@@ -1,8 +1,7 @@
 """One writer a bank at a time: in, its folder; out, a block in which no other process writes to it.
 
-The lock is a file that only one process can create, which holds on every file system of a cluster where `flock` may
-not. It says who holds it; the holder touches it now and then. One whose process has ended, or that nobody has touched
-for long, is taken over with a warning; the holder makes sure that it still has it before it changes anything.
+The lock is a file that only one process can create, as holds on every file system of a cluster. The holder touches it
+now and then; one whose process has ended, or that nobody has touched for long, is taken over with a warning.
 """
 
 from __future__ import annotations

@@ -31,11 +31,7 @@ LEAST_CHARACTERS = 15
 
 
 def may_publish(corpus: str, facts: Mapping[str, Any]) -> bool:
-    """Return whether a published bank may hold a corpus's texts.
-
-    The name of a corpus that ships is not enough: its facts must be those of its builder, which a user's own file by
-    the same name has not.
-    """
+    """Return whether a published bank may hold a corpus's texts; a shipped corpus must have its builder's facts."""
     stated = (facts.get("source") or {}).get("redistributable") is True
     return stated and (corpus not in CORPORA or CORPORA[corpus].source.redistributable)
 

@@ -1,12 +1,9 @@
 """A bank rewritten as a whole or not at all: in, its folder; out, a copy to change, which takes the bank's place.
 
-The new state is made beside the old one, in `.pairbank-writing/new`; what stays the same is a link to the same file
-and takes no room. When it is whole, `.pairbank-writing/whole` says so, and its files are moved to their places, the
-manifest last. A process that is killed before that leaves the old bank; one that is killed later leaves a change that
-the next writer completes. So every rerun is accepted, and a full disk harms nothing.
-
-A `Draft` is the bank as it will be: it takes items, scored tables and licences, or says why they do not fit. It writes
-nothing.
+The new state is made beside the old one, in `.pairbank-writing/new`; what stays the same is a link to the same file.
+When it is whole, `.pairbank-writing/whole` says so, and its files are moved to their places, the manifest last. A
+process that is killed before that leaves the old bank; one that is killed later leaves a change that the next writer
+completes. A `Draft` is the bank as it will be: it takes items, scored tables and licences, or says why they do not fit.
 """
 
 from __future__ import annotations
@@ -74,10 +71,7 @@ def rewritten(root: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def written_anew(root: Path, *, purpose: str) -> Iterator[Path]:
-    """Yield an empty folder; what the block puts there becomes the bank, where there is none.
-
-    One that is there and is the very same, as after a kill in the last moment, is as good.
-    """
+    """Yield an empty folder; what the block puts there becomes the bank, where there is none but the very same."""
     with _staged(root) as (staged, lock):
         refused = BankError(f"{root} is not empty; choose a new folder for {purpose}")
         yield staged

@@ -1,8 +1,7 @@
 """What a bank's files hold, for its card: in, its parquet files; out, columns, an example, lengths, who judged.
 
-Texts of corpora that may not be published give numbers only, never an example. The column dictionary has one row per
-column that a file has, with type, unit and meaning; columns of methods are listed once for all methods that have them,
-as `METHOD_good`.
+Texts of corpora that may not be published give numbers only, never an example. Columns of methods are listed once for
+all methods that have them, as `METHOD_good`.
 """
 
 from __future__ import annotations

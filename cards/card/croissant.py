@@ -1,9 +1,7 @@
 """What machines read of a card: the Croissant file and BibTeX entries. In, a manifest and what its files hold.
 
-Croissant is JSON-LD: every parquet file with its hash, every config as a record set with a field a column, and the
-fields for responsible use. Croissant 1.1 (mlcommons.org/croissant/1.1), its RAI vocabulary 1.0, the fields that NeurIPS
-asks for in 2026; `mlcroissant` validates it in the tests. The date of publication is the one that the makers state, if
-they do. Every work is cited once.
+Croissant 1.1 (mlcommons.org/croissant/1.1), its RAI vocabulary 1.0, the fields that NeurIPS asks for in 2026;
+`mlcroissant` validates it in the tests. The date of publication is the one that the makers state, if they do.
 """
 
 from __future__ import annotations

@@ -84,11 +84,7 @@ class Repository:
         self.api.create_repo(self.repo_id, repo_type=self.kind, private=private, exist_ok=True, space_sdk=sdk)
 
     def commit(self, local: Mapping[str, LocalFile], changes: Changes, *, message: str, parent: str) -> str:
-        """Make one commit on top of `parent`; return its id.
-
-        Files of the Hub's LFS are uploaded first and are nowhere to be seen before the commit, so that a failure
-        leaves main as it was.
-        """
+        """Make one commit on top of `parent`, its large files uploaded first; return its id."""
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
         operations: list[Any] = [

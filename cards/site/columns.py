@@ -249,10 +249,7 @@ def _write_rows(path: Path, rows: pd.DataFrame, more: Mapping[str, Any]) -> None
 def _ranks(
     rows: pd.DataFrame, by: str, method: str, corpora: Mapping[str, CorpusWritten], slugs: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return rank intervals by (model, corpus, group), and overall by model where a mean can be taken.
-
-    Models with position bias have none: their accuracy is near one half whatever they know. Nor have null models.
-    """
+    """Return rank intervals by (model, corpus, group), and overall; none of null models or with position bias."""
     ranks: dict[tuple[str, str, str], dict[str, int]] = {}
     parts = []
     keep = rows[(rows["metric"] == "accuracy") & rows["first_option"].isna() & rows["model"].isin(list(slugs))]

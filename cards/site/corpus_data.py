@@ -1,9 +1,8 @@
 """One corpus as files of a site: in, its parquet tables; out, columns that a page looks at whole, and rows by page.
 
-In `data/corpora/<config>/`: `corpus` (what the tables are), `ids`, `filters`, `human`, `items/<page>` (texts and the
-corpus's own columns); of each model `<slug>/axis-<k>` (the difference by its k-th method, which plots and lists need of
-all rows) and `<slug>/rows/<page>` (every other column), large ones in `models/`, small ones many to a file in `packs/`;
-`others/<page>`: the differences by all models.
+In `data/corpora/<config>/`: `corpus` (what the tables are), `ids`, `filters`, `human`, `items/<page>`; of each model
+`<slug>/axis-<k>` (the difference by its k-th method) and `<slug>/rows/<page>` (every other column), large ones in
+`models/`, small ones many to a file in `packs/`; `others/<page>`: the differences by all models.
 """
 
 from __future__ import annotations

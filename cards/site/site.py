@@ -1,11 +1,7 @@
 """`write_site`: in, a bank on disk or on the Hub; out, a folder of plain files that any web server shows.
 
-`data/site.json.gz` says what is where; `corpus_data`, `results_data` and `report_pages` write the rest. Nothing of it
-runs on a server, and the page asks no other host for anything.
-
-A site shown on this machine: in, its folder; out, a small server of plain files on one port.
-
-It lists no folder, serves what is inside the folder only, and lets a page keep nothing that may have changed.
+Nothing of it runs on a server, and the page makes no third-party requests. `Server` shows it on this machine: it lists
+no folder, serves what is inside the folder only, and lets a page keep nothing that may have changed.
 """
 
 from __future__ import annotations

@@ -365,17 +365,7 @@ class MethodLayout:
         return self.kind != "direct"
 
     def reshape(self, flat: ArrayLike) -> FloatArray:
-        """Return the list column as an array.
-
-        Args:
-            flat: Log-probabilities in nats, row-major, shape (items, presentations * options).
-
-        Returns:
-            The same numbers, shape (items, presentations, options).
-
-        Raises:
-            BankError: If the lists do not have presentations * options numbers.
-        """
+        """Return the flat, row-major list column as an array of shape (items, presentations, options)."""
         shape = (len(self.presentations), len(self.options))
         width = shape[0] * shape[1]
         try:
@@ -400,9 +390,5 @@ class MethodLayout:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
-        """Return the layout that `to_dict` wrote.
-
-        Raises:
-            BankError: If a key is unknown or missing, or a value has the wrong type.
-        """
+        """Return the layout that `to_dict` wrote."""
         return record_of(cls, table, where=f"method layout {table.get('method')!r}", error=BankError)

@@ -91,11 +91,7 @@ class Method(Columned, Protocol):
         """Return the columns of an item that nothing is asked of: nulls, and flags where it lacks something."""
 
     def reader(self, scorer: Scorer) -> Scorer:
-        """Return what answers the requests: the scorer, or one around it that can answer more.
-
-        Raises:
-            ScoringError: a model that cannot be scored by this method.
-        """
+        """Return what answers the requests: the scorer, or one around it that can answer more."""
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
         """Return what is asked of the model for one item."""
@@ -169,13 +165,7 @@ def side_columns(method: str) -> dict[str, ColumnKind]:
 
 
 def side_values(method: str, scores: Sequence[float], answers: Sequence[Answered]) -> dict[str, Any]:
-    """Return the columns' values of one item.
-
-    Args:
-        method: the method's name.
-        scores: of the good side, and of the bad one where there is one.
-        answers: of the same sides: the scored tokens.
-    """
+    """Return the columns' values of one item: the scores of its good side, and of the bad one where there is one."""
     c = ScoreColumns(method)
     good, bad = scores[0], scores[1] if len(scores) > 1 else None
     flags = flags_of(answers)

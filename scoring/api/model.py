@@ -351,11 +351,7 @@ class Writer(Protocol):
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what follows each prompt, sampled where it has a `draw`; all are different.
-
-        Raises:
-            ScoringError: a prompt that leaves no room for so many tokens, where that is an error, or NaN.
-        """
+        """Return what follows each prompt, sampled where it has a `draw`; all are different."""
 
 
 @runtime_checkable
@@ -397,11 +393,7 @@ class WordEdges(Protocol):
     """What a scorer has that knows the probability of a word's edge."""
 
     def with_word_edges(self) -> Scorer:
-        """Return a scorer of the same model that answers an `EdgeRequest` too, and all others as it does.
-
-        Raises:
-            ScoringError: a vocabulary that marks no words.
-        """
+        """Return a scorer of the same model that answers an `EdgeRequest` too, where words are marked."""
 
 
 def open_block(prompt: str) -> tuple[str, str] | None:

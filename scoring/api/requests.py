@@ -111,16 +111,9 @@ def encoded(
 ) -> EncodedRequest:
     """Place the target's tokens among the tokens of `request.context + request.target`.
 
-    Args:
-        ids: token ids of the whole string, no special token added.
-        offsets: the characters of the whole string that each token covers, as (start, end).
-        request: the request; plain spaces that end its context count as target. With no context every token is
-            target, also one that covers no character (the space that some tokenizers put in front).
-        bos_id: put before everything, or None.
-        template_ids: special tokens that take in the spaces behind them; those are not scored for a space.
-
-    Raises:
-        ScoringError: no token of the target can be scored.
+    Plain spaces that end the context count as target. With no context every token is target, also one that covers no
+    character (the space that some tokenizers put in front). The special tokens `template_ids` take in the spaces behind
+    them; those are not scored for a space.
     """
     boundary = len(request.context.rstrip(" "))
     first = next((i for i, (_, end) in enumerate(offsets) if end > boundary), len(ids)) if boundary else 0

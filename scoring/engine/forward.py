@@ -161,10 +161,7 @@ def _kept(
     hidden: bool,
     **inputs: Any,  # noqa: ANN401 - of a forward pass
 ) -> torch.Tensor:
-    """Run the model and return the rows of the read positions, row by row; its output layer runs on these alone.
-
-    Places are found on the host: to look for them in a mask on a device would wait for it.
-    """
+    """Run the model and return the rows of the read positions, found on the host so that no device is waited for."""
     device = inputs["input_ids"].device
     if hidden:
         return _flat_rows(model.base_model(**inputs).last_hidden_state, np.flatnonzero(is_read))

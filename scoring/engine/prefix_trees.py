@@ -210,10 +210,7 @@ def _without_shared_prefix(rows: _Sorted, chosen: IntArray, n_shared: int) -> _S
 
 
 def _stops(rows: _Sorted, budget_tokens: int) -> Iterator[int]:
-    """Yield the row that each pack ends before: the cut, in the budget, that leaves least to be computed again.
-
-    A row that adds no node never opens a pack.
-    """
+    """Yield the row that each pack ends before: the cut, in the budget, that leaves least to be computed again."""
     lengths, shared = rows.lengths.tolist(), rows.shared.tolist()
     first, n_nodes = 0, 0
     cuts: list[tuple[int, int]] = []  # (nodes shared across the cut, row behind it) of the pack in the making

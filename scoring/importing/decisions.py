@@ -1,14 +1,9 @@
 """Decisions: in, what a model (or its judge) chose, one or two columns; out, shares of answers, no probabilities.
 
-How a file has them says what can be known. A column `NAME` holds one answer an item; with `NAME:shown_first`, it is
-known which side the question showed first, and with `NAME:good_first` and `NAME:bad_first` both orders were asked: only
-then is there a position bias to measure. `NAME_good` and `NAME_bad` hold a yes or no about each side by itself; of
-single sentences there is `NAME_good` alone.
-
-m_good and m_bad are the shares of the answers that choose each side (a tie is half of one for each, an unparsed answer
-none), m_delta their difference: 1, -1, 0 for a tie, between them where two orders disagree. m_answers holds the answers
-one by one (null where there is none), m_unparsed how many questions have none. An item without any answer has null
-scores; of a pair of judgments, both are needed for a difference.
+How a file has them says what can be known (`ASKINGS`): only where both orders were asked is there a position bias to
+measure. m_good and m_bad are the shares of the answers that choose each side (a tie is half of one for each, an
+unparsed answer none), m_delta their difference. m_answers holds the answers one by one (null where there is none),
+m_unparsed how many questions have none. An item without any answer has null scores.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """What every reader of logs gives: in, a tool's files; out, `Log`: rows of one model, and all that was not read.
 
-A row's cells have the names of a profile's columns: the schema's, and numbers such as `direct_good`. A reader drops
-nothing in silence: a row that is no pair goes to `left_out` with the reason. A number that the source prints about
-itself is computed again from the rows by the source's own rule, and stands in `stated` beside what was found.
-
-A log of questions that show both sides has an answer a row. `decided` puts the answers to one pair together: in both
-orders where the log asked both, else in the one that it asked, else in an order that is not known
-(`pairbank.scoring.importing.decisions`).
+A row's cells have the names of a profile's columns. A reader drops nothing in silence: a row that is no pair goes to
+`left_out` with the reason. A number that the source prints about itself is computed again from the rows by the source's
+own rule, and stands in `stated`. `decided` puts the answers to questions about one pair together (`decisions`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """How to read a file of scores computed elsewhere: in, a TOML profile or a column map; out, `ImportProfile`.
 
-A name of ours (a schema column, `model`, `direct_good`, `direct_bad`, `prompt:presentation:option`, or what a declared
-score has: `slor_good`, `judge`) maps to the file's column, or to several, of which the first non-empty cell counts. A
-long file, one number a row, has `value` and `score`: the column or columns whose cells, joined by ":", say which number
-it is.
+A name of ours (a schema column, `model`, `direct_good`, `prompt:presentation:option`, `slor_good`, `judge` …) maps to
+the file's column, or to several, of which the first non-empty cell counts. A long file, one number a row, has `value`
+and `score`: the columns whose cells, joined by ":", say which number it is.
 """
 
 from __future__ import annotations

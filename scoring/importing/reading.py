@@ -1,8 +1,7 @@
 """A file of scores to columns: in, a wide or long file and its profile; out, some rows of one model at a time.
 
-Wide: a line holds all numbers of one item by one model. Long (the profile maps `value`): a line holds one number,
-and the lines of one model and item are put together; the item's own cells are those of its first line. A wide file
-is never held in memory whole.
+Long (the profile maps `value`): a line holds one number, and the lines of one model and item are put together; the
+item's own cells are those of its first line. A wide file is never held in memory whole.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Scores computed elsewhere to `Scored` tables, one a model, beside which our own can stand.
 
-`import_scores` reads a CSV, TSV, JSON-lines or parquet file, wide (one row an item and model) or long (one number a
-row), whose columns a profile or the caller maps. `import_logs` reads the files of another tool or of a paper, by the
-reader that a profile names, and joins their rows to a corpus by their texts (`join`); it also says which rows were not
-imported.
-
-The signature of a table says that its numbers are imported: tool, version and settings as the log states them, the
-files' hashes, and no revision, precision or prompt format of the model, which nobody here has seen.
+`import_scores` reads a file whose columns a profile or the caller maps. `import_logs` reads the files of another tool
+or paper, joins their rows to a corpus by their texts (`join`), and says which rows were not imported. The signature
+says that the numbers are imported: tool, version and settings as the log states them, and the files' hashes.
 """
 
 from __future__ import annotations

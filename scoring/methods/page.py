@@ -247,10 +247,7 @@ def method_rows(
     language: str | None = None,
     packages: Mapping[str, str] | None = None,
 ) -> list[dict[str, str]]:
-    """Return one row a method: `direct` and its kin, then the prompts, perhaps only those for a task or language.
-
-    Where some prompts are other people's (`packages`: id -> package), a column says whose.
-    """
+    """Return one row per method, perhaps only those for a task or language; `packages` says whose a prompt is."""
     rows = [_direct_row(name) for name in FAMILIES]
     for prompt in prompts.values():
         if (task and task not in prompt.tasks) or (language and primary(language) not in prompt.languages):

@@ -107,11 +107,7 @@ class Unigrams:
         return sha256_of_text(counts, str(self.n_vocabulary), repr(self.smoothing), self.tokenizer_sha256)
 
     def logprobs_nats(self, ids: Sequence[int] | IntArray) -> FloatArray:
-        """Return log p(token) in nats of each token id, shape (len(ids),).
-
-        Raises:
-            ScoringError: an id that the vocabulary does not have.
-        """
+        """Return log p(token) in nats of each token id, shape (len(ids),)."""
         chosen = np.asarray(ids, dtype=np.int64)
         if chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self.counts):
             raise ScoringError(
@@ -135,11 +131,7 @@ class Unigrams:
 
 
 def read_unigrams(path: str | Path) -> Unigrams:
-    """Read what `Unigrams.save` wrote.
-
-    Raises:
-        CorpusError: the file is not there, or is no table of unigram counts.
-    """
+    """Read what `Unigrams.save` wrote."""
     path = Path(path)
     try:
         table = pq.read_table(path)

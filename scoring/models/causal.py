@@ -1,9 +1,8 @@
 """Causal language models: log P(token | tokens before it), many sequences a forward pass.
 
-In: encoded requests. Out: log-probabilities in nats, float64, log-softmax in float32 on the rows that are read
-(DESIGN.md, correctness rule 4). Packs of prefix trees go through forward passes with a tree attention mask;
-a model that does not honour such masks (`self_check` finds out at load) gets padded, length-sorted batches, and so do
-sequences longer than a window that a tree mask would not limit.
+Packs of prefix trees go through forward passes with a tree attention mask; a model that does not honour such masks
+(`self_check` finds out at load) gets padded, length-sorted batches, and so do sequences longer than a window that a
+tree mask would not limit. Log-softmax in float32 on the rows that are read (DESIGN.md, correctness rule 4).
 """
 
 from __future__ import annotations
@@ -139,10 +138,7 @@ class CausalScorer(LocalScorer):
         return WordEdgeScorer(self)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return each request's token log-probabilities in nats.
-
-        When memory runs out, the batch is halved and the run goes on with what is not done yet.
-        """
+        """Return each request's token log-probabilities in nats; out of memory, the batch is halved."""
         return ended(self.logprob_steps(requests, progress=progress))
 
     def logprob_steps(
@@ -153,10 +149,7 @@ class CausalScorer(LocalScorer):
         return [result for result in results if result is not None]
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
-        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of.
-
-        When memory runs out, NaN is also what was to come.
-        """
+        """Return a share of the passes of `token_logprobs` gives; NaN for the others and when memory runs out."""
         results = ended(self._steps(requests, share, lambda _n: None))
         return [
             np.full(request.n_values, np.nan) if result is None else result

@@ -114,10 +114,7 @@ def _local(folder: Path, gguf_file: str | None, *, name: str, on_progress: OnPro
 
 
 def _base_of(folder: Path) -> Path | None:
-    """Return the folder of the model that an adapter (PEFT) is put on; None where there is none on this machine.
-
-    A base on the Hub is named, with its revision, by the adapter's own configuration, whose bytes count.
-    """
+    """Return the folder of the model that an adapter (PEFT) is put on; None where there is none on this machine."""
     path = folder / "adapter_config.json"
     if not path.is_file():
         return None
@@ -200,10 +197,7 @@ def _convert_gguf(source: Path, folder: Path) -> None:
 
 
 def commit_on_hub(repo_id: str, file: str = "config.json", revision: str | None = None) -> str:
-    """Return the commit from which the Hub's client took a model's file, as its cache names it; "" = from none.
-
-    Until transformers 5.22 a loaded model's config knew it (`_commit_hash`).
-    """
+    """Return the commit from which the Hub's client took a model's file, as its cache names it; "" = from none."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 

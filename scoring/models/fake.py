@@ -97,10 +97,7 @@ class FakeScorer:
     def token_logprobs(
         self, requests: Sequence[EncodedRequest], *, progress: Progress
     ) -> list[npt.NDArray[np.float64]]:
-        """Return a value in (-10, 0] nats for each token, a hash of the model's name and all tokens up to it.
-
-        The rank of a token is the value in whole nats, from 1.
-        """
+        """Return a value in (-10, 0] nats for each token; its rank is the value in whole nats, from 1."""
         results = []
         for request in requests:
             values = [self._logprob(request.ids[: i + 1]) for i in range(request.start, len(request.ids))]

@@ -169,10 +169,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
 def remembered(
     model: str | Path, /, *, progress: OnProgress | None = None, anywhere: bool = False, **options: Unpack[LoadOptions]
 ) -> ModelInfo | None:
-    """Return what the signature records of a local model that was loaded before, as it is now; None = load it.
-
-    Neither weights nor torch are loaded: stored scores can be found by it.
-    """
+    """Return what the signature records of a local model that was loaded before; None = load it."""
     if not (cache_dir() / KNOWN_MODELS).is_dir():  # then its files need not be read twice
         return None
     with contextlib.suppress(ModelLoadError, TypeError):  # `load_model` says what is wrong

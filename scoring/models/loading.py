@@ -1,9 +1,7 @@
-"""What reading a model's files raises and warns of.
+"""What reading a model's files raises and warns of, whichever library does.
 
-In: a folder or a Hub id. Out: what can be seen of broken files before anything reads them; one `ModelLoadError`, which
-names the model and says what to do, of whatever safetensors, torch, tokenizers, jinja2, the Hub's client or the
-operating system raised; and, of what transformers would print, errors where it means wrong numbers, else notes for the
-signature.
+Out: what can be seen of broken files before anything reads them; one `ModelLoadError` that names the model and the
+remedy; and, of what transformers would print, errors where it means wrong numbers, else notes for the signature.
 """
 
 from __future__ import annotations

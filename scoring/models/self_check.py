@@ -1,10 +1,8 @@
 """What is tried with a causal model when it is loaded, on a few sentences.
 
-In: a loaded model. Out: a reason against packing (`packing_problem`) or against sharing a prefix
-(`shared_prefix_problem`), and the output layer where it can be applied apart (`block_head`). The configuration is
-asked first (`engine/batching`), for a short self-check cannot see a window that no short text reaches; then packed
-scores are compared with plain ones, for a configuration does not say whether a forward pass honours masks and
-position ids.
+The configuration is asked first (`engine/batching`), for a short self-check cannot see a window that no short text
+reaches; then packed scores are compared with plain ones, for a configuration does not say whether a forward pass
+honours masks and position ids. `block_head` is the output layer where it can be applied apart.
 """
 
 from __future__ import annotations

@@ -174,10 +174,7 @@ def prefix_facts(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) 
 def thinking_for(
     option: Thinking, tokenizer: PreTrainedTokenizerBase, name: str, *, prompt_format: Literal["base", "chat"]
 ) -> Literal["", "off", "on"]:
-    """Return whether a chat model thinks before it answers; empty where it has no such mode.
-
-    It has one where its template has the switch, or where the prompt for an answer opens a block.
-    """
+    """Return whether a chat model thinks before it answers; empty where its template has no such mode."""
     template = getattr(tokenizer, "chat_template", None) if prompt_format == "chat" else None
     texts = [*template.values()] if isinstance(template, dict) else [template or ""]
     can_think = any(SWITCH in text or any(start in text for start, _ in BLOCKS) for text in texts)

@@ -1,10 +1,8 @@
-"""What is left to do where several workers score. In: jobs, and what workers gave or did not. Out: tasks.
+"""What is left to do where several workers score. In: jobs, and what workers gave or did not. Out: tasks. Pure.
 
-A task is a job as a whole while there are many, a share of its forward passes when few are left, so that no worker
-waits long for the last. Pure: it knows no worker.
-
-Shares get smaller as what is left does ("guided self-scheduling", Polychronopoulos and Kuck 1987): a task is at most
-half of a worker's part of what is left. Once all shares of a job are there, one more task makes its tables of them.
+A task is a job as a whole while there are many, a share of its forward passes when few are left. Shares get smaller as
+what is left does ("guided self-scheduling", Polychronopoulos and Kuck 1987): a task is at most half of a worker's part
+of what is left. Once all shares of a job are there, one more task makes its tables of them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """A model in Ray actors: units of work go to workers, on one machine or many; this process alone writes the store.
 
-In: a model's name and options, how many workers. Out: a `Scorer` that `score` runs through. A worker that dies is
-started again, and its unit goes to another; what a worker raises is raised here. Workers whose models or versions
-differ are refused. The numbers are those of one process, to the byte, for a unit's numbers depend on the unit alone.
-
-Workers may begin late, die and come back with the nodes that they are on; who is there takes what is left to do.
+A worker that dies is started again, and its unit goes to another; what a worker raises is raised here. Workers whose
+models or versions differ are refused. The numbers are those of one process, to the byte, for a unit's numbers depend on
+the unit alone. Workers may begin late, die and come back; who is there takes what is left to do.
 """
 
 from __future__ import annotations

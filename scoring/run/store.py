@@ -1,12 +1,8 @@
 """The resumable store: the columns of one method for one shard of items, a parquet file under a content key.
 
-The key is a hash of everything that decides the numbers: model, method, the versions of the rooms that make them,
-and the shard's texts.
-So a killed run continues where it stopped, an equal shard is never scored twice, and a changed signature can
-never meet old numbers. Files appear whole or not at all; one that was damaged since is set aside and scored again.
-
-A run that ends puts its shards into one file per method, a pack, and removes theirs: a pack is whole before a shard
-goes, so that a kill in between costs nothing.
+The key is a hash of everything that decides the numbers: model, method, the versions of the rooms that make them, and
+the shard's texts. So a killed run continues where it stopped, and a changed signature can never meet old numbers. A
+damaged file is set aside and scored again. A run that ends puts its shards into one file per method, a pack.
 """
 
 from __future__ import annotations

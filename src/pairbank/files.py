@@ -349,10 +349,7 @@ _WHAT_TO_DO = {
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say of what the operating system refuses while a block writes a file which file it was, and what to do.
-
-    Errors of our own pass as they are.
-    """
+    """Say of what the operating system refuses while a block writes a file which file it was, and what to do."""
     try:
         yield
     except OSError as problem:

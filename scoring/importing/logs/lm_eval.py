@@ -255,11 +255,7 @@ def _gold(
     logprobs: tuple[float, ...],
     where: str,
 ) -> int:
-    """Return which option is right.
-
-    Where the contexts differ and the continuation is one, the log has the continuation in the place of the right
-    option; of two, `acc` tells which it is.
-    """
+    """Return which option is right; where only contexts differ, `acc` tells it of two."""
     if len(set(contexts)) > 1 and len(set(options)) == 1:
         if len(options) == 2 and line.get("acc") in (0, 1):
             chosen = int(np.argmax(logprobs))

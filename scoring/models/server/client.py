@@ -133,11 +133,7 @@ class Client:
     def post_all(
         self, path: str, bodies: Iterable[Mapping[str, Any]], read: Callable[[int, Any], T]
     ) -> Iterator[tuple[int, T]]:
-        """Yield (number of the question, what `read` makes of the answer) as answers come.
-
-        Bodies are made as there is room for them. A question whose answer `read` refuses with a ServerError is asked
-        once more.
-        """
+        """Yield (number of the question, what `read` makes of the answer), asked once more on a ServerError."""
         stop = threading.Event()
         under_way: dict[Future[T], tuple[int, int]] = {}
         numbered = enumerate(bodies)

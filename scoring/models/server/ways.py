@@ -180,10 +180,7 @@ class Asking:
     def answers(
         self, requests: Sequence[EncodedRequest], *, together: bool, may_lack: bool = False
     ) -> Iterator[tuple[Question, list[FloatArray]]]:
-        """Yield each question with the log-probabilities in nats of its members' scored tokens, as answers come.
-
-        An answer that lacks some is malformed; `may_lack`: if it still does when asked again, they are NaN.
-        """
+        """Yield each question with its members' log-probabilities in nats; `may_lack`: missing ones are NaN at last."""
         questions, incomplete = self.way.questions(requests), set[int]()
 
         def read(number: int, answer: object) -> list[FloatArray]:

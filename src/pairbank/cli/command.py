@@ -1,8 +1,7 @@
 """From a function to a command: its parameters as arguments and options, with --quiet, --json and --help-all.
 
-A positional parameter is an argument, a keyword-only one an option. Its help is the text in `Annotated[type, "help"]`;
-`typer.Argument` or `typer.Option` in that place say more. A parameter whose type is a class of options (a dataclass, or
-`LoadOptions`) stands for all options of that class, so that commands share them.
+A positional parameter is an argument, a keyword-only one an option; `Annotated[type, "help"]` has its help. A
+parameter whose type is a class of options (a dataclass, or `LoadOptions`) stands for all of them: commands share them.
 """
 
 from __future__ import annotations

@@ -31,10 +31,7 @@ def _loaded(model: str, options: LoadOptions) -> Scorer:
 
 
 class Loader(contextlib.ExitStack):
-    """Loads models, and keeps what they count of their work when they are gone.
-
-    Where workers score, those of one model are let go before the next model's begin, and the last in the end.
-    """
+    """Loads models, those of workers one after the other, and keeps what they count of their work."""
 
     def __init__(self, cluster: Cluster | None) -> None:
         super().__init__()

@@ -25,10 +25,7 @@ def save_ratings_beside(ratings: datasets.Dataset, scored: Sequence[Path]) -> li
 
 
 def exchanged_sides(corpus: str, scored: Scored, summary: pd.DataFrame) -> str:
-    """Return what to type where a user's columns of better and worse sentences seem to be exchanged; "" = they do not.
-
-    They seem so where the upper end of the interval of direct accuracy is below one half.
-    """
+    """Return what to type where direct accuracy is below one half, interval and all; "" = it is not."""
     from pairbank.builders.corpora.cells import line_to_type
     from pairbank.builders.corpora.tabular import READ_AS, is_own
 

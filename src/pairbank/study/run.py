@@ -1,7 +1,6 @@
 """The run of a study: in, its plan; out, a bank with a report of all that it holds.
 
-Models are loaded one after the other and let go. One that fails does not stop the others: the report's head says which
-and why. What is scored stays in the store, so that the same call continues.
+A model that fails does not stop the others. What is scored stays in the store, so that the same call continues.
 """
 
 from __future__ import annotations

@@ -189,10 +189,7 @@ class FileProgress(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Downloads:
-    """Files that come, or are read, as lines on the standard error: one at the start, then now and then.
-
-    Safe in threads.
-    """
+    """Files that come, or are read, as lines on the standard error: one at the start, then now and then."""
 
     doing: str = "downloading"
     """What is done to the files."""

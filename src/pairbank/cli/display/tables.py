@@ -1,8 +1,7 @@
 """Tables for a terminal of any width, with nothing cut off.
 
-What does not fit is made narrower in this order: columns that hold nothing go, columns that hold the same in every row
-become a line above the table, an interval is put below its estimate, words are put below each other. What does not fit
-even then is printed row by row, one line per cell.
+In this order: empty columns go, constant columns become a line above the table, an interval is put below its estimate,
+words are put below each other; what does not fit even then is printed row by row, one line per cell.
 """
 
 from __future__ import annotations
