@@ -54,7 +54,7 @@ def _plain_text(value: str) -> str:
     return text
 
 
-def _listed(value: object) -> object:
+def listed(value: object) -> object:
     """Return a list; one value is a list of one."""
     return [value] if isinstance(value, str | int | float) else value
 
@@ -68,7 +68,7 @@ Text = Annotated[str, BeforeValidator(_as_text)]
 """A cell, written as text or as a number."""
 Meant = Annotated[str, BeforeValidator(plain_value)]
 """A value of a label, whatever a file writes it as."""
-OneOrMore = Annotated[tuple[Meant, ...], BeforeValidator(_listed)]
+OneOrMore = Annotated[tuple[Meant, ...], BeforeValidator(listed)]
 
 
 class LabelTable(Declaration):
@@ -89,7 +89,7 @@ class MapTable(Declaration):
     """A column map in TOML: `map.toml`, `--map FILE`, or one of a corpus's `[[tables]]` (`docs/column-maps.md`)."""
 
     layout: Layout = "pairs"
-    pair: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    pair: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
     order: Literal["good-first"] | None = None
     """`long`: of each two rows that follow one another, the better side is first."""
     contrasts: tuple[tuple[Meant, Meant], ...] = ()

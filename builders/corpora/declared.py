@@ -16,6 +16,7 @@ from pydantic import Field, field_validator
 
 from pairbank.builders.corpora.column_map import Keep, TablesTable
 from pairbank.builders.corpora.corpus import RATERS, Corpus, Metadata, RatedRows, Rows, judged_items_of, no_metadata
+from pairbank.builders.corpora.design import DESIGN, Design
 from pairbank.builders.corpora.judgments import RatingRules
 from pairbank.builders.schema.columns import Column, ColumnType, Task
 from pairbank.builders.sources.source import Source, SourceFile, bibtex
@@ -84,6 +85,7 @@ class CorpusFile(Declaration):
     tables: tuple[TablesTable, ...] = ()
     keep: tuple[Keep, ...] = ()
     ratings: RatingRules | None = None
+    design: Design | None = None
 
     @field_validator("files", mode="before")
     @classmethod
@@ -133,7 +135,10 @@ class CorpusFile(Declaration):
 
     def corpus_of(self, name: str, rows: Rows) -> Corpus:
         """Return the corpus, its rows being made by a function."""
-        facts = self.corpus
+        facts, design = self.corpus, self.design
+        known: dict[str, object] = {RATERS: facts.raters} if facts.raters else {}
+        if design is not None:
+            known[DESIGN] = design.facts(design.levels, dict(zip(design.columns, design.columns, strict=True)))
         return Corpus(
             name=name,
             title=facts.title,
@@ -153,7 +158,7 @@ class CorpusFile(Declaration):
             source=self.source(),
             rows=rows,
             extra_columns=self.extra_columns,
-            metadata=(lambda _files: {RATERS: facts.raters}) if facts.raters else no_metadata,
+            metadata=(lambda _files: known) if known else no_metadata,
         )
 
 

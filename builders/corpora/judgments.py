@@ -147,6 +147,11 @@ class RatingRules(Declaration):
         return value
 
 
+def raters_of(row: Row) -> tuple[str, ...]:
+    """Return who judged the sentence of a row that stands for several judgments."""
+    return tuple(str(who) for who, _ in row.get(_GIVEN, ()))
+
+
 def _parts(cell: object, separator: str) -> list[Any]:
     """Return the ratings in a cell.
 
@@ -172,6 +177,8 @@ class Judgments:
     """Tables that have one row per judgment, put together: one row per sentence, with who gave it which rating."""
 
     rules: RatingRules
+    also: tuple[str, ...] = ()
+    """Columns that tell sentences apart beside those that the map names."""
     faults: list[CorpusError] = field(default_factory=list)
     varying: set[str] = field(default_factory=set)
     """Columns whose cells differ between judgments of one sentence."""
@@ -184,7 +191,7 @@ class Judgments:
 
     def add(self, column_map: ColumnMap, rows: NumberedRows, where: str, *, with_commas: bool) -> None:
         """Read the rows of a table; those that cannot be read are among the faults."""
-        names = sorted(column_map.named() - {column_map.rater, column_map.rating})
+        names = sorted({*column_map.named(), *self.also} - {column_map.rater, column_map.rating})
         sentences: dict[tuple[str, ...], _Sentence] = {}
         for number, row in rows:
             at = f"{where}, row {number}"

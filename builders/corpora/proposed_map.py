@@ -6,7 +6,9 @@ comment says what it reads and leaves out, or why it cannot be read.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 import tempfile
 from collections import Counter
@@ -45,6 +47,9 @@ _GOOD = ("1", "true", "yes", "ok", "good", "acceptable", "grammatical", "correct
 _ATTENTION = re.compile(r"\b(?:attention|catch|checks?\d*|instructed)\b")
 _INSTRUCTION = re.compile(r"\bplease\b.*\d", re.IGNORECASE)
 """Of a sentence that tells which answer to give."""
+_FILLER = re.compile(r"\bfillers?\b")
+_MOST_FACTORS, _MOST_LEVELS = 3, 6
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _CELL_OF_RATINGS = re.compile(r"\[?\s*\d+(?:\.\d+)?(?:\s*[,;|/ ]\s*\d+(?:\.\d+)?)+\s*\]?")
 _SAMPLES, _LONGEST_SAMPLE = 3, 60
 
@@ -101,14 +106,19 @@ def _map_of_sentences(header: Sequence[str], rows: Rows, rater: str, sentences: 
     if rater:  # each sentence stands there once for each rater: its cells need not differ
         sentences = [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
     sentence = max(sentences, key=lambda name: _mean_words(rows, name), default=FILL_IN)
-    item = next((name for name in header if _ITEM.search(words[name]) and _repeats(rows, name)), "")
+    item = _item_column(header, rows, words)
     used = {sentence, rater, item, *raters, cell}
+    design = _likely_design([name for name in header if name not in used], rows, item, sentence)
+    used |= {*design.get("factors", ())}
     label, good, bad = _likely_label([name for name in header if name not in used], rows, words)
+    if design and good == [FILL_IN]:
+        label, good = "", []
     ratings = [name for name in numeric if name not in {*used, label} and _RATING.search(words[name])]
     others = [name for name in numeric if name not in {*used, label} and not _OF_A_TRIAL.search(words[name])]
     rating = ratings[0] if ratings else others[0] if rater and len(others) == 1 else ""
     is_long = bool(item and label) and _both_in_each(rows, item, label)
-    columns = {"sentence": sentence, "item" if is_long or rater else "pair_id": item}
+    is_long = is_long and not design
+    columns = {"sentence": sentence, "item" if is_long or rater or design else "pair_id": item}
     columns |= {"rater": rater, "rating": rating or FILL_IN} if rater else {"human": rating}
     columns |= {"phenomenon": next((name for name in header if _CLASS.search(words[name]) and name not in used), "")}
     individual: dict[str, Any] = {"columns": raters} if len(raters) > 1 else {"cell": cell} if cell else {}
@@ -127,7 +137,9 @@ def _map_of_sentences(header: Sequence[str], rows: Rows, rater: str, sentences: 
     if good == [FILL_IN]:
         questions.append(f"# QUESTION: which value of {label!r} means acceptable (good)? Or delete [label].\n")
     asked = "".join(questions) + (_samples(rows, header) if questions else "")
-    return asked + _toml("long" if is_long else "sentences", columns, labelled, individual)
+    if design and "phenomenon" in columns and columns["phenomenon"]:
+        design["by"] = [columns["phenomenon"]]
+    return asked + _toml("long" if is_long else "sentences", columns, labelled, individual, design)
 
 
 def _samples(rows: Rows, header: Sequence[str]) -> str:
@@ -158,15 +170,25 @@ def tried_map(table: Path, body: str, *, encoding: str | None = None) -> str:
     return f"# Tried on the table: {'; '.join([f'{n_items:,} items', *notes])}.\n"
 
 
-def _toml(layout: str, columns: Mapping[str, str], label: Mapping[str, Any], ratings: Mapping[str, Any]) -> str:
+def _toml(
+    layout: str,
+    columns: Mapping[str, str],
+    label: Mapping[str, Any],
+    ratings: Mapping[str, Any],
+    design: Mapping[str, Any] | None = None,
+) -> str:
     tables = {"columns": {name: column for name, column in columns.items() if column}, "label": label}
     rest = {key: value for key, value in ratings.items() if key != "attention"}
     heads = [(f"[{name}]", table) for name, table in (tables | {"ratings": rest}).items()]
     heads += [("[[ratings.attention]]", rule) for rule in ratings.get("attention", ())]
+    nested = {f"[design.{name}]": table for name, table in (design or {}).items() if isinstance(table, dict)}
+    heads += [("[design]", {k: v for k, v in (design or {}).items() if not isinstance(v, dict)}), *nested.items()]
     lines = [f'layout = "{layout}"']
     for head, table in heads:
         if table:
-            lines += ["", head, *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items())]
+            keys = {key: key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in table}
+            lines += ["", head]
+            lines += [f"{keys[key]} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -202,6 +224,47 @@ def _attention(checks: Rows, item: str, rating: str, sentence: str) -> list[dict
 
 def _first(header: Sequence[str], pattern: re.Pattern[str], words: Mapping[str, str]) -> str:
     return next((name for name in header if pattern.search(words[name])), "")
+
+
+def _item_column(header: Sequence[str], rows: Rows, words: Mapping[str, str]) -> str:
+    """Return the column of items, the shortest name first: `item` before `item type`, which has two values."""
+    named = [name for name in header if _ITEM.search(words[name]) and _repeats(rows, name)]
+    several = [name for name in named if len({str(row.get(name)) for row in rows}) > 2]
+    return min(several or named, key=lambda name: len(words[name].split()), default="")
+
+
+def _likely_design(names: Sequence[str], rows: Rows, item: str, sentence: str) -> dict[str, Any]:
+    """Return the factors that are crossed within items, their levels, and what marks fillers; nothing of mere pairs.
+
+    >>> rows = [{"item": i, "sentence": f"{s} {d} {i}.", "s": s, "d": d} for i in "12" for s in "xy" for d in "vw"]
+    >>> _likely_design(["s", "d"], rows, "item", "sentence")
+    {'factors': ['s', 'd'], 'levels': {'s': ['x', 'y'], 'd': ['v', 'w']}}
+    """
+    texts_of = {name: [str(row.get(name) or "").strip() for row in rows] for name in {*names, item, sentence} - {""}}
+    fillers = {name: sorted({x for x in texts_of[name] if _FILLER.search(words_of(x))}) for name in names}
+    marked = next((name for name, values in fillers.items() if values), "")
+    kept = [place for place in range(len(rows)) if not marked or texts_of[marked][place] not in fillers[marked]]
+    cells = {name: [values[place] for place in kept] for name, values in texts_of.items()}
+    if not kept or item not in cells or sentence not in cells:
+        return {}
+    levels = {name: list(dict.fromkeys(cells[name])) for name in names}
+    candidates = [
+        name
+        for name in names
+        if 1 < len(levels[name]) <= _MOST_LEVELS
+        and "" not in levels[name]
+        and len({*zip(cells[sentence], cells[name], strict=True)}) == len({*cells[sentence]})
+        and len({*zip(cells[item], cells[name], strict=True)}) > 1.5 * len({*cells[item]})
+    ]
+    for n_factors in range(min(_MOST_FACTORS, len(candidates)), 0, -1):
+        for factors in itertools.combinations(candidates, n_factors):
+            combined = [*zip(*(cells[name] for name in factors), strict=True)]
+            n_cells = math.prod(len(levels[name]) for name in factors)
+            of_items = {*zip(cells[item], combined, strict=True)}
+            if n_cells > 2 and len({*combined}) == n_cells and len(of_items) == len({*cells[sentence]}):
+                found = {"factors": [*factors], "levels": {name: levels[name] for name in factors}}
+                return found | ({"fillers": {marked: fillers[marked]}} if marked else {})
+    return {}
 
 
 def _repeats(rows: Rows, name: str) -> bool:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pairbank.builders.corpora.cells import SIDES, check_characters, foreign_letters, has_comma, label_in
 from pairbank.builders.corpora.column_map import FIELD, ColumnMap, Keep, NumberedRows, ShapedRow
@@ -22,6 +23,7 @@ from pairbank.builders.corpora.column_use import not_used
 from pairbank.builders.corpora.corpus import RATERS, BuildOptions, Corpus, is_requested, items_of, judged_items_of
 from pairbank.builders.corpora.corpus_map import LABELS, kept_cells
 from pairbank.builders.corpora.declared import OwnFacts
+from pairbank.builders.corpora.design import DESIGN, Crossing, Design
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
 from pairbank.builders.corpora.marks import MarkedRowError, MarkedRows, mark_before
 from pairbank.builders.corpora.own_maps import OwnMap, read_map
@@ -120,6 +122,7 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping
             READING: own.said(),
             READ_AS: dict(maps[0].columns) if len(maps) == 1 else {},
             RATERS: own.said_of_raters(),
+            **own.said_of_design(),
         },
         source=own.facts.own_source(),
         rated=own.rated if own.rules is not None else None,
@@ -185,11 +188,14 @@ class OwnCorpus:
     options: TabularOptions
     facts: OwnFacts
     rules: RatingRules | None
+    design: Design
     judgments: Judgments | None
     """Of tables with one row per judgment."""
     hashes: Mapping[str, str]
     """File -> the hash that is stated of it."""
     notes: tuple[str, ...] = ()
+    crossing: Crossing | None = None
+    """Of the design, once rows were read."""
     constant: list[ConstantRater] = field(default_factory=list)
     """Raters that are left out."""
     raters: Raters = field(default_factory=Raters)
@@ -216,10 +222,12 @@ class OwnCorpus:
         rules = None if own is None else own.facts.ratings
         if any(column_map.rater for _, column_map in tables.values()):
             rules = rules or RatingRules()
-        judgments = None if rules is None else Judgments(rules=rules)
+        design = _design_of(own, [column_map for _, column_map in tables.values()])
+        of_design = design.columns
+        judgments = None if rules is None else Judgments(rules=rules, also=of_design)
         for table, column_map in tables.values():
             of_raters = () if rules is None else (*rules.columns, *((rules.cell,) if rules.cell else ()))
-            _check_columns(table, column_map, of_raters)
+            _check_columns(table, column_map, (*of_raters, *of_design))
             if options.marks == "decide" and "target_bad" not in column_map.sides:
                 raise CorpusError(f"{path}: marks cannot decide between sides of single sentences; type --marks strip")
             if judgments is not None and column_map.rater:
@@ -235,11 +243,14 @@ class OwnCorpus:
             options=replace(options, fixed={}),  # the maps have it now
             facts=facts,
             rules=rules,
+            design=design,
             judgments=judgments,
             hashes={} if own is None else {name: file.sha256 for name, file in own.facts.files.items()},
             notes=notes,
         )
-        corpus.keeps = corpus._all_kept() if keeps is None else keeps
+        unstated = [name for name in of_design if name not in {keep.read_from for keep in keeps or ()}]
+        more = (Keep(name=name, column=column) for column, name in kept_names(unstated).items())
+        corpus.keeps = corpus._all_kept() if keeps is None else (*keeps, *more)
         return corpus
 
     def _all_kept(self) -> tuple[Keep, ...]:
@@ -250,7 +261,7 @@ class OwnCorpus:
             name
             for table, column_map in self.tables.values()
             for name in table.columns
-            if name not in {*column_map.named(), *raters, *varying}
+            if name not in {*column_map.named(), *raters, *varying} - {*self.design.columns}
         )
         by_side = {
             name
@@ -291,6 +302,7 @@ class OwnCorpus:
         """Yield the items with their ratings; every row that cannot be accepted is in one error at the end."""
         bad, n_of, subsets = BadRows(self.place), Counter[str](), set[str]()
         ids, self.raters = TextIds(corpus=self.slug), Raters()
+        self.crossing = Crossing(design=self.design, where=str(self.place))
         for fault in [] if self.judgments is None else self.judgments.faults:
             bad.note(fault)
         for table, column_map in self.tables.values():
@@ -316,7 +328,7 @@ class OwnCorpus:
                     yield rated
             if (of_marks := marked.fault(n_taken_off=n_of[STRIPPED])) is not None:
                 bad.note(of_marks, n_rows=len(marked.rows))
-        bad.raise_if_any()
+        bad.raise_if_any(self.crossing.faults())
         self.n_of = n_of
         if not n_of[ROWS]:
             raise CorpusError(f"{self.place}: no row is left; {'; '.join(self._said_of_rows_left_out(n_of))}")
@@ -327,6 +339,8 @@ class OwnCorpus:
         where, with_commas = f"{table.path}, row {shaped.number}", table.has_decimal_commas
         for row in (shaped.good, shaped.bad or {}, shaped.cells):
             check_characters(row, where)
+        if self.crossing is not None:
+            self.crossing.note(shaped, where)
         missing = column_map.format.missing
         cells = {
             name: None if cell in missing and name not in NEVER_MISSING else cell for name, cell in shaped.cells.items()
@@ -417,6 +431,11 @@ class OwnCorpus:
         for rater in dict.fromkeys(self.constant):
             yield f"{rater} ({names[rater.rater]}), and is left out"
 
+    def said_of_design(self) -> dict[str, Any]:
+        """Return what the manifest says of the design; nothing without one."""
+        names = {keep.read_from: keep.name for keep in self.keeps}
+        return {DESIGN: self.crossing.facts(names)} if self.crossing and self.design.factors else {}
+
     def said_of_raters(self) -> str:
         """Return how many people rated one by one, and how many were excluded and why."""
         return "; ".join([*self._said_of_judgments(None), *self._said_of_constant_raters()])
@@ -448,6 +467,16 @@ class OwnCorpus:
             yield f"{language}{'' if stated == self.language else f', from {stated!r}'})"
         if changed := [f"{written!r} as {tag}" for written, tag in self.tags.items() if written != tag]:
             yield f"language tags read: {', '.join(changed)}"
+
+
+def _design_of(own: OwnMap | None, maps: Sequence[ColumnMap]) -> Design:
+    if own is None or own.facts.design is None:
+        return Design()
+    item = next((column_map.columns["pair_id"] for column_map in maps if "pair_id" in column_map.columns), "")
+    design = own.facts.design.model_copy(update={"item_set": own.facts.design.item_set or item})
+    for column_map in maps:
+        design.check_whole(column_map.layout, str(own.path))
+    return design
 
 
 def _ignore(_fault: CorpusError) -> None:

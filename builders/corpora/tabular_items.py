@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -87,8 +87,10 @@ class BadRows:
         if len(self._first) < self._shown:
             self._first.append(str(error))
 
-    def raise_if_any(self) -> None:
-        """Raise all faults as one."""
+    def raise_if_any(self, faults: Iterable[CorpusError] = ()) -> None:
+        """Raise all faults as one, those of the file as a whole after those of its rows."""
+        for fault in faults:
+            self.note(fault)
         if self._n_noted == 1:
             raise CorpusError(self._first[0])
         if self._n_noted:

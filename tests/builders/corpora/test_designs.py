@@ -1,0 +1,117 @@
+"""Factorial designs in a user's table: `[design]` is read, its faults are named with row and column, none is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pairbank
+from island_designs import MAP, judgments, write
+from pairbank.builders.corpora.own_maps import read_map
+from pairbank.builders.corpora.proposed_map import proposed_map
+from pairbank.builders.dataset import manifest_of
+from pairbank.errors import PairbankError
+
+
+def test_a_design_is_read_with_its_fillers_and_its_columns_are_kept(tmp_path: Path) -> None:
+    items = pairbank.load_corpus(write(tmp_path, list(judgments())))
+    manifest = manifest_of(items)
+    assert manifest is not None
+    assert manifest["facts"]["design"] == {
+        "factors": [
+            {"column": "structure", "levels": ["non-island", "island"]},
+            {"column": "distance", "levels": ["short", "long"]},
+        ],
+        "item_set": "item",
+        "by": [],
+        "fillers": {"type": ["filler"]},
+        "contrasts": [],
+    }
+    assert len(items) == 8 * 4 + 4
+    assert {(row["structure"], row["distance"]) for row in items if row["type"] == "target"} == {
+        ("non-island", "short"), ("non-island", "long"), ("island", "short"), ("island", "long")
+    }  # fmt: skip
+    assert sorted({row["item"] for row in items if row["type"] == "filler"}) == ["f1", "f2", "f3", "f4"]
+
+
+def test_levels_are_as_declared(tmp_path: Path) -> None:
+    text = MAP + '[design.levels]\nstructure = ["island", "non-island"]\n'
+    items = pairbank.load_corpus(write(tmp_path, list(judgments()), map_text=text))
+    manifest = manifest_of(items)
+    assert manifest is not None
+    assert manifest["facts"]["design"]["factors"][0]["levels"] == ["island", "non-island"]
+
+
+Row = dict[str, str]
+FAULTS: dict[str, tuple[Callable[[Row], Row], str, str]] = {
+    "a level with another spelling": (
+        lambda row: row | ({"distance": "Long"} if row["item"] == "4" and row["distance"] == "long" else {}),
+        MAP,
+        r"column 'distance' is 'Long'; expected a level of the design, spelled 'short', 'long'",
+    ),
+    "an empty cell": (
+        lambda row: row | ({"structure": ""} if row["item"] == "3" else {}),
+        MAP,
+        r"row \d+: column 'structure' is empty; expected a value of \[design\], or a row named by its fillers",
+    ),
+    "one level": (
+        lambda row: row if row["type"] == "filler" or (row["distance"], row["structure"]) == ("long", "island") else {},
+        MAP.replace('["structure", "distance"]', '["distance"]'),
+        r"column 'distance' has 1 level \(long\); a factor of \[design\] needs two",
+    ),
+    "not crossed": (
+        lambda row: {} if (row["structure"], row["distance"]) == ("island", "long") else row,
+        MAP,
+        r"rows 2 to \d+: no sentence has structure = island, distance = long; expected all levels of 'structure' and",
+    ),
+    "raters without fillers": (
+        lambda row: {} if row["type"] == "filler" and row["participant"] in ("p3", "p7") else row,
+        MAP,
+        r"row \d+: rater 'p3' rated no filler, nor did 1 others \(column 'type'\)",
+    ),
+    "two designs taken for one": (
+        lambda row: row | ({"item": str((int(row["item"]) - 1) % 4 + 1)} if row["type"] == "target" else {}),
+        MAP,
+        r"'item' 1 has a sentence with structure = non-island, distance = short in row 2; .* under by in \[design\]",
+    ),
+    "no item set": (lambda row: row, MAP.replace('item = "item"\n', ""), r"needs item = \"COLUMN\" under \[columns\]"),
+    "an unknown column": (lambda row: row, MAP.replace('"distance"]', '"dist"]'), r"'dist'.*distance"),
+    "levels of no factor": (lambda row: row, MAP + '[design.levels]\nx = ["a", "b"]\n', r"factor in .*'x'"),
+    "an unknown contrast": (
+        lambda row: row,
+        MAP.replace('"structure", "distance"]', '"distance"]\ncontrasts = [["long", "shrt"]]').replace(
+            'item = "item"', 'item = "{item} {structure}"'
+        ).replace("[design]", '[design]\nitem_set = "sentence"'),
+        r"level of contrasts.*'shrt'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_no_design_is_refused_with_row_and_column(fault: str, tmp_path: Path) -> None:
+    change, text, message = FAULTS[fault]
+    rows = [changed for row in judgments() if (changed := change(row))]
+    with pytest.raises(PairbankError, match=message):
+        pairbank.load_corpus(write(tmp_path, rows, map_text=text))
+
+
+def test_where_leaves_fillers_out(tmp_path: Path) -> None:
+    text = 'where = { type = "target" }\n' + MAP.replace('fillers = { type = "filler" }\n', "")
+    assert len(pairbank.load_corpus(write(tmp_path, list(judgments()), map_text=text))) == 32
+
+
+def test_a_map_is_proposed_with_crossed_factors_and_the_item_by_its_exact_name(tmp_path: Path) -> None:
+    rows = list(judgments())
+    body = proposed_map([*rows[0]], rows)
+    assert 'item = "item"' in body
+    assert 'factors = ["structure", "distance"]' in body
+    assert '[design.fillers]\nItemType = ["filler"]' in body
+    assert "FILL_IN" not in body
+    path = tmp_path / "map.toml"
+    path.write_text(body, encoding="utf-8")
+    design = read_map(path).facts.design
+    assert design is not None
+    assert design.levels == {"structure": ("non-island", "island"), "distance": ("short", "long")}
+    assert "design" not in proposed_map([*rows[0]], [row for row in rows if row["structure"] == "island"])
