@@ -32,6 +32,8 @@ TOLERANCE_NATS = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.1}
 MODELS = ("llama", "gpt2", "mistral", "bloom")
 DEVICE = "cuda"
 TEXTS = ["The keys to the cabinet are on the table.", "The keys to the cabinet is on the table.", "A dog barks."]
+RESULTS = "## Checks of one card"
+"""Heading of the page's section that is written here."""
 Lines = list[str]
 
 
@@ -42,20 +44,19 @@ def lines() -> Iterator[Lines]:
     yield result
     page = os.environ.get("PAIRBANK_GPU_PAGE")
     if page and result:
-        Path(page).write_text(page_of(result, torch.cuda.get_device_name()), encoding="utf-8")
+        path = Path(page)
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        path.write_text(page_of(result, torch.cuda.get_device_name(), before), encoding="utf-8")
 
 
-def page_of(result: Lines, card: str) -> str:
-    """Return the page."""
-    head = [
-        "# On a GPU",
-        "",
-        f"Measured by `make gpu` on one {card}, torch {torch.__version__}, CUDA {torch.version.cuda}.",
-        "",
-        "| what | found |",
-        "| --- | --- |",
-    ]
-    return "\n".join([*head, *result, ""])
+def page_of(result: Lines, card: str, before: str) -> str:
+    """Return the page: its section of results made anew, all that stands around it as before."""
+    head, _, rest = before.partition(RESULTS)
+    made = f"Made by `make gpu` on one {card}, torch {torch.__version__}, CUDA {torch.version.cuda}."
+    after = rest[rest.find("\n## ") :] if "\n## " in rest else "\n"
+    return "\n".join(
+        [f"{head}{RESULTS}", "", made, "", "| what | found |", "| --- | --- |", *result, after.removesuffix("\n"), ""]
+    )
 
 
 def on_card(folder: Path | str, dtype: str) -> CausalScorer:

@@ -38,9 +38,13 @@ def test_the_checks_of_a_card_are_in_order(checks: ModuleType, tmp_path: Path, m
         checks.test_a_card_gives_the_numbers_of_a_naive_loop_in_float64(name, dtype, tmp_path / dtype, lines)
     checks.test_packed_and_padded_scores_agree("bfloat16", tmp_path / "packed", lines)
     checks.test_a_run_goes_on_with_half_when_memory_runs_out(tmp_path / "memory", monkeypatch, lines)
-    page = checks.page_of(lines, "Card 9000")
-    assert page.startswith("# On a GPU\n\nMeasured by `make gpu` on one Card 9000, torch ")
-    assert [line.count("|") for line in page.splitlines()[4:]] == [3] * (2 + 5)
+    before = f"# On a GPU\n\nWords.\n\n{checks.RESULTS}\n\nOld results.\n\n## Host and device\n\nMore words.\n"
+    page = checks.page_of(lines, "Card 9000", before)
+    assert page == checks.page_of(lines, "Card 9000", page)
+    head, rest = page.split("Made by `make gpu` on one Card 9000, torch ")
+    table, more = rest.split("\n## Host and device\n\n")
+    assert (head, more) == (f"# On a GPU\n\nWords.\n\n{checks.RESULTS}\n\n", "More words.\n")
+    assert [line.count("|") for line in table.splitlines() if line][1:] == [3] * (2 + 5)
     assert "| memory runs out | the run goes on with " in page
 
 
