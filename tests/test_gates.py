@@ -94,17 +94,9 @@ MOST_WORDS = 12
 WITHOUT_TEMPLATE = {
     "audit/answers.py",
     "audit/texts.py",
-    "introspection/analysis.py",
-    "introspection/beyond_relatives.py",
-    "introspection/figures.py",
-    "introspection/input_only.py",
-    "introspection/relatives.py",
-    "introspection/section.py",
-    "introspection/tables.py",
     "linking.py",
     "mixed.py",
     "multiverse/specifications.py",
-    "neuro.py",
     "people.py",
 }
 """Files of analyses that still hold sentences or draw figures themselves. The list only shrinks."""

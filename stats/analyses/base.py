@@ -15,6 +15,7 @@ from pairbank.stats.scored_table.method_scores import ScoredFrame
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.scored_table.model_features import ModelFeatures
 
 Fact = Literal["features", "ratings", "mean_ratings", "probed"]
@@ -42,8 +43,8 @@ class Context:
     """Individual ratings (`load_ratings(...).to_pandas()`) of any corpora; or parquet files of them."""
     mean_ratings: tuple[str, ...] = ()
     """Corpora whose sources give mean ratings and no individual ones."""
-    probed: Sequence[pd.DataFrame] = ()
-    """Summaries of probes by language and negative type (`pairbank.probe`)."""
+    probed: Sequence[Probed] = ()
+    """What `pairbank.probe` found."""
     nulls: Sequence[ScoredFrame] = ()
     """Tables of models with random weights, which are not among the tables of an analysis."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.builders.schema.columns import KNOWN_ERROR
+from pairbank.errors import BankError
 from pairbank.stats.analyses.form import Result, Words, analysis
 from pairbank.stats.measures.accuracy import wilson
 from pairbank.stats.measures.paired_tests import corrected, gain_test
@@ -78,6 +79,8 @@ def models_and_nulls(frames: Sequence[ScoredFrame]) -> tuple[list[ScoredFrame], 
 @analysis(title="Null models (random weights)")
 def null_models(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return the accuracies of models with random weights, and how many models are above each."""
+    if not context.nulls:
+        raise BankError("no model has random weights; score random:MODEL, or one with weights = 'random' in its list")
     table = pd.DataFrame(_rows(_earned(tables), _earned(context.nulls)))
     return Result(
         tables={"null_models": table},

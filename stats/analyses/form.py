@@ -275,9 +275,13 @@ class Words:
     def __getitem__(self, name: str) -> str:
         return _escaped(_paragraphs(self.raw(name)))
 
+    def render(self, name: str, *values: object) -> str:
+        """Return the text of a macro that takes values."""
+        return _paragraphs(str(self._macros[name](*values)))
+
     def caption(self, chart: Chart) -> str:
         """Return the caption of a chart."""
-        return _paragraphs(str(self._macros[chart.caption](SimpleNamespace(**chart.values))))
+        return self.render(chart.caption, SimpleNamespace(**chart.values))
 
 
 @functools.cache

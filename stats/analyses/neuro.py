@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +12,16 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.files import replaced_atomically, write_json
-from pairbank.markdown import html_as_text
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.form import Result, analysis, charts, where
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-from pairbank.stats.figures.charts import curves, file_name
-from pairbank.stats.figures.style import Figure
+from pairbank.stats.figures.charts import curves
 from pairbank.stats.measures.probes import chosen_by_other_folds, fold_mean
 from pairbank.stats.scored_table.scored_table import SummaryRow
-from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
+    from pairbank.stats.analyses.base import Context
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 ALL = "all"
 METRICS = ("f1", "accuracy")
@@ -136,7 +133,7 @@ class Probed:
     """What probes found in a model's hidden states."""
 
     layers: pd.DataFrame
-    """A row a group, layer, metric, and real labels or control task; `LAYER_DTYPES`. Values are means over folds,
+    """One row per group, layer, metric, and real labels or control task; `LAYER_DTYPES`. Values are means over folds,
     `fold_sd` their spread, `low` and `high` a corrected-t interval; `n` counts pairs."""
     summary: pd.DataFrame
     """Rows like those of `summarise` (`pairbank.stats.scored_table.scored_table.DTYPES`), method `neuro`. Metrics: `f1`
@@ -168,125 +165,46 @@ class Probed:
         return root
 
 
-CONTROL_NAMES = {False: "real labels", True: "control task"}
-
-
-def neuro_section(probed: Sequence[Probed]) -> Section:
-    """Return the section of some probes, one a corpus and model."""
-    if not probed:
+@analysis(
+    title="Neuro: probes of hidden states",
+    facts=("probed",),
+    references=("He et al. 2025 (XCOMPS): section 4.1", "Hewitt & Liang 2019, EMNLP: control tasks"),
+)
+def neuro(_tables: Sequence[ScoredFrame], context: Context) -> Result:
+    """Return what probes found, one per corpus and model."""
+    if not context.probed:
         raise BankError("no probes to report; give at least one result of pairbank.probe")
-    layers = pd.concat([member.layers for member in probed], ignore_index=True)
-    summary = pd.concat([entry.summary for entry in probed], ignore_index=True)
-    models = _a_line_a_model(probed)
-    return Section(
-        id="neuro",
-        title="Neuro: probes of hidden states",
-        text="\n\n".join(_wording(value.summary) for value in probed),
-        answer=_answer(models) or _why_none(summary),
-        main_table="models" if models["f1"].notna().any() else "",
-        definitions=DEFINITIONS,
+    layers, summary = (
+        pd.concat(tables, ignore_index=True)
+        for tables in zip(*((probes.layers, probes.summary) for probes in context.probed), strict=True)
+    )
+    models = pd.DataFrame([_means(probes.summary) for probes in context.probed])
+    f1 = layers[(layers["metric"] == "f1") & layers["value"].notna()]
+    unfitted = summary[(summary["metric"] == "f1") & summary["reason"].notna()]
+    is_group = unfitted["group_by"] != ALL
+    return Result(
         tables={"models": models, "summary": summary, "layers": layers},
-        figures=_figures(layers),
-        references=(
-            "He et al. 2025 (XCOMPS): section 4.1",
-            "Hewitt & Liang 2019, EMNLP: control tasks",
+        main_table="models" if models["f1"].notna().any() else "",
+        charts=charts(
+            "layers_of", f1, "corpus", "model", draw=curves, select=_by_layer, x="layer", series="labels",
+            x_label="layer", y_label="F1",
         ),
-    )
+        values={"unfitted": unfitted[is_group] if is_group.any() else unfitted},
+    )  # fmt: skip
 
 
-def _a_line_a_model(probed: Sequence[Probed]) -> pd.DataFrame:
-    """Return the means over groups of every corpus and model, as the summary has them."""
+def _means(summary: pd.DataFrame) -> dict[str, Any]:
+    """Return the means over groups of a corpus and model; a single group is all of them."""
+    wholes = where(summary, group_by=ALL)
+    means = (wholes if len(wholes) else summary).groupby("metric", sort=False)["value"].mean()
+    row = {name: summary[name].iloc[0] for name in ("model", "corpus")}
+    row |= {"pairs": int(where(summary, metric="f1")["n"].max())}
     names = ("f1", "f1_chosen", "f1_control", "f1_selectivity", "accuracy")
-    rows = []
-    for entry in probed:
-        place, result = entry.summary.iloc[0], _wholes(entry.summary)
-        n = int(entry.summary.loc[entry.summary["metric"] == "f1", "n"].max())
-        row = {"model": place["model"], "corpus": place["corpus"], "pairs": n}
-        rows.append(row | result.reindex(list(names)).to_dict())
-    return pd.DataFrame(rows)
+    return row | {name: means.get(name, np.nan) for name in names}
 
 
-def _wholes(summary: pd.DataFrame) -> pd.Series[float]:
-    """Return the numbers of all groups together by metric; a single group is all of them."""
-    wholes = summary[summary["group_by"] == "all"]
-    return (wholes if len(wholes) else summary).groupby("metric", sort=False)["value"].mean()
-
-
-def _answer(models: pd.DataFrame) -> str:
-    """Return what probes find at best, at a layer chosen elsewhere, and by chance; of many models the range."""
-    known = models[models["f1"].notna()]
-    if known.empty:
-        return ""
-    shown = {name: span(known[name]) for name in ("f1", "f1_chosen", "f1_control")}
-    n_models = known["model"].nunique()
-    who = str(known["model"].iloc[0]) if n_models == 1 else f"{n_models} models"
-    return html_as_text(
-        f"A probe of {who} tells the better sentence with F1 {shown['f1']} at its best layer ({_corpora(known)}), "
-        f"{shown['f1_chosen']} at the layer that the other folds choose. With exchanged labels the best layer reaches "
-        f"{shown['f1_control']}, the chance level of a maximum over layers."
-    )
-
-
-def _why_none(summary: pd.DataFrame) -> str:
-    """Say of which models and corpora there is no probe, and the reason of their groups."""
-    groups = summary[(summary["metric"] == "f1") & summary["reason"].notna()]
-    own_values = groups[groups["group_by"] != "all"] if (groups["group_by"] != "all").any() else groups
-    reasons = " or ".join(dict.fromkeys(own_values["reason"])) or "no pairs"
-    who = list(dict.fromkeys(summary["model"]))
-    models = who[0] if len(who) == 1 else f"{len(who)} models"
-    where = ", ".join(dict.fromkeys(summary["corpus"]))
-    n_groups = f"{len(own_values):,} groups" if len(own_values) > 1 else "1 group"
-    return html_as_text(f"No probe of {models} could be fitted on {where} ({n_groups}): {reasons}.")
-
-
-def _corpora(models: pd.DataFrame) -> str:
-    counts = models.drop_duplicates("corpus")
-    return ", ".join(f"{row['corpus']}: {row['pairs']:,} pairs" for row in counts.to_dict("records"))
-
-
-def _wording(summary: pd.DataFrame) -> str:
-    place = summary.iloc[0]
-    result = _wholes(summary)
-    means = result.reindex(["f1", "f1_chosen", "f1_control"])
-    if math.isnan(means["f1"]):
-        reason = summary["reason"].dropna()
-        return f"{place['corpus']} by {place['model']}: no probe ({reason.iloc[0] if len(reason) else 'no pairs'})."
-    return (
-        f"{place['corpus']} by {place['model']}: a probe's F1 at its best layer is "
-        f"{number(means['f1'])} ({number(means['f1_chosen'])} at the layer that the other folds choose). With "
-        f"exchanged labels, the best layer reaches {number(means['f1_control'])}, the chance level of a maximum over "
-        "layers."
-    )
-
-
-def _figures(layers: pd.DataFrame) -> tuple[Figure, ...]:
-    chosen = layers[(layers["metric"] == "f1") & layers["value"].notna()]
-    results = []
-    for (corpus, model), part in chosen.groupby(["corpus", "model"], sort=False):
-        by_layer = part.groupby(["control", "layer"], sort=True)["value"].mean().reset_index()
-        by_layer["labels"] = by_layer["control"].map(CONTROL_NAMES)
-        by_layer["low"] = by_layer["high"] = float("nan")
-        n_groups = part["group"].nunique()
-        results.append(
-            Figure(
-                name=file_name("neuro", corpus, model),
-                caption=(
-                    f"{corpus} by {model}: F1 of a linear probe of the last token's hidden state at each layer "
-                    f"(0 = embedding), mean over {n_groups} groups, against the same probe with exchanged labels."
-                ),
-                draw=partial(curves, by_layer, x="layer", series="labels", x_label="layer", y_label="F1"),
-            )
-        )
-    return tuple(results)
-
-
-DEFINITIONS = """\
-- **Probe**: logistic regression (L2, C = 1) on the hidden states of each sentence's last token, standardised or as
-  they are, of the whole sentence or without its final mark. The better sentence of a pair is the positive class. Five
-  folds; pairs with a sentence in common stay in one fold, unless plain folds were asked for. The signature says which.
-  Layer 0, the embedding, is never chosen.
-- **Chance** of F1 is not 0.50: it is what the control task reaches.
-- **f1**, **accuracy**: the greatest mean over folds among layers 1 and up (He et al. 2025; a maximum, so optimistic).
-  `…_chosen`: at the layer that the other folds choose. `…_control`: the maximum with each pair's labels exchanged by a
-  fair coin. `…_selectivity`: f1 minus the control at the same layer.
-- Intervals: corrected resampled t over folds (Nadeau & Bengio 2003)."""
+def _by_layer(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over groups at each layer, of real labels and of the control task."""
+    means = rows.groupby(["control", "layer"], sort=True)["value"].mean().reset_index()
+    labels = means["control"].map({False: "real labels", True: "control task"})
+    return means.assign(labels=labels, low=np.nan, high=np.nan)

@@ -32,6 +32,8 @@ ANALYSES: dict[str, str] = {
     "linking": "pairbank.stats.analyses.linking",
     "mixed": "pairbank.stats.analyses.mixed",
     "multiverse": "pairbank.stats.analyses.multiverse.section",
+    "neuro": "pairbank.stats.analyses.neuro",
+    "null_models": "pairbank.stats.analyses.baselines",
     "paradigms": "pairbank.stats.analyses.paradigms",
     "people": "pairbank.stats.analyses.people",
     "prompting": "pairbank.stats.analyses.prompting.section",
@@ -46,8 +48,7 @@ ANALYSES: dict[str, str] = {
 def analysis_named(name: str) -> Analysis:
     """Return an analysis."""
     if name in ANALYSES:
-        module = import_module(ANALYSES[name])
-        return cast("Analysis", getattr(module, "section", None) or getattr(module, name))
+        return cast("Analysis", getattr(import_module(ANALYSES[name]), name))
     offered = plugins("analyses", taken=ANALYSES)
     if name not in offered:
         raise unknown_name("analysis", name, [*ANALYSES, *offered], whose=package_names("analyses"))
@@ -120,9 +121,9 @@ def section_or_note(
     """Return the section of an analysis, or one that says why these tables allow none."""
     analysis = analysis_named(name)
     facts: dict[str, Any] = {fact: options[fact] for fact in facts_read(analysis) if fact in options}
-    own_values = {option: value for option, value in options.items() if option not in facts}
+    others = {option: value for option, value in options.items() if option not in facts}
     try:
-        return analysis(tables, replace(context, **facts), **own_values)
+        return analysis(tables, replace(context, **facts), **others)
     except BankError as error:
         message = f"`{name}` could not be computed: {error}."
         return Section(id=name, title=name.replace("_", " ").capitalize(), text=message, reason=str(error))

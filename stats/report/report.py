@@ -25,8 +25,7 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.baselines import known_error_notes, models_and_nulls, null_models
-from pairbank.stats.analyses.neuro import Probed, neuro_section
+from pairbank.stats.analyses.baselines import known_error_notes, models_and_nulls
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.letters import warn_of_letters
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
@@ -67,6 +66,7 @@ from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
+    from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.scored_table.model_features import ModelFeatures
 
 SEED, N_RESAMPLES = 0, 1_000
@@ -273,7 +273,7 @@ def report(
         features=features or {},
         ratings=tuple(ratings),
         mean_ratings=tuple(mean_ratings),
-        probed=tuple(probes.summary for probes in probed),
+        probed=tuple(probed),
     )
     scored, order = from_small_to_large(scored, features)
     ids, pairing = ids_by_text(scored)
@@ -283,6 +283,7 @@ def report(
     frames, nulls = models_and_nulls(frames)
     context = replace(context, nulls=nulls)
     of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
+    names = dict.fromkeys([*analyses, *(["neuro"] if probed else []), *(["null_models"] if nulls else [])])
     labels, layouts = labels_of(frames), layouts_of(frames)
     places = html_as_text(place_caution(of_models, layouts, labels)) if analyses else ""
     return Report(
@@ -297,11 +298,7 @@ def report(
         cautions=(*cautions(frames), *([places] if places else [])),
         unasked=unasked(frames),
         notes=(*notes, *([order] if order else []), *known_error_notes(frames)),
-        sections=(
-            *(section_or_note(name, frames, context, options=chosen[name]) for name in analyses),
-            *([neuro_section(probed)] if probed else []),
-            *([null_models(frames, context)] if nulls else []),
-        ),
+        sections=(*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),),
         labels=labels,
         glosses=glosses_of(frames),
         tables=tuple(scored),

@@ -19,9 +19,15 @@ from joblib import Parallel, delayed
 
 from introspection_nulls import DESIGNS, MEANINGS, Design, made_up_models
 from introspection_quick import quick_own_advantage
-from pairbank.stats.analyses.introspection.analysis import introspection_verdict
-from pairbank.stats.analyses.introspection.beyond_relatives import beyond_relatives, own_advantage
-from pairbank.stats.analyses.introspection.model_pairs import disagreement, of_models, pair_correlations, pair_table
+from pairbank.stats.analyses.introspection.analysis import published_test
+from pairbank.stats.analyses.introspection.beyond_relatives import own_advantage
+from pairbank.stats.analyses.introspection.model_pairs import (
+    disagreement,
+    of_models,
+    pair_correlations,
+    pair_table,
+    words,
+)
 from pairbank.stats.analyses.introspection.tables import consistency_by_self, consistency_by_similarity
 
 CELLS = [(3, 1), (3, 2), (3, 3), (6, 1), (6, 2), (6, 3), (6, 6), (21, 1), (21, 2), (21, 3), (21, 7)]
@@ -76,7 +82,7 @@ def once(
     if filtered:
         stack = stack.select(disagreement(stack.direct_nats, stack.meta_nats).keep)
     own = quick_own_advantage(stack, family_size=family_size)
-    said = beyond_relatives(own)
+    said = own.beyond
     over = own.over_relatives
     return said == "beyond relatives", over.low > 0, over.high < 0, said == "inconclusive"
 
@@ -138,11 +144,12 @@ def spoken(seed: int, cell: Cell, design: Design, privileged: float) -> tuple[bo
         privileged=privileged,
     )
     pairs, own = pair_table(stack, features), own_advantage(stack, pair_correlations(stack), features)
-    text = introspection_verdict(consistency_by_similarity(pairs), own, n_models=n_models).text
+    test = published_test(consistency_by_similarity(pairs), n_models=n_models)
+    text = words().render("headline", own) + words().render("published", test)
     family = of_models(pairs, stack.models[:family_size])
     tables = [consistency_by_self(part)["self"] for part in (family, pairs)]
     return (
-        *(words in text for words in SENTENCES.values()),
+        *(sentence in text for sentence in SENTENCES.values()),
         *(self.estimate > 0 and self.p_value < 0.05 for self in tables),
         own.partial.value > 0,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from scipy import stats
 from pairbank.errors import BankError
 from pairbank.stats.estimates.shares import varies
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.wording import number, plural, span
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
@@ -36,14 +34,6 @@ _PENALTIES = np.logspace(-2, 4, 13)
 _N_FEATURES = 2**14
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Texts:
-    kernel: FloatArray
-    """Similarity of pairs, shape (items, items)."""
-    folds: IntArray
-    """Of each item; paradigms stay together."""
-
-
 def input_only(stack: DeltaStack, good: Sequence[str], bad: Sequence[str]) -> pd.DataFrame:
     """Return how well text and own probabilities predict each model's answers, one row per model and prompt."""
     known = ~np.isnan(stack.direct_nats).any(axis=0) & ~np.isnan(stack.meta_nats).any(axis=(0, 1))
@@ -58,13 +48,13 @@ def input_only(stack: DeltaStack, good: Sequence[str], bad: Sequence[str]) -> pd
     groups = np.arange(where.size) if stack.clusters is None else stack.clusters[where]
     names = list(itertools.product(range(len(stack.prompts)), range(len(stack.models))))
     answers = np.stack([stack.meta_nats[prompt, model, where] for prompt, model in names], axis=1)
-    texts = _texts([good[int(nth)] for nth in where], [bad[int(nth)] for nth in where], groups)
-    predicted = predictions(texts.kernel, answers, texts.folds)
+    kernel, folds = _kernel_and_folds([good[int(nth)] for nth in where], [bad[int(nth)] for nth in where], groups)
+    predicted = predictions(kernel, answers, folds)
     rows = []
     for nth, (prompt, model) in enumerate(names):
-        own_values = stack.direct_nats[model, where]
-        result = compare_predictors(answers[:, nth], own_values, predicted[:, nth], texts.folds, groups)
-        rows.append({"corpus": stack.corpus, "model": stack.models[model], "method": stack.prompts[prompt]} | result)
+        row = {"corpus": stack.corpus, "model": stack.models[model], "method": stack.prompts[prompt]}
+        own = stack.direct_nats[model, where]
+        rows.append(row | compare_predictors(answers[:, nth], own, predicted[:, nth], folds, groups))
     table = pd.DataFrame(rows)
     tested = table["p"].notna().to_numpy(dtype=np.bool_)
     table["p_holm"] = holm = corrected(table["p"].to_numpy(dtype=np.float64)).holm
@@ -112,10 +102,9 @@ def compare_predictors(
     (True, True)
     """
     n, n_groups = answer.size, int(np.unique(groups).size)
-    place = {"n": n, "n_groups": n_groups}
+    counts = {"n": n, "n_groups": n_groups}
     if not (varies(answer) and varies(own)):
-        empty = dict.fromkeys(("r_own", "r_text", "difference", "low", "high", "detectable", "p"), np.nan)
-        return place | empty
+        return counts | dict.fromkeys(("r_own", "r_text", "difference", "low", "high", "detectable", "p"), np.nan)
     y, x, z = (_standardised(values, folds) for values in (answer, own, text))
     r_own, r_text = float((y * x).mean()), float((y * z).mean())
     codes = np.unique(groups, return_inverse=True)[1]
@@ -127,7 +116,7 @@ def compare_predictors(
     error = float(np.sqrt(squares * n_groups / (n_groups - 1)) / n)
     difference, t = r_own - r_text, stats.t(n_groups - 1)
     reach = float(t.ppf(1 - SIGNIFICANCE / 2))
-    return place | {
+    return counts | {
         "r_own": r_own,
         "r_text": r_text,
         "difference": difference,
@@ -136,33 +125,6 @@ def compare_predictors(
         "detectable": (reach + float(t.ppf(POWER))) * error,
         "p": float(2 * t.sf(abs(difference) / error)) if error > 0 else np.nan,
     }
-
-
-def said_of(table: pd.DataFrame) -> str:
-    """Return the sentence on a corpus."""
-    counts = table["better"].value_counts()
-    own_values, text, n = int(counts.get("own", 0)), int(counts.get("text", 0)), len(table)
-    return (
-        f"*Input-only control (n = {table['n'].max():,}).* Own probabilities predict answers better than the text "
-        f"alone in {own_values:,} of {plural(n, 'case')} (model and prompt; Holm, {number(SIGNIFICANCE)}), the text "
-        f"better in "
-        f"{text:,}; the others are inconclusive. r is {span(table['r_own'])} with own probabilities and "
-        f"{span(table['r_text'])} with predictions by the text. Minimum detectable difference (uncorrected): "
-        f"{span(table['detectable'])}."
-    )
-
-
-DEFINITIONS = f"""\
-- **Input-only control** (Singh, Linzen & Ravfogel 2026, arXiv 2605.26242; the regression is ours): a ridge regression
-  predicts a model's prompted differences from the two texts (hashed character 1- to 4-grams, their difference and
-  their sum), in {N_FOLDS} folds of whole paradigms. Its penalty is chosen within the training folds.
-- **r_own**, **r_text**: r of the answers with the model's direct differences and with these predictions, about the
-  means of the folds. **difference**: r_own - r_text with its 95% interval over paradigms (items where there are fewer
-  than ten); the variance of r_text is enlarged because folds share training items (Nadeau & Bengio 2003).
-  **detectable**: difference that one test finds with 80% power.
-- **better**: which predicts better by Holm's p over all models and prompts. If the text does as well, answers show no
-  access to the model's own probabilities. If it does worse, they may still follow a relative's.
-"""
 
 
 def _standardised(values: FloatArray, folds: IntArray) -> FloatArray:
@@ -174,7 +136,8 @@ def _standardised(values: FloatArray, folds: IntArray) -> FloatArray:
     return away / size if size > 0 else away
 
 
-def _texts(good: Sequence[str], bad: Sequence[str], groups: IntArray) -> _Texts:
+def _kernel_and_folds(good: Sequence[str], bad: Sequence[str], groups: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the similarity of pairs, shape (items, items), and the fold of each item; paradigms stay together."""
     from sklearn.feature_extraction.text import HashingVectorizer
     from sklearn.model_selection import GroupKFold
 
@@ -182,12 +145,12 @@ def _texts(good: Sequence[str], bad: Sequence[str], groups: IntArray) -> _Texts:
     first, second = hashing.transform(good), hashing.transform(bad)
     kernel = np.zeros((len(good), len(good)))
     for part in (first - second, first + second):
-        own_values = (part @ part.T).toarray()
-        kernel += own_values / max(float(np.diag(own_values).mean()), 1e-12)
+        products = (part @ part.T).toarray()
+        kernel += products / max(float(np.diag(products).mean()), 1e-12)
     folds = np.empty(len(good), dtype=np.int64)
     for nth, (_, test) in enumerate(GroupKFold(N_FOLDS).split(good, groups=groups)):
         folds[test] = nth
-    return _Texts(kernel=kernel, folds=folds)
+    return kernel, folds
 
 
 def _ridge(kernel: FloatArray, answers: FloatArray, train: Any, test: Any) -> FloatArray:  # noqa: ANN401 - marks

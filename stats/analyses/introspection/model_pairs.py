@@ -1,15 +1,21 @@
-"""Every pair of models, one asked and one read directly: deltas in; correlations, also of resampled items, out."""
+"""Every pair of models, one asked and one read directly: deltas in; correlations, also of resampled items, out.
+
+Song, Hu & Mahowald 2025, section 3.1 "Measuring introspection"; the authors' analysis.R.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.analyses.form import Words
 from pairbank.stats.estimates.bootstrap import CLUSTERS, ROWS
 from pairbank.stats.estimates.shares import signs, varies
 from pairbank.stats.scored_table.model_features import match_type
@@ -33,6 +39,12 @@ COLUMNS = {
 }
 """Columns of the table of pairs and their types. `direct_direct` is the published `prob_corr`, `meta_direct` the
 published `mean_prompt_corr`; `n_prompts` counts the prompts whose r is defined."""
+
+
+@functools.cache
+def words() -> Words:
+    """Return the template, for reasons that are cells of tables too."""
+    return Words(Path(__file__).with_name("introspection.md.j2"), {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +99,6 @@ def pair_correlations(stack: DeltaStack) -> PairCorrelations:
     complete tables that is every item, as published. A prompt whose r is undefined for a pair (a model that gives one
     answer to everything, or was not asked) is left out of the pair's mean.
 
-    Source: Song, Hu & Mahowald 2025, section 3.1 "Measuring introspection"; the authors' analysis.R.
-
     >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> direct, meta = np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]), np.array([[[1.0, 2.0, 3.0], [0.0, 2.0, 1.0]]])
     >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=("x", "y", "z"),
@@ -130,45 +140,28 @@ def mean_over_prompts(values: FloatArray) -> FloatArray:
 
 
 def pair_table(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> pd.DataFrame:
-    """Return one row an ordered pair of models, the first read directly and the second asked."""
-    result = pair_correlations(stack)
-    n_prompts = (~np.isnan(result.meta_direct_by_prompt)).sum(axis=0)
-    rows = [
-        {
-            "direct_model": direct,
-            "meta_model": meta,
-            "match_type": match_type(direct, features.get(direct), meta, features.get(meta)),
-            "direct_size_billions": _size(features.get(direct)),
-            "meta_size_billions": _size(features.get(meta)),
-            "direct_direct": result.direct_direct[a, b],
-            "meta_direct": result.meta_direct[a, b],
-            "n_prompts": n_prompts[a, b],
-            "n_items": _n_items(result, a, b),
-            "reason": _reason(stack, result, a, b),
-        }
-        for a, direct in enumerate(stack.models)
-        for b, meta in enumerate(stack.models)
-    ]
+    """Return one row per ordered pair of models, the first read directly and the second asked."""
+    r = pair_correlations(stack)
+    declared = [features.get(model) for model in stack.models]
+    sizes = [np.nan if known is None else float(known.size_billions) for known in declared]
+    has_r = ~np.isnan(r.meta_direct_by_prompt)
+    rows = []
+    for a, direct in enumerate(stack.models):
+        for b, meta in enumerate(stack.models):
+            kind = match_type(direct, declared[a], meta, declared[b])
+            n_items = int(r.n_items_by_prompt[has_r[:, a, b]].max(initial=0))
+            values = r.direct_direct[a, b], r.meta_direct[a, b], has_r[:, a, b].sum(), n_items
+            rows.append((direct, meta, kind, sizes[a], sizes[b], *values, _reason(stack, r, a, b)))
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
 
 
 def big_models(pairs: pd.DataFrame, *, least_billions: float = 70) -> pd.DataFrame:
-    """Return the pairs of which both models have at least so many billion parameters (Song et al.: 70).
-
-    >>> table = pd.DataFrame({"direct_size_billions": [70.0, 8.0], "meta_size_billions": [72.0, 72.0]})
-    >>> big_models(table).index.tolist()
-    [0]
-    """
+    """Return the pairs of which both models have at least so many billion parameters (Song et al.: 70)."""
     return pairs[(pairs["direct_size_billions"] >= least_billions) & (pairs["meta_size_billions"] >= least_billions)]
 
 
 def of_models(pairs: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Return the pairs of which both models are among those named.
-
-    >>> table = pd.DataFrame({"direct_model": ["a", "a"], "meta_model": ["a", "b"]})
-    >>> len(of_models(table, ["a"]))
-    1
-    """
+    """Return the pairs of which both models are among those named."""
     return pairs[pairs["direct_model"].isin(list(models)) & pairs["meta_model"].isin(list(models))]
 
 
@@ -180,52 +173,33 @@ def _products(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(np.clip(np.einsum("ai,bi->ab", first, second), -1.0, 1.0))
 
 
-def _size(features: ModelFeatures | None) -> float:
-    return np.nan if features is None else float(features.size_billions)
-
-
-def _n_items(result: PairCorrelations, a: int, b: int) -> int:
-    """Return the most items that an r of the pair rests on."""
-    defined = ~np.isnan(result.meta_direct_by_prompt[:, a, b])
-    return int(result.n_items_by_prompt[defined].max(initial=0))
-
-
-def _reason(stack: DeltaStack, result: PairCorrelations, a: int, b: int) -> str | None:
+def _reason(stack: DeltaStack, r: PairCorrelations, a: int, b: int) -> str | None:
     """Return why a number of the pair is undefined, or None."""
     if not stack.item_ids:
         return "there are no items"
-    for who in (a, b):
-        if np.isnan(stack.direct_nats[who]).all():
-            return f"{stack.models[who]} has no direct scores"
+    for model in (a, b):
+        if np.isnan(stack.direct_nats[model]).all():
+            return f"{stack.models[model]} has no direct scores"
     if np.isnan(stack.meta_nats[:, b]).all():
         return f"{stack.models[b]} has no prompted scores"
-    if np.isnan(result.direct_direct[a, b]):
-        return _too_few(result.n_items_direct) or "direct deltas do not vary"
-    if np.isnan(result.meta_direct[a, b]):
-        return _too_few(int(result.n_items_by_prompt.max(initial=0))) or "the deltas of no prompt vary"
+    for value, n_items, reason in (
+        (r.direct_direct[a, b], r.n_items_direct, "direct deltas do not vary"),
+        (r.meta_direct[a, b], int(r.n_items_by_prompt.max(initial=0)), "the deltas of no prompt vary"),
+    ):
+        if np.isnan(value):
+            return f"a correlation needs 2 items, there are {n_items}" if n_items < 2 else reason
     return None
 
 
-def _too_few(n_items: int) -> str | None:
-    return f"a correlation needs 2 items, there are {n_items}" if n_items < 2 else None
-
-
 LEAST_SHARE = 0.05
-_OUTCOMES = {
-    (True, True): "kept",
-    (False, True): "direct answers agree",
-    (True, False): "prompted answers agree",
-    (False, False): "both agree",
-}
-"""By whether direct and prompted answers differ enough."""
+OUTCOMES = ("both agree", "prompted answers agree", "direct answers agree", "kept")
+"""By whether prompted (1) and direct answers (2) differ enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
     """How far answers differ on each item, and which items are kept."""
 
-    keep: BoolArray
-    """Whether the item is kept, shape (items,)."""
     direct_negative_share: FloatArray
     """Share of the direct deltas that are below 0, shape (items,); NaN where there is none."""
     meta_negative_share: FloatArray
@@ -236,15 +210,15 @@ class Disagreement:
     def outcomes(self) -> list[str]:
         """What happened to each item, in words: `kept`, or which answers agree too much."""
         low, high = self.least_share, 1 - self.least_share
-        direct = (self.direct_negative_share >= low) & (self.direct_negative_share <= high)
-        meta = (self.meta_negative_share >= low) & (self.meta_negative_share <= high)
-        return [_OUTCOMES[bool(d), bool(m)] for d, m in zip(direct, meta, strict=True)]
+        meta, direct = (
+            (share >= low) & (share <= high) for share in (self.meta_negative_share, self.direct_negative_share)
+        )
+        return [OUTCOMES[place] for place in 2 * meta + direct]
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many items are kept, and how many fail on which side; the four add up to all items."""
-        outcomes = self.outcomes
-        return {name: outcomes.count(name) for name in _OUTCOMES.values()}
+    def keep(self) -> BoolArray:
+        """Whether each item is kept, shape (items,)."""
+        return np.array([outcome == "kept" for outcome in self.outcomes], dtype=np.bool_)
 
 
 def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share: float = LEAST_SHARE) -> Disagreement:
@@ -254,8 +228,6 @@ def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share:
     deltas and for prompted ones. As published, shares are taken over rows of model x prompt: the direct delta of a
     model counts once for each prompt that the model answers, and the prompted criterion is about cells, not models. A
     delta of exactly 0 is not negative. A cell that is NaN is not a row; an item without rows is not kept.
-
-    Source: Song, Hu & Mahowald 2025, section 3.1; the authors' analysis.R.
 
     >>> direct = np.array([[1.0, -1.0, 2.0], [1.0, 2.0, -1.0]])
     >>> meta = np.array([[[1.0, 0.5, 1.0], [-1.0, -0.5, 2.0]]])
@@ -271,11 +243,11 @@ def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share:
         raise BankError(f"least_share is {least_share!r}; expected a share in (0, 0.5], such as 0.05")
     is_row = ~np.isnan(meta_nats)
     n_rows_of_model = (is_row & ~np.isnan(direct_nats)).sum(axis=0)
-    direct = _share((signs(direct_nats) < 0) * n_rows_of_model, n_rows_of_model, axis=0)
-    meta = _share(signs(meta_nats) < 0, is_row, axis=(0, 1))
-    low, high = least_share, 1 - least_share
-    keep = (direct >= low) & (direct <= high) & (meta >= low) & (meta <= high)
-    return Disagreement(keep=keep, direct_negative_share=direct, meta_negative_share=meta, least_share=least_share)
+    return Disagreement(
+        direct_negative_share=_share((signs(direct_nats) < 0) * n_rows_of_model, n_rows_of_model, axis=0),
+        meta_negative_share=_share(signs(meta_nats) < 0, is_row, axis=(0, 1)),
+        least_share=least_share,
+    )
 
 
 def _share(hits: FloatArray | BoolArray, of: FloatArray | BoolArray, *, axis: int | tuple[int, ...]) -> FloatArray:
@@ -296,23 +268,12 @@ class ResampledCorrelations:
     """Shape (resamples, models read, models read)."""
     meta_direct_by_prompt: FloatArray
     """Shape (prompts, resamples, models read, models asked)."""
-    direct_direct_by_prompt: FloatArray
-    """The first on the items of each prompt, shape (prompts, resamples, models read, models read)."""
     method: str = ROWS
     """What was drawn: items, or their paradigms whole."""
 
 
 def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_resamples: int) -> ResampledCorrelations:
-    """Return the correlations of resamples of the items that every model has direct deltas of.
-
-    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
-    >>> direct = np.array([[1.0, 2.0, 3.0, 5.0], [3.0, 1.0, 2.0, 4.0]])
-    >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=("w", "x", "y", "z"),
-    ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])
-    >>> found = resampled_correlations(stack, rng=np.random.default_rng(7), n_resamples=5)
-    >>> found.direct_direct.shape, found.meta_direct_by_prompt.shape
-    ((5, 2, 2), (1, 5, 2, 2))
-    """
+    """Return the correlations of resamples of the items that every model has direct deltas of."""
     has_direct = complete_items(stack.direct_nats)
     n_items, n_models, n_prompts = int(has_direct.sum()), len(stack.models), len(stack.prompts)
     direct = _rows(stack.direct_nats[:, has_direct])
@@ -321,7 +282,7 @@ def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_res
         for meta in stack.meta_nats[:, :, has_direct]
         for items in [np.flatnonzero(complete_items(meta))]
     ]
-    result = np.full((1 + 2 * n_prompts, n_resamples, n_models, n_models), np.nan)
+    r = np.full((1 + n_prompts, n_resamples, n_models, n_models), np.nan)
     chunk = max(1, _CHUNK_NUMBERS // max(1, n_items))
     draws = np.arange(n_items)
     if stack.clusters is not None:
@@ -331,18 +292,11 @@ def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_res
         at = slice(start, min(start + chunk, n_resamples))
         drawn = rng.integers(n_draws, size=(at.stop - at.start, n_draws))
         copies = np.stack([np.bincount(row, minlength=n_draws)[draws] for row in drawn]).astype(np.float64)
-        result[0, at] = _weighted_r(copies, direct, direct)
-        for nth, (items, meta) in enumerate(prompts):
-            current, read = copies[:, items], _rows(direct[:, items])
-            result[1 + nth, at] = _weighted_r(current, read, meta)
-            same = items.size == n_items
-            result[1 + n_prompts + nth, at] = result[0, at] if same else _weighted_r(current, read, read)
-    return ResampledCorrelations(
-        direct_direct=result[0],
-        meta_direct_by_prompt=result[1 : 1 + n_prompts],
-        direct_direct_by_prompt=result[1 + n_prompts :],
-        method=ROWS if stack.clusters is None else CLUSTERS,
-    )
+        r[0, at] = _weighted_r(copies, direct, direct)
+        for nth, (items, meta) in enumerate(prompts, start=1):
+            r[nth, at] = _weighted_r(copies[:, items], _rows(direct[:, items]), meta)
+    method = ROWS if stack.clusters is None else CLUSTERS
+    return ResampledCorrelations(direct_direct=r[0], meta_direct_by_prompt=r[1:], method=method)
 
 
 def _rows(values: FloatArray) -> FloatArray:
@@ -358,18 +312,13 @@ def _weighted_r(copies: FloatArray, first: FloatArray, second: FloatArray) -> Fl
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):  # several threads would change last digits
-        moments = {
-            "x": copies @ first.T,
-            "y": copies @ second.T,
-            "xx": copies @ (first**2).T,
-            "yy": copies @ (second**2).T,
-            "xy": _sums_of_products(copies, first, second),
-        }
+        sum_x, sum_y, sum_xx, sum_yy = (copies @ part.T for part in (first, second, first**2, second**2))
+        sum_xy = _sums_of_products(copies, first, second)
     n = copies.sum(axis=1)[:, np.newaxis]
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean_x, mean_y = moments["x"] / n, moments["y"] / n
-        spread_x, spread_y = moments["xx"] - n * mean_x**2, moments["yy"] - n * mean_y**2
-        shared = moments["xy"] - n[:, :, np.newaxis] * mean_x[:, :, np.newaxis] * mean_y[:, np.newaxis]
+        mean_x, mean_y = sum_x / n, sum_y / n
+        spread_x, spread_y = sum_xx - n * mean_x**2, sum_yy - n * mean_y**2
+        shared = sum_xy - n[:, :, np.newaxis] * mean_x[:, :, np.newaxis] * mean_y[:, np.newaxis]
         spread = np.maximum(spread_x, 0)[:, :, np.newaxis] * np.maximum(spread_y, 0)[:, np.newaxis]
     r = np.full(shared.shape, np.nan)
     np.divide(shared, np.sqrt(spread), out=r, where=spread > 1e-24)

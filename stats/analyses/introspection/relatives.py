@@ -1,4 +1,4 @@
-"""Do answers follow own probabilities beyond a relative's? In, deltas and comparisons; out, numbers a model.
+"""Do answers follow own probabilities beyond a relative's? In, deltas and comparisons; out, numbers per model.
 
 Ours. Song, Hu & Mahowald 2025 define introspection as the degree to which a model's answers go with its own
 probabilities beyond what a model with nearly identical knowledge would predict. For a model i that is asked and a
@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairbank.stats.analyses.introspection.model_pairs import complete_items, mean_over_prompts, standardised
+from pairbank.stats.analyses.introspection.model_pairs import complete_items, mean_over_prompts, standardised, words
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.scored_table.model_features import MATCH_TYPES, OTHER, match_type
 
@@ -51,27 +51,25 @@ def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> 
     """
     n_models = len(direct_direct)
     values = np.full(n_models, np.nan)
-    for requested in range(n_models):
+    for model in range(n_models):
         r = np.ones((n_models + 1, n_models + 1))
-        r[:-1, :-1], r[:-1, -1], r[-1, :-1] = direct_direct, meta_direct[:, requested], meta_direct[:, requested]
+        r[:-1, :-1], r[:-1, -1], r[-1, :-1] = direct_direct, meta_direct[:, model], meta_direct[:, model]
         if np.isfinite(r).all() and np.linalg.eigvalsh(r)[0] > _SINGULAR:
             inverse = np.linalg.inv(r)
-            values[requested] = -inverse[requested, -1] / np.sqrt(inverse[requested, requested] * inverse[-1, -1])
+            values[model] = -inverse[model, -1] / np.sqrt(inverse[model, model] * inverse[-1, -1])
     return values
 
 
-def mean_partial(result: PairCorrelations, *, n_items: int) -> Estimate:
+def mean_partial(pairs: PairCorrelations, *, n_items: int) -> Estimate:
     """Return the mean over prompts and models, a value without an interval: it is above 0 under the null too."""
-    both = np.flatnonzero(~np.isnan(np.diag(result.meta_direct)) & ~np.isnan(np.diag(result.direct_direct)))
+    both = np.flatnonzero(~np.isnan(np.diag(pairs.meta_direct)) & ~np.isnan(np.diag(pairs.direct_direct)))
     at = np.ix_(both, both)
     if len(both) < 2:
-        why = f"{len(both)} models have both direct and prompted scores; at least 2 are compared"
-        return undefined(why, n=n_items, method=METHOD)
-    prompts = zip(result.direct_direct_by_prompt, result.meta_direct_by_prompt, strict=True)
+        return undefined(words().render("few_models_compared", len(both)), n=n_items, method=METHOD)
+    prompts = zip(pairs.direct_direct_by_prompt, pairs.meta_direct_by_prompt, strict=True)
     by_model = mean_over_prompts(np.array([partial_correlations(direct[at], meta[at]) for direct, meta in prompts]))
     if np.isnan(by_model).any():
-        why = f"the direct differences of the {len(both)} models on {n_items} items are linearly dependent"
-        return undefined(why, n=n_items, method=METHOD)
+        return undefined(words().render("linearly_dependent", len(both), n_items), n=n_items, method=METHOD)
     value = round(float(by_model.mean()), _DIGITS)
     return without_interval(value, "no test: above 0 without privileged access too", n=n_items, method=METHOD)
 
@@ -106,23 +104,25 @@ def closest_relatives(
     """
     kinds = {
         (a, b): MATCH_TYPES.index(match_type(models[a], features.get(models[a]), models[b], features.get(models[b])))
-        for a in read
-        for b in read
+        for a, b in product(read, repeat=2)
     }
-    results = []
-    for requested in read:
-        closest = min((kinds[requested, other] for other in read if other != requested), default=_UNRELATED)
-        if closest >= _UNRELATED:
-            continue
-        for relative in (other for other in read if other != requested and kinds[requested, other] == closest):
-            yardsticks = tuple(
-                k
-                for k in read
-                if k not in (requested, relative) and min(kinds[k, requested], kinds[k, relative]) >= closest
-            )
-            if yardsticks:
-                results.append(Comparison(asked=requested, relative=relative, yardsticks=yardsticks))
-    return tuple(results)
+    comparisons = []
+    for model in read:
+        others = [*read]
+        others.remove(model)
+        closest = min((kinds[model, other] for other in others), default=_UNRELATED)
+        if closest < _UNRELATED:
+            pairs = [(model, other) for other in others if kinds[model, other] == closest]
+            comparisons += [
+                comparison for pair in pairs if (comparison := _comparison(*pair, others, kinds)).yardsticks
+            ]
+    return tuple(comparisons)
+
+
+def _comparison(asked: int, relative: int, others: Sequence[int], kinds: Mapping[tuple[int, int], int]) -> Comparison:
+    closest = kinds[asked, relative]
+    third = (k for k in others if k != relative and min(kinds[k, asked], kinds[k, relative]) >= closest)
+    return Comparison(asked=asked, relative=relative, yardsticks=tuple(third))
 
 
 def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Sequence[int]) -> tuple[Comparison, ...]:
@@ -132,15 +132,14 @@ def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Seque
     >>> [found.relative for found in most_similar(r, read=[0, 1, 2], asked=[0, 1, 2])]
     [1, 0, 1]
     """
-    results = []
+    comparisons = []
     for model in asked:
         others = [k for k in read if k != model]
-        if len(others) < 2:
-            continue
-        nearest = others[int(np.argmax(direct_direct[model, others]))]
-        yardsticks = tuple(k for k in others if k != nearest)
-        results.append(Comparison(asked=model, relative=nearest, yardsticks=yardsticks))
-    return tuple(results)
+        if len(others) > 1:
+            nearest = others[int(np.argmax(direct_direct[model, others]))]
+            yardsticks = tuple(k for k in others if k != nearest)
+            comparisons.append(Comparison(asked=model, relative=nearest, yardsticks=yardsticks))
+    return tuple(comparisons)
 
 
 LEAST_YARDSTICK = 0.1
@@ -177,29 +176,27 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
     >>> found.value.round(1).tolist()  # half of the variance of a is its own
     [0.5, nan, nan]
     """
-    n_models, n_items = len(stack.models), len(stack.item_ids)
-    value, own_values, relatives = (np.full(n_models, np.nan) for _ in range(3))
-    influence = np.full((n_models, n_items), np.nan)
+    n_models = len(stack.models)
+    value, own, relatives = np.full((3, n_models), np.nan)
+    influence = np.full((n_models, len(stack.item_ids)), np.nan)
     n_relatives = [0] * n_models
     has_direct = complete_items(stack.direct_nats)
     prompts = []
     for meta_nats in stack.meta_nats:
         both = has_direct & complete_items(meta_nats)
         prompts.append((both, _Prompt.of(stack.direct_nats[:, both], meta_nats[:, both])))
-    for requested, group in groupby(comparisons, key=lambda comparison: comparison.asked):
-        selected = list(group)
-        parts = [(both, result) for both, prompt in prompts if (result := prompt.advantage(selected)) is not None]
+    for model, group in groupby(comparisons, key=lambda comparison: comparison.asked):
+        of_model = list(group)
+        parts = [(both, part) for both, prompt in prompts if (part := prompt.advantage(of_model)) is not None]
         if not parts:
             continue
-        n_relatives[requested], influence[requested] = len(selected), 0.0
-        value[requested], own_values[requested], relatives[requested] = np.mean(
-            [results[0] for _, results in parts], axis=0
-        )
+        n_relatives[model], influence[model] = len(of_model), 0.0
+        value[model], own[model], relatives[model] = np.mean([means for _, (means, _) in parts], axis=0)
         for both, (_, of_items) in parts:
-            influence[requested, both] += of_items / len(parts)
+            influence[model, both] += of_items / len(parts)
     return ModelAdvantages(
         value=value,
-        own=own_values,
+        own=own,
         relatives=relatives,
         influence=influence if stack.clusters is None else _of_clusters(influence, stack.clusters),
         n_relatives=tuple(n_relatives),
@@ -227,33 +224,33 @@ class _Prompt:
 
     @classmethod
     def of(cls, direct_nats: FloatArray, meta_nats: FloatArray) -> _Prompt:
-        read, requested = standardised(direct_nats), standardised(meta_nats)
+        read, asked = standardised(direct_nats), standardised(meta_nats)
         # einsum, not BLAS: its threads would change last digits
-        direct, meta = np.einsum("an,bn->ab", read, read), np.einsum("an,bn->ab", read, requested)
-        read, requested = (np.nan_to_num(part) * np.sqrt(direct_nats.shape[1]) for part in (read, requested))
-        return cls(read, requested, read**2, np.nan_to_num(direct), meta)
+        direct, meta = np.einsum("an,bn->ab", read, read), np.einsum("an,bn->ab", read, asked)
+        read, asked = (np.nan_to_num(part) * np.sqrt(direct_nats.shape[1]) for part in (read, asked))
+        return cls(read, asked, read**2, np.nan_to_num(direct), meta)
 
     def advantage(self, comparisons: Sequence[Comparison]) -> tuple[FloatArray, FloatArray] | None:
         """Return advantage, own r and relatives' r of one asked model, and the influence of each item; or None."""
         n_items, i = self.read.shape[1], comparisons[0].asked
         if n_items < 2:
             return None
-        result = _Tetrads.of(self.direct, self.meta, comparisons)
-        if not np.isfinite(result.values).all():
+        tetrads = _Tetrads.of(self.direct, self.meta, comparisons)
+        if not np.isfinite(tetrads.values).all():
             return None
-        by_meta, by_direct = result.gradients(len(self.direct))
+        by_meta, by_direct = tetrads.gradients(len(self.direct))
         rows, answers = np.flatnonzero(by_direct.any(axis=1)), self.asked[i]
         influence = answers * np.einsum("k,kn->n", by_meta, self.read)
         influence += (self.read[rows] * np.einsum("ak,kn->an", by_direct[rows], self.read)).sum(axis=0)
         of_meta, of_direct = by_meta * np.nan_to_num(self.meta[:, i]), by_direct * self.direct
         by_square = of_meta + of_direct.sum(axis=0) + of_direct.sum(axis=1)
         influence -= (answers**2 * of_meta.sum() + np.einsum("k,kn->n", by_square, self.squares)) / 2
-        return np.array([result.values.mean(), result.own, result.of_relatives.mean()]), influence / n_items
+        return np.array([tetrads.values.mean(), tetrads.own, tetrads.of_relatives.mean()]), influence / n_items
 
 
 @dataclass(frozen=True, slots=True)
 class _Tetrads:
-    """The correlations of one asked model's comparisons; arrays have one row a comparison."""
+    """The correlations of one asked model's comparisons; arrays have one row per comparison."""
 
     asked: int
     relatives: np.ndarray

@@ -65,7 +65,7 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
     Languages are pooled over the corpora of a model (English is COMPS, the others XCOMPS).
     """
     f1, layers, controls = (
-        [row for summary in context.probed for row in _probed_rows(summary, metric)]
+        [row for probes in context.probed for row in _probed_rows(probes.summary, metric)]
         for metric in ("f1", "f1_layer", "f1_control")
     )
     accuracies = long_table([row for table in tables for row in _rows(table)] + f1, PLACE)

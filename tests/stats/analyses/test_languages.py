@@ -27,6 +27,7 @@ from pairbank.stats.analyses.languages.statistics import (
     random_minus_subtle,
     typology_means,
 )
+from pairbank.stats.analyses.neuro import Probed
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, META, keyed, rated_table
 
@@ -214,7 +215,7 @@ def published_section(n_models: int) -> Section:
                 else:
                     rows.append((language, kind, method, round(n_pairs * float(value)) - nth % 3))
         tables.append(scored_cells(rows, model=f"lab/model-{nth}", n_pairs=n_pairs))
-        probed.append(pd.DataFrame(summary))
+        probed.append(Probed(layers=pd.DataFrame(), summary=pd.DataFrame(summary), signature={}))
     return section(tables, Context(probed=probed))
 
 

@@ -16,13 +16,13 @@ import pairbank
 from pairbank.errors import BankError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.neuro import (
     LAYER_DTYPES,
     Probed,
     ProbeScores,
     layer_rows,
-    neuro_section,
+    neuro,
     summary_rows,
 )
 from pairbank.stats.report.overview import overview_section
@@ -165,7 +165,7 @@ def probed(f1: list[list[float]], control: list[list[float]], *, corpus: str = "
 def test_the_section_of_probes_says_the_best_layer_and_what_the_control_reaches() -> None:
     # layer 0 is the embedding; the best of the others has F1 .8, the control .55; folds choose layer 1 throughout
     one = probed([[0.9, 0.9], [0.7, 0.9], [0.6, 0.6]], [[0.5, 0.5], [0.5, 0.6], [0.4, 0.4]])
-    section = neuro_section([one])
+    section = neuro([], Context(probed=[one]))
     assert "toy by m/1: a probe's F1 at its best layer is 0.80" in section.text
     assert "the best layer reaches 0.55" in section.text
     (figure,) = section.figures
@@ -176,14 +176,14 @@ def test_the_section_of_probes_says_the_best_layer_and_what_the_control_reaches(
 
 def test_no_probe_is_an_error_and_one_without_a_value_says_why() -> None:
     with pytest.raises(BankError, match="no probes to report"):
-        neuro_section([])
+        neuro([], Context())
     place = SummaryRow(model="m", corpus="toy", group_by="all", group="", method="neuro")
     empty = Probed(
         layers=pd.DataFrame(list(layer_rows("too few pairs", place, n_layers=2, n_pairs=1))).astype(LAYER_DTYPES),
         summary=pd.DataFrame(list(summary_rows("too few pairs", place, n_pairs=1, n_rows=1))).astype(DTYPES),
         signature={},
     )
-    section = neuro_section([empty])
+    section = neuro([], Context(probed=[empty]))
     assert section.text == "toy by m: no probe (too few pairs)."
     assert section.answer == "No probe of m could be fitted on toy (1 group): too few pairs."
     assert section.main_table == ""  # empty cells are no table to begin with

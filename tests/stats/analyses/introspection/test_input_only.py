@@ -10,7 +10,8 @@ from sklearn.linear_model import Ridge
 
 from input_only_nulls import Design, made, shares
 from pairbank.errors import BankError
-from pairbank.stats.analyses.introspection.input_only import compare_predictors, input_only, predictions, said_of
+from pairbank.stats.analyses.introspection.input_only import compare_predictors, input_only, predictions
+from pairbank.stats.analyses.introspection.model_pairs import words
 
 
 def test_the_regression_is_that_of_scikit_learn() -> None:
@@ -56,13 +57,13 @@ def test_the_standard_error_is_that_of_a_jackknife_over_paradigms() -> None:
 
 def test_text_predicts_answers_that_follow_words_and_not_others() -> None:
     design = Design(n_paradigms=20, n_each=15, n_models=2)
-    words = input_only(*made(np.random.default_rng(3), design, 0.0))
-    assert (words["r_text"] > 0.4).all()
-    assert (words["better"] == "text").all()
+    by_words = input_only(*made(np.random.default_rng(3), design, 0.0))
+    assert (by_words["r_text"] > 0.4).all()
+    assert (by_words["better"] == "text").all()
     nothing = input_only(*made(np.random.default_rng(3), replace(design, by_text=0.0), 0.6))
     assert (nothing["r_text"].abs() < 0.25).all()
     assert (nothing["better"] == "own").all()
-    assert "better than the text alone in 2 of 2 cases" in said_of(nothing)
+    assert "better than the text alone in 2 of 2 cases" in words().render("control", nothing)
 
 
 def test_constant_answers_are_undefined() -> None:
@@ -70,7 +71,7 @@ def test_constant_answers_are_undefined() -> None:
     table = input_only(replace(stack, meta_nats=np.zeros_like(stack.meta_nats)), good, bad)
     assert table["better"].tolist() == ["undefined"]
     assert table["difference"].isna().all()
-    assert "in 0 of 1 case" in said_of(table)
+    assert "in 0 of 1 case" in words().render("control", table)
 
 
 def test_too_few_items_are_refused_with_their_number() -> None:

@@ -14,7 +14,7 @@ import pairbank
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.introspection.section import section
+from pairbank.stats.analyses.introspection.section import introspection
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import ModelFeatures, features_in_paper
@@ -24,7 +24,7 @@ PUBLISHED_MODELS = features_in_paper("song-2025")
 
 
 def made(tables: list[ScoredFrame], features: dict[str, ModelFeatures] | None = None) -> Section:
-    return section(tables, Context(n_resamples=20, features=features or {}))
+    return introspection(tables, Context(n_resamples=20, features=features or {}))
 
 
 def outcomes(result: Section) -> list[str]:
@@ -58,7 +58,7 @@ def hu_frank(published: list[pairbank.Scored]) -> list[ScoredFrame]:
 
 @pytest.fixture(scope="module")
 def hu_frank_section(hu_frank: list[ScoredFrame]) -> Section:
-    return section(hu_frank, Context(n_resamples=100))
+    return introspection(hu_frank, Context(n_resamples=100))
 
 
 @pytest.fixture(scope="module")
@@ -132,11 +132,11 @@ def test_correct_answers_of_hu_and_frank_grow_with_size_when_asked(hu_frank_sect
 @pytest.mark.ci
 @pytest.mark.upstream
 def test_the_same_seed_gives_the_same_bytes(hu_frank: list[ScoredFrame], hu_frank_section: Section) -> None:
-    again = section(hu_frank, Context(n_resamples=100))
+    again = introspection(hu_frank, Context(n_resamples=100))
     assert again.text == hu_frank_section.text
     for name, table in hu_frank_section.tables.items():
         assert again.tables[name].to_csv() == table.to_csv(), name
-    other = section(hu_frank, Context(seed=1, n_resamples=100))
+    other = introspection(hu_frank, Context(seed=1, n_resamples=100))
     assert other.tables["self_contrasts"]["low"].notna().all()
     assert not other.tables["self_contrasts"].equals(again.tables["self_contrasts"])
 
@@ -274,7 +274,7 @@ def test_21_models_9_methods_and_1048_items_take_seconds() -> None:
     names = list(PUBLISHED_MODELS)
     tables = related_frames(names, n_items=1048, n_prompts=8)
     started = time.perf_counter()
-    result = section(tables, Context(n_resamples=200, features=dict(PUBLISHED_MODELS)))
+    result = introspection(tables, Context(n_resamples=200, features=dict(PUBLISHED_MODELS)))
     assert time.perf_counter() - started < 10
     assert len(result.tables["pairs"]) == 2 * 441
     assert math.isfinite(result.tables["self_contrasts"]["low"].sum())

@@ -15,11 +15,16 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.analysis import (
     SelfContrast,
     adjusted_differences,
-    introspection_verdict,
+    introspect,
+    published_test,
     self_contrasts,
 )
-from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
-from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, pair_table, resampled_correlations
+from pairbank.stats.analyses.introspection.model_pairs import (
+    pair_correlations,
+    pair_table,
+    resampled_correlations,
+    words,
+)
 from pairbank.stats.analyses.introspection.tables import (
     consistency_by_similarity,
     consistency_by_size,
@@ -266,12 +271,6 @@ def fitted(**coefficients: tuple[float, float]) -> Regression:
     )  # fmt: skip
 
 
-def untold(result: DeltaStack | None = None) -> OwnAdvantage:
-    """What is said of models without declared relatives."""
-    result = result or stack("ab")
-    return own_advantage(result, pair_correlations(result), {})
-
-
 @pytest.mark.parametrize(
     ("fit", "outcome"),
     [
@@ -284,36 +283,33 @@ def untold(result: DeltaStack | None = None) -> OwnAdvantage:
     ],
 )
 def test_the_outcome_follows_from_signs_and_p_values(fit: Regression, outcome: str) -> None:
-    verdict = introspection_verdict(fit, untold(), n_models=21)
-    assert verdict.outcome == outcome
-    no_relatives = "no two of the models are declared relatives"
-    assert (verdict.reason == no_relatives) == (outcome != "not estimable")
-    assert verdict.beyond == "inconclusive"
+    test = published_test(fit, n_models=21)
+    assert test.outcome == outcome
+    assert (test.reason is None) == (outcome != "not estimable")
 
 
 def test_the_verdict_quotes_every_coefficient_and_says_where_the_opposite_holds() -> None:
-    verdict = introspection_verdict(
-        fitted(seed_variant=(-0.012, 0.4), base_instruct=(0.02, 0.0004), other=(0.03, 0.02)), untold(), n_models=21
-    )
-    assert "seed variant -0.012 (p = .400); base/instruct +0.020 (p < .001); other +0.030 (p = .020)" in verdict.text
-    assert "n = 441 pairs of 21 models" in verdict.text
-    assert "Tests are two-sided at alpha = 0.05, not corrected" in verdict.text
-    assert "The coefficients of base/instruct, other are positive" in verdict.text
-    assert "No two of the models are declared as relatives" not in verdict.text
+    fit = fitted(seed_variant=(-0.012, 0.4), base_instruct=(0.02, 0.0004), other=(0.03, 0.02))
+    text = words().render("published", published_test(fit, n_models=21))
+    assert "seed variant -0.012 (p = .400); base/instruct +0.020 (p < .001); other +0.030 (p = .020)" in text
+    assert "n = 441 pairs of 21 models" in text
+    assert "Tests are two-sided at alpha = 0.05, not corrected" in text
+    assert "The coefficients of base/instruct, other are positive" in text
+    assert "No two of the models are declared as relatives" not in text
 
 
 def test_the_verdict_says_so_where_no_model_has_a_relative() -> None:
-    verdict = introspection_verdict(fitted(other=(0.03, 0.2), undeclared=(-0.1, 0.5)), untold(), n_models=5)
-    assert "No two of the models are declared as relatives" in verdict.text
+    test = published_test(fitted(other=(0.03, 0.2), undeclared=(-0.1, 0.5)), n_models=5)
+    assert "No two of the models are declared as relatives" in words().render("published", test)
 
 
 @pytest.mark.upstream
 def test_the_verdict_on_the_published_pairs_is_the_papers(published: dict[str, pd.DataFrame]) -> None:
     for name, pairs in published.items():
-        verdict = introspection_verdict(consistency_by_similarity(pairs), untold(), n_models=21)
-        assert verdict.outcome == "no self-advantage", name
+        test = published_test(consistency_by_similarity(pairs), n_models=21)
+        assert test.outcome == "no self-advantage", name
         # "we also found significant positive effects of both other and same family" (sections 3.2.2 and 4.2.2)
-        assert "same family, other are positive" in verdict.text
+        assert "same family, other are positive" in words().render("published", test)
 
 
 def test_few_models_are_told_what_cannot_be_told_and_what_can() -> None:
@@ -321,11 +317,13 @@ def test_few_models_are_told_what_cannot_be_told_and_what_can() -> None:
     pairs = pair_table(result, {})
     fit = consistency_by_similarity(pairs)
     assert "undeclared cannot be told apart from intercept, direct_direct" in str(fit.reason)
-    contrasts = contrasts_of(result, pairs["match_type"].tolist())
-    verdict = introspection_verdict(fit, untold(result), n_models=2, contrasts=contrasts)
-    assert verdict.outcome == "not estimable"
-    assert "Only two models have both direct and prompted scores; with fewer than 3" in verdict.text
-    assert "What can be said: mean r of self minus mean r of others" in verdict.text
+    test = published_test(fit, n_models=2)
+    assert test.outcome == "not estimable"
+    assert "Only two models have both direct and prompted scores; with fewer than 3" in words().render(
+        "published", test
+    )
+    text = words().render("verdict", introspect(result, {}, n_resamples=50))
+    assert "What can be said: mean r of self minus mean r of others" in text
 
 
 def test_models_that_do_introspect_are_found_out() -> None:
@@ -335,8 +333,8 @@ def test_models_that_do_introspect_are_found_out() -> None:
         pairs = pair_table(result, {})
         contrasts = contrasts_of(result, pairs["match_type"].tolist())
         fit = consistency_by_similarity(pairs)
-        verdict = introspection_verdict(fit, untold(result), n_models=8, contrasts=contrasts)
-        answers[introspection] = (verdict.outcome, contrasts[0].at_equal_similarity.low > 0)
+        outcome = published_test(fit, n_models=8).outcome
+        answers[introspection] = (outcome, contrasts[0].at_equal_similarity.low > 0)
     assert answers == {0.0: ("no self-advantage", False), 1.5: ("self-advantage", True)}
 
 

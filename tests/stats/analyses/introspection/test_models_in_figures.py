@@ -13,7 +13,7 @@ from sklearn import metrics
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.introspection.figures import trend
-from pairbank.stats.analyses.introspection.section import section
+from pairbank.stats.analyses.introspection.section import introspection
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import by_family, by_size, features_in_paper, size_breaks
@@ -36,7 +36,7 @@ def tables() -> list[ScoredFrame]:
 
 @pytest.fixture(scope="module")
 def result(tables: list[ScoredFrame]) -> Section:
-    return section(tables, Context(n_resamples=20, features=dict(PUBLISHED)), least_share=0)
+    return introspection(tables, Context(n_resamples=20, features=dict(PUBLISHED)), least_share=0)
 
 
 def test_models_stand_by_size_and_by_family() -> None:
@@ -121,7 +121,7 @@ def test_the_answer_names_each_corpus_and_one_figure_shows_them_all(result: Sect
 
 
 def test_one_model_draws_nothing_and_the_text_says_why() -> None:
-    one = section(related_frames(["Qwen 1.5B"], n_items=60, n_prompts=2), Context(n_resamples=5))
+    one = introspection(related_frames(["Qwen 1.5B"], n_items=60, n_prompts=2), Context(n_resamples=5))
     assert one.figures == ()
     assert one.first_figure is None
     assert "One model makes a single pair" in one.text

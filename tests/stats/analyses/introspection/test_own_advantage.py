@@ -19,13 +19,8 @@ from introspection_nulls import Design, made_up_models
 from introspection_quick import quick_own_advantage
 from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.introspection.analysis import introspect
-from pairbank.stats.analyses.introspection.beyond_relatives import (
-    OwnAdvantage,
-    beyond_relatives,
-    own_advantage,
-    own_words,
-)
-from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
+from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
+from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, words
 from pairbank.stats.analyses.introspection.relatives import (
     Comparison,
     _Tetrads,
@@ -243,8 +238,8 @@ def test_without_relatives_or_a_third_model_it_cannot_be_told(
     own = own_advantage(stack, pair_correlations(stack), models)
     assert why in str(own.over_relatives.reason)
     assert np.isnan(own.over_most_similar.low)  # nothing to be read as a test
-    assert beyond_relatives(own) == "inconclusive"
-    assert f"beyond its relatives'**. {why[0].upper()}{why[1:]}" in own_words(own)[0]
+    assert own.beyond == "inconclusive"
+    assert f"beyond its relatives'**. {why[0].upper()}{why[1:]}" in words().render("headline", own)
 
 
 def test_models_whose_probabilities_have_nothing_in_common_cannot_be_told_apart_by_noise() -> None:
@@ -258,7 +253,7 @@ def test_a_handful_of_items_has_a_value_and_no_interval() -> None:
     own = advantage(*made(items=19))
     assert own.over_relatives.reason == "19 items, and an interval of this kind needs 20"
     assert own.over_relatives.is_defined
-    assert beyond_relatives(own) == "inconclusive"
+    assert own.beyond == "inconclusive"
 
 
 # In words
@@ -269,7 +264,7 @@ def estimated(value: float, low: float, high: float) -> Estimate:
 
 
 @pytest.mark.parametrize(
-    ("over", "similar", "smallest", "answer", "words"),
+    ("over", "similar", "smallest", "answer", "said"),
     [
         ((0.05, 0.02, 0.08), (0.04, 0.01, 0.07), 0.04, "beyond relatives", "by +0.050 [+0.020, +0.080] in r (6"),
         ((0.05, 0.02, 0.08), (0.01, -0.02, 0.04), 0.04, "beyond declared relatives only", "Mixed: own probabilities"),
@@ -279,15 +274,14 @@ def estimated(value: float, low: float, high: float) -> Estimate:
     ],
 )  # fmt: skip
 def test_the_answer_and_its_words_follow_from_the_intervals(
-    over: tuple[float, float, float], similar: tuple[float, float, float], smallest: float, answer: str, words: str
+    over: tuple[float, float, float], similar: tuple[float, float, float], smallest: float, answer: str, said: str
 ) -> None:
     own = replace(
         advantage(*made()), over_relatives=estimated(*over), over_most_similar=estimated(*similar), smallest=smallest
     )
-    assert beyond_relatives(own) == answer
-    headline, beside = own_words(own)
-    assert words in headline
-    assert "no test, it is above 0 without privileged access too" in beside
+    assert own.beyond == answer
+    assert said in words().render("headline", own)
+    assert "no test, it is above 0 without privileged access too" in words().render("beside", own)
 
 
 # Partial correlation
@@ -326,13 +320,13 @@ def test_twins_have_no_partial_correlation_and_the_reason_is_there() -> None:
 def test_access_to_oneself_is_not_said_where_there_is_none(design: Design, models: int, of_family: int) -> None:
     n = 40 if models < 21 else 12
     own = [advantage(*made(seed, models=models, of_family=of_family, design=design)) for seed in range(n)]
-    assert np.mean([beyond_relatives(result) == "beyond relatives" for result in own]) <= 0.1  # .07 and the luck of 40
+    assert np.mean([result.beyond == "beyond relatives" for result in own]) <= 0.1  # .07 and the luck of 40
 
 
 @pytest.mark.parametrize(("models", "of_family", "least"), [(3, 3, 0.5), (6, 3, 0.9), (21, 2, 0.9), (21, 7, 0.9)])
 def test_access_to_oneself_is_found_where_it_is(models: int, of_family: int, least: float) -> None:
     own = [advantage(*made(seed, models=models, of_family=of_family, privileged=0.3)) for seed in range(10)]
-    assert np.mean([beyond_relatives(result) == "beyond relatives" for result in own]) >= least
+    assert np.mean([result.beyond == "beyond relatives" for result in own]) >= least
 
 
 @pytest.mark.parametrize(("models", "of_family"), [(3, 1), (3, 2), (6, 3), (6, 6), (21, 2)])
@@ -343,7 +337,7 @@ def test_the_quick_form_of_the_simulations_gives_the_shipped_numbers(
     for seed in range(3):
         stack, features = made(seed, models=models, of_family=of_family, design=design, n_prompts=1, items=100)
         slow, quick = advantage(stack, features), quick_own_advantage(stack, family_size=of_family)
-        assert beyond_relatives(slow) == beyond_relatives(quick)
+        assert slow.beyond == quick.beyond
         for ours, theirs in (
             (slow.over_relatives, quick.over_relatives),
             (slow.over_most_similar if of_family > 1 else slow.over_relatives, quick.over_most_similar),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from introspection_nulls import made_up_models
-from pairbank.stats.analyses.introspection.beyond_relatives import CLUSTERED, own_advantage, own_words
-from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, resampled_correlations
+from pairbank.stats.analyses.introspection.beyond_relatives import CLUSTERED, own_advantage
+from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, resampled_correlations, words
 from pairbank.stats.scored_table.scored_table import stack_deltas
 from rated_tables import rated_table
 
@@ -39,8 +39,8 @@ def test_paradigms_of_one_item_are_the_items_but_for_the_correction_for_few() ->
     assert drawn.over_relatives.method == CLUSTERED
     errors = [np.sqrt((x.models.influence**2).sum(axis=1))[:2] for x in (result, drawn)]
     np.testing.assert_allclose(errors[1], errors[0] * np.sqrt(200 / 199), rtol=1e-12)
-    assert "n = 200 items of 200 paradigms, which are the draws" in own_words(drawn)[0]
-    assert "paradigms" not in own_words(result)[0]
+    assert "n = 200 items of 200 paradigms, which are the draws" in words().render("headline", drawn)
+    assert "paradigms" not in words().render("headline", result)
 
 
 def test_intervals_of_clustered_items_hold_0_where_nothing_is_a_models_own() -> None:

@@ -14,8 +14,9 @@ import pytest
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from pairbank.stats.analyses.introspection.by_model import by_model
-from pairbank.stats.analyses.introspection.figures import model_figures
+from pairbank.stats.analyses.introspection.figures import model_charts
+from pairbank.stats.analyses.introspection.model_pairs import words
+from pairbank.stats.analyses.introspection.tables import by_model
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import by_size, features_in_paper
@@ -71,7 +72,8 @@ def _drawn(frames: list[ScoredFrame]) -> list[Figure]:
     corpora = dict.fromkeys(frame.corpus for frame in frames)
     stacks = [stack_deltas([frame for frame in frames if frame.corpus == corpus]) for corpus in corpora]
     shares = pd.concat([by_model(stack, PUBLISHED) for stack in stacks], ignore_index=True)
-    return list(model_figures(shares, [], dict.fromkeys(corpora, PUBLISHED), {}))
+    charts = model_charts(shares, [], dict.fromkeys(corpora, PUBLISHED), {})
+    return [Figure(name=f"introspection_{x.name}", caption=words().caption(x), draw=x.draw) for x in charts]
 
 
 def _lines(axes: Axes) -> pd.DataFrame:
