@@ -171,7 +171,7 @@ def few(names: tuple[str, ...], kind: str) -> str:
 
 def catalogue_markdown(corpora: Mapping[str, Corpus] | None = None) -> str:
     """Return the page of corpora: one table of all, then a section each. It depends on our builders alone."""
-    known = OURS if corpora is None else corpora
+    known = {name: CORPORA[name] for name in OURS} if corpora is None else corpora
     parts = [INTRODUCTION, _overview(known.values()), _paradigms(known), *map(_section, known.values())]
     return "\n\n".join(parts) + "\n"
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
+from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.marks import Marks
-from pairbank.builders.corpora.own_maps import read_map
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.tabular import READING, is_own, map_beside, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.corpora.li import NO_PARADIGM, sides_of
 from pairbank.builders.schema.columns import Item, Scalar
@@ -18,18 +18,6 @@ from pairbank.errors import CorpusError
 
 BLIMP_ARCHIVE = "BLiMP.zip"
 HUMAN_SUMMARY = "human_validation_summary.csv"
-BLIMP_REQUIRED = (
-    "sentence_good",
-    "sentence_bad",
-    "field",
-    "linguistics_term",
-    "UID",
-    "simple_LM_method",
-    "one_prefix_method",
-    "two_prefix_method",
-    "lexically_identical",
-    "pairID",
-)
 OPTIONAL_TEXTS = (
     "one_prefix_prefix",
     "one_prefix_word_good",
@@ -40,6 +28,7 @@ OPTIONAL_TEXTS = (
     "crucial_item",
 )
 BOOLS = ("simple_LM_method", "one_prefix_method", "two_prefix_method", "lexically_identical")
+BLIMP_REQUIRED = ("sentence_good", "sentence_bad", "field", "linguistics_term", "UID", "pairID", *BOOLS)
 REPAIRED_FIELD = "repaired:field_spelling"
 MISSPELT_FIELD, FIELD = "syntax/semantics", "syntax_semantics"
 
@@ -71,17 +60,12 @@ def _blimp_item(uid: str, row: Mapping[str, Any], where: str, options: BuildOpti
         "dependency_length": row.get("dependency_length"),
     }
     extra |= {name: row[name] for name in BOOLS} | {name: row.get(name) for name in OPTIONAL_TEXTS}
-    return Item(
-        item_id=f"blimp/{uid}/{row['pairID']}",
-        corpus="blimp",
-        subset=uid,
-        language="en",
-        task="sentence_pair",
+    return item_of(
+        ("blimp", uid, row["pairID"]),
+        row["sentence_good"],
+        row["sentence_bad"],
         phenomenon=row["linguistics_term"],
         paradigm=uid,
-        target_good=row["sentence_good"],
-        context_bad="",
-        target_bad=row["sentence_bad"],
         pair_id=row["pairID"],
         flags=(REPAIRED_FIELD,) if mend else (),
         extra=extra,
@@ -100,80 +84,9 @@ def blimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
             "n_judgments": int(row["count"]),
         }
         for _, row in read_delimited(located.path, ("Condition", "accepted", "total_mean", "count"))
-        if row["Condition"] in PARADIGMS
+        if row["Condition"] in BLIMP.subsets
     }
     return {"human_agreement_by_paradigm": agreement}
-
-
-PARADIGMS = (
-    "adjunct_island",
-    "anaphor_gender_agreement",
-    "anaphor_number_agreement",
-    "animate_subject_passive",
-    "animate_subject_trans",
-    "causative",
-    "complex_NP_island",
-    "coordinate_structure_constraint_complex_left_branch",
-    "coordinate_structure_constraint_object_extraction",
-    "determiner_noun_agreement_1",
-    "determiner_noun_agreement_2",
-    "determiner_noun_agreement_irregular_1",
-    "determiner_noun_agreement_irregular_2",
-    "determiner_noun_agreement_with_adj_2",
-    "determiner_noun_agreement_with_adj_irregular_1",
-    "determiner_noun_agreement_with_adj_irregular_2",
-    "determiner_noun_agreement_with_adjective_1",
-    "distractor_agreement_relational_noun",
-    "distractor_agreement_relative_clause",
-    "drop_argument",
-    "ellipsis_n_bar_1",
-    "ellipsis_n_bar_2",
-    "existential_there_object_raising",
-    "existential_there_quantifiers_1",
-    "existential_there_quantifiers_2",
-    "existential_there_subject_raising",
-    "expletive_it_object_raising",
-    "inchoative",
-    "intransitive",
-    "irregular_past_participle_adjectives",
-    "irregular_past_participle_verbs",
-    "irregular_plural_subject_verb_agreement_1",
-    "irregular_plural_subject_verb_agreement_2",
-    "left_branch_island_echo_question",
-    "left_branch_island_simple_question",
-    "matrix_question_npi_licensor_present",
-    "npi_present_1",
-    "npi_present_2",
-    "only_npi_licensor_present",
-    "only_npi_scope",
-    "passive_1",
-    "passive_2",
-    "principle_A_c_command",
-    "principle_A_case_1",
-    "principle_A_case_2",
-    "principle_A_domain_1",
-    "principle_A_domain_2",
-    "principle_A_domain_3",
-    "principle_A_reconstruction",
-    "regular_plural_subject_verb_agreement_1",
-    "regular_plural_subject_verb_agreement_2",
-    "sentential_negation_npi_licensor_present",
-    "sentential_negation_npi_scope",
-    "sentential_subject_island",
-    "superlative_quantifiers_1",
-    "superlative_quantifiers_2",
-    "tough_vs_raising_1",
-    "tough_vs_raising_2",
-    "transitive",
-    "wh_island",
-    "wh_questions_object_gap",
-    "wh_questions_subject_gap",
-    "wh_questions_subject_gap_long_distance",
-    "wh_vs_that_no_gap",
-    "wh_vs_that_no_gap_long_distance",
-    "wh_vs_that_with_gap",
-    "wh_vs_that_with_gap_long_distance",
-)
 
 
 BLIMP = declared("blimp", blimp_rows, metadata=blimp_metadata)
@@ -226,17 +139,12 @@ def _blimp_li_item(row: Mapping[str, str], where: str, options: BuildOptions) ->
     paradigm = row["paradigm"] if row["paradigm"] != NO_PARADIGM else _blimp_li_paradigms().get(row["pair_ID"])
     if paradigm is None:
         raise CorpusError(f"{where}: pair_ID {row['pair_ID']!r} is no pair of Sprouse et al. 2013; get the file again")
-    return Item(
-        item_id=f"blimp-li/{row['source']}/{row['pair_ID']}",
-        corpus="blimp-li",
-        subset=row["source"],
-        language="en",
-        task="sentence_pair",
+    return item_of(
+        ("blimp-li", row["source"], row["pair_ID"]),
+        sides.good,
+        sides.bad,
         phenomenon=row["phenomenon"],
         paradigm=paradigm,
-        target_good=sides.good,
-        context_bad="",
-        target_bad=sides.bad,
         human_good=human_good,
         human_bad=human_bad,
         human_scale="likert7-z" if rated else None,
@@ -278,17 +186,12 @@ def hu_levy_blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) 
 def _hu_levy_blimp_item(row: Mapping[str, str], options: BuildOptions) -> Item:
     mend = options.repair and row["category"] == MISSPELT_FIELD
     phenomenon = row["category_fine"]
-    return Item(
-        item_id=f"hu-levy-blimp/{phenomenon}/{row['item_id']}",
-        corpus="hu-levy-blimp",
-        subset=phenomenon,
-        language="en",
-        task="sentence_pair",
+    return item_of(
+        ("hu-levy-blimp", phenomenon, row["item_id"]),
+        row["good_sentence"],
+        row["bad_sentence"],
         phenomenon=phenomenon,
         paradigm=row["blimp_UID"],
-        target_good=row["good_sentence"],
-        context_bad="",
-        target_bad=row["bad_sentence"],
         pair_id=row["item_id"],
         flags=(REPAIRED_FIELD,) if mend else (),
         extra={

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import decode, read_json_lines
@@ -122,17 +122,14 @@ def _xcomps_item(language: str, identity: str, row: object, where: str) -> Item:
         raise CorpusError(f"{where}: no text under {', '.join(missing)}; found {', '.join(row)}; get the file again")
     good, bad = (row[key] for key in SENTENCES)
     facts, flags = _facts(language, row)
-    return Item(
-        item_id=f"xcomps/{language}/{identity}",
-        corpus="xcomps",
-        subset=language,
+    return item_of(
+        ("xcomps", language, identity),
+        good,
+        bad,
         language=language,
         task="concept_pair",
         phenomenon="property knowledge",
         paradigm=row["negative_sample_type"],
-        target_good=good,
-        context_bad="",
-        target_bad=bad,
         pair_id=identity,
         flags=flags,
         extra={"negative_type": row["negative_sample_type"], **facts},
@@ -265,17 +262,13 @@ def _comps_item(subset: str, row: Mapping[str, Any], where: str, options: BuildO
         "similarity": similarity,
     }
     extra |= {name: _comps_text(row.get(name)) for name in OPTIONAL_TEXTS}
-    return Item(
-        item_id=f"comps/{subset}/{row['id']}",
-        corpus="comps",
-        subset=subset,
-        language="en",
+    return item_of(
+        ("comps", subset, row["id"]),
+        f"{starts['good']} {row['property_phrase']}",
+        f"{starts['bad']} {row['property_phrase']}",
         task="concept_pair",
         phenomenon="property knowledge" if subset == "base" else "property inheritance",
         paradigm=row["negative_sample_type"],
-        target_good=f"{starts['good']} {row['property_phrase']}",
-        context_bad="",
-        target_bad=f"{starts['bad']} {row['property_phrase']}",
         pair_id=str(row["id"]),
         flags=tuple(flags),
         extra=extra,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pairbank.builders.ratings import ConstantRater, Rated, constant_raters, judged
 from pairbank.builders.schema.columns import Column, Item, Task
@@ -81,6 +82,19 @@ class Corpus:
 def is_requested(subset: str, options: BuildOptions) -> bool:
     """Return whether a subset is asked for."""
     return options.subset is None or options.subset == subset
+
+
+def item_of(path: tuple[str, str, object], good: str, bad: str | None = None, **cells: Any) -> Item:  # noqa: ANN401
+    """Return a sentence, or a pair of them, as an item: in English, without context, unless `cells` say otherwise.
+
+    >>> item_of(("mine", "all", 3), "A cat sleeps.", "A cat sleep.").item_id
+    'mine/all/3'
+    """
+    usual = {"language": "en", "task": "sentence" if bad is None else "sentence_pair"}
+    usual |= {} if bad is None else {"context_bad": ""}
+    corpus, subset, number = path
+    item_id = f"{corpus}/{subset}/{number}"
+    return Item(item_id=item_id, corpus=corpus, subset=subset, target_good=good, target_bad=bad, **{**usual, **cells})
 
 
 def items_of(rated: RatedRows) -> Rows:

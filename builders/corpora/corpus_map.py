@@ -20,6 +20,7 @@ from pairbank.builders.ratings import Rated, Raters, judged
 from pairbank.builders.schema.columns import Column, Item, Scalar
 from pairbank.builders.sources.formats import table_rows_of
 from pairbank.builders.sources.source import LocatedFile, Source
+from pairbank.builders.sources.tables import refuse
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 
@@ -67,7 +68,7 @@ class CorpusMap:
                     for fault in judgments.faults:
                         raise fault
                     rows = judgments.rows(where)
-                for n, shaped in enumerate(column_map.shaped(rows, where, _refuse), 1):
+                for n, shaped in enumerate(column_map.shaped(rows, where, refuse), 1):
                     seen |= shaped.good.keys() if n == 1 else set()
                     at = f"{where}, row {shaped.number}"
                     item = self._item(shaped, column_map.number(shaped, n), at)
@@ -84,12 +85,9 @@ class CorpusMap:
             raise CorpusError(f"corpus {self.name!r}: no file has the column {sorted(missing)[0]!r} that its map keeps")
 
     def _item(self, shaped: ShapedRow, number: str, where: str) -> Item:
+        extra = kept_cells(self.keeps, shaped, where)
         return mapped_item(
-            shaped,
-            lambda subset, _texts: f"{self.name}/{subset}/{number}",
-            where,
-            corpus=self.name,
-            extra=kept_cells(self.keeps, shaped, where),
+            shaped, lambda subset, _: f"{self.name}/{subset}/{number}", where, corpus=self.name, extra=extra
         )
 
     def corpus(self, rated: RatedRows | None = None) -> Corpus:
@@ -140,7 +138,3 @@ def rating_value(text: object, where: str) -> float:
         return float(str(text))
     except ValueError as error:
         raise CorpusError(f"{where}: rating {text!r} is no number; get the file again") from error
-
-
-def _refuse(error: CorpusError) -> None:
-    raise error

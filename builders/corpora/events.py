@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated, Raters, Rating, Side, judged
@@ -76,17 +76,14 @@ def _dtfit_item(
     human = {side: _dtfit_rating(row[f"{side}_human_score"], where) for side in LABELS}
     if human["good"] <= human["bad"]:
         flags.append(HUMAN_TIE if human["good"] == human["bad"] else HUMAN_CONTRADICTS)
-    return Item(
-        item_id=f"dtfit/all/{row['item_id']}",
-        corpus="dtfit",
-        subset="all",
-        language="en",
+    return item_of(
+        ("dtfit", "all", row["item_id"]),
+        words["good"],
+        words["bad"],
         task="continuation_pair",
         phenomenon=row["category"],
         context_good=row["prefix"],
-        target_good=words["good"],
         context_bad=row["prefix"],
-        target_bad=words["bad"],
         human_good=human["good"],
         human_bad=human["bad"],
         human_scale="plausibility7",
@@ -173,15 +170,11 @@ def _story(item: Item) -> Item:
 
 
 def _alone(sentence: str, number: str, kind: str, extra: Mapping[str, Scalar], judgments: Judgments) -> Rated:
-    item = Item(
-        item_id=f"kauf-2024/events-adapt-reversible/{number}",
-        corpus="kauf-2024",
-        subset="events-adapt-reversible",
-        language="en",
-        task="sentence",
+    item = item_of(
+        ("kauf-2024", "events-adapt-reversible", number),
+        sentence,
         phenomenon="plausibility",
         paradigm=kind,
-        target_good=sentence,
         extra=extra,
     )
     return judged(item, _kauf_ratings(item, judgments))
@@ -348,18 +341,15 @@ def _ewok_pair(row: Row, identity: str, target: int, where: str) -> Item:
     rated = None not in human.values()
     requested = any(column in row for column in columns.values())
     domain = row["Domain"]
-    return Item(
-        item_id=f"ewok/{domain}/{identity}-t{target}",
-        corpus="ewok",
-        subset=domain,
-        language="en",
+    return item_of(
+        ("ewok", domain, f"{identity}-t{target}"),
+        row[f"Target{target}"],
+        row[f"Target{target}"],
         task="context_pair",
         phenomenon=domain,
         paradigm=row["ContextType"],
         context_good=row[f"Context{target}"],
-        target_good=row[f"Target{target}"],
         context_bad=row[f"Context{other}"],
-        target_bad=row[f"Target{target}"],
         human_good=human[target] if rated else None,
         human_bad=human[other] if rated else None,
         human_scale="likert5" if rated else None,

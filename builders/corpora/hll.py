@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.corpus import BuildOptions, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
@@ -89,17 +89,13 @@ def _item(group: str, good: _Sentence, bad: _Sentence, distance: int, limit: flo
     if good.rating is None or bad.rating is None:
         flags.append("no_human_rating")
     raters = [n for n in (good.n_raters, bad.n_raters) if n is not None]
-    return Item(
-        item_id=f"hll/all/{good.identifier}-{bad.identifier}",
-        corpus="hll",
-        subset="all",
+    return item_of(
+        ("hll", "all", f"{good.identifier}-{bad.identifier}"),
+        good.text,
+        bad.text,
         language="zh",
-        task="sentence_pair",
         phenomenon=good.phenomenon,
         paradigm=group,
-        target_good=good.text,
-        context_bad="",
-        target_bad=bad.text,
         human_good=good.rating,
         human_bad=bad.rating,
         human_scale="likert7-z",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested, items_of
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of, items_of
 from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated
@@ -122,17 +122,12 @@ def _li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
     if human_good is None or human_bad is None:
         flags.append("no_human_rating")
     subset = LI_SUBSETS[row["source"]]
-    return Item(
-        item_id=f"li/{subset}/{row['pair_ID']}",
-        corpus="li",
-        subset=subset,
-        language="en",
-        task="sentence_pair",
+    return item_of(
+        ("li", subset, row["pair_ID"]),
+        sides.good,
+        sides.bad,
         phenomenon=row["phenomenon"],
         paradigm=paradigm_of(row["Good ID"], row["Bad ID"]) if row["paradigm"] == NO_PARADIGM else row["paradigm"],
-        target_good=sides.good,
-        context_bad="",
-        target_bad=sides.bad,
         human_good=human_good,
         human_bad=human_bad,
         human_scale="likert7-z",
@@ -207,17 +202,12 @@ def _li_adger_item(number: int, row: Mapping[str, str], good: _Rated, bad: _Rate
         flags.append("no_human_rating")
     same = {"good": good.sentence == row["gramm_sentence"], "bad": bad.sentence == row["ungramm_sentence"]}
     flags += [f"{OTHER_TEXT}_{side}" for side, is_same in same.items() if not is_same]
-    return Item(
-        item_id=f"li-adger/{LI_ADGER_SUBSETS[row['dataset']]}/{number}",
-        corpus="li-adger",
-        subset=LI_ADGER_SUBSETS[row["dataset"]],
-        language="en",
-        task="sentence_pair",
+    return item_of(
+        ("li-adger", LI_ADGER_SUBSETS[row["dataset"]], number),
+        row["gramm_sentence"],
+        row["ungramm_sentence"],
         phenomenon=row.get("phenomenon") or None,
         paradigm=paradigm_of(row["gramm_id"], row["ungramm_id"]),
-        target_good=row["gramm_sentence"],
-        context_bad="",
-        target_bad=row["ungramm_sentence"],
         human_good=good.judgment,
         human_bad=bad.judgment,
         human_scale="magnitude-estimation-z",

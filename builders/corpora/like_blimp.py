@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested, items_of
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of, items_of
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated, Rating, Side, judged
@@ -37,22 +37,18 @@ def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
         where = f"{path}:{name}"
         for number, row in read_json_lines(text.split("\n"), ZHOBLIMP_REQUIRED, where=where):
             uid = _stem(name)
-            if row["UID"] != uid or uid not in ZHOBLIMP_PARADIGMS:
+            if row["UID"] != uid or uid not in ZHOBLIMP.subsets:
                 raise CorpusError(
                     f"{where}, row {number}: UID is {row['UID']!r}, expected the file's name, one of the "
-                    f"{len(ZHOBLIMP_PARADIGMS)} released paradigms; take away other files"
+                    f"{len(ZHOBLIMP.subsets)} released paradigms; take away other files"
                 )
-            yield Item(
-                item_id=f"zhoblimp/{uid}/{row['pairID']}",
-                corpus="zhoblimp",
-                subset=uid,
+            yield item_of(
+                ("zhoblimp", uid, row["pairID"]),
+                row["sentence_good"],
+                row["sentence_bad"],
                 language="zh",
-                task="sentence_pair",
                 phenomenon=row["phenomenon"],
                 paradigm=uid,
-                target_good=row["sentence_good"],
-                context_bad="",
-                target_bad=row["sentence_bad"],
                 pair_id=str(row["pairID"]),
             )
 
@@ -69,133 +65,9 @@ def zhoblimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
             raise CorpusError(f"{where}: {row['correct']!r} of {row['total']!r}, expected two whole numbers")
         counts[row["UID"]] = {"n_correct": int(row["correct"]), "n_judgments": int(row["total"])}
     return {
-        "human_forced_choice_by_paradigm": {uid: count for uid, count in counts.items() if uid in ZHOBLIMP_PARADIGMS},
-        "human_forced_choice_of_excluded": {
-            uid: count for uid, count in counts.items() if uid not in ZHOBLIMP_PARADIGMS
-        },
+        "human_forced_choice_by_paradigm": {uid: count for uid, count in counts.items() if uid in ZHOBLIMP.subsets},
+        "human_forced_choice_of_excluded": {uid: count for uid, count in counts.items() if uid not in ZHOBLIMP.subsets},
     }
-
-
-ZHOBLIMP_PARADIGMS = (
-    "BA_BEI_subj_drop",
-    "BA_deletion",
-    "BA_duplicate_argument",
-    "BA_inversion",
-    "BA_meiba",
-    "BA_negation",
-    "BA_no_progressive",
-    "BA_no_stative_verb",
-    "BA_suo_adverbial_a",
-    "BA_suo_adverbial_b",
-    "BA_verb_le_a",
-    "BA_verb_le_b",
-    "BEI_construction_a",
-    "BEI_construction_b",
-    "BEI_deletion",
-    "BEI_preposition",
-    "PN_numP_a",
-    "PN_numP_b",
-    "adjective_transitive_dui",
-    "agent_animacy_adv",
-    "agent_animacy_passive",
-    "agent_animacy_subj",
-    "agent_causative",
-    "agent_deletion",
-    "anaphor_gender_agreement",
-    "anaphor_number_agreement",
-    "causative_shi_ba",
-    "classifier_noun_agreement",
-    "classifier_noun_agreement_no_gap",
-    "classifier_noun_subj",
-    "control_modal_vs_raising_modal",
-    "ellipsis_adj",
-    "ellipsis_double_object",
-    "ellipsis_n_bar_class",
-    "existential_there_subject_raising",
-    "fci_renhe_dou",
-    "fci_renhe_prepP",
-    "fci_renhe_ruguo",
-    "fci_renhe_subj",
-    "fci_renhe_suoyou",
-    "intransitive_double_obj",
-    "intransitive_no_obj",
-    "left_adverbial_b",
-    "left_adverbial_d",
-    "left_adverbial_e",
-    "left_adverbial_negation",
-    "left_dou",
-    "modal_raising_hui",
-    "modal_raising_topicalization",
-    "nominal_definite_men",
-    "nominal_modal_insertion",
-    "noun_adjective_shi",
-    "noun_phrase_conjunction_jian",
-    "npi_renhe_A_not_A_question",
-    "npi_renhe_conditional",
-    "npi_renhe_neg_scope_locP",
-    "npi_renhe_neg_scope_subj",
-    "npi_renhe_wh_question_obj",
-    "npi_renhe_wh_question_subj",
-    "passive_agent_deletion_long_left",
-    "passive_agent_deletion_long_right_a",
-    "passive_agent_deletion_long_right_b",
-    "passive_agent_deletion_short",
-    "passive_body_part",
-    "passive_intransitive",
-    "passive_no_adj",
-    "passive_suo",
-    "plural_cardinal_men_a",
-    "plural_cardinal_men_b",
-    "preposition_deletion",
-    "preposition_insertion",
-    "principle_A_c_command",
-    "principle_A_c_command_number",
-    "principle_A_domain",
-    "principle_A_domain_number",
-    "question_A_not_A",
-    "question_A_not_A_daodi_a",
-    "question_A_not_A_daodi_b",
-    "question_A_not_A_indirect",
-    "question_V_not_VP_1",
-    "question_V_not_VP_2",
-    "question_daodi_nandao_1",
-    "question_daodi_nandao_2",
-    "question_daodi_nandao_A_not_A_intran",
-    "question_daodi_nandao_A_not_A_tran",
-    "question_daodi_negation",
-    "question_nandao_negation",
-    "question_nandao_raising_1_a",
-    "question_nandao_raising_1_b",
-    "question_nandao_raising_2",
-    "question_nandao_raising_3",
-    "question_nandao_scope_1",
-    "question_nandao_scope_2",
-    "question_particle_daodi_choice_intran",
-    "question_particle_daodi_choice_tran",
-    "question_particle_nandao",
-    "relative_operator_intepretation",
-    "relative_operator_who",
-    "relativization_movement_no_gap",
-    "relativization_movement_when_where",
-    "renhe_no_episodic_sentences",
-    "renhe_no_superordinate_negation",
-    "renhe_non_factive_verb",
-    "right_yijing_a",
-    "right_yijing_b",
-    "singular_PN_but_plural_pron",
-    "superlative_quantifiers_1",
-    "superlative_quantifiers_2",
-    "topicalization_OSV",
-    "topicalization_OSV_mei",
-    "topicalization_SOV",
-    "topicalization_SOV_mei",
-    "verb_negation_particle",
-    "verb_phrase_left_adverbial",
-    "verb_phrase_left_negation",
-    "ya_insertion",
-    "you_quantifier_adj",
-    "you_yige",
-)
 
 
 ZHOBLIMP = declared("zhoblimp", zhoblimp_rows, metadata=zhoblimp_metadata)
@@ -238,17 +110,13 @@ def _sling_item(stem: str, row: Mapping[str, Any], where: str, options: BuildOpt
         )
     reported = row["paradigm"] == stem
     mend = options.repair and not reported
-    return Item(
-        item_id=f"sling/{stem}/{row['pair_ID']}",
-        corpus="sling",
-        subset=stem,
+    return item_of(
+        ("sling", stem, row["pair_ID"]),
+        row["sentence_good"],
+        row["sentence_bad"],
         language="zh",
-        task="sentence_pair",
         phenomenon=row["phenomenon"],
         paradigm=stem if mend else row["paradigm"],
-        target_good=row["sentence_good"],
-        context_bad="",
-        target_bad=row["sentence_bad"],
         pair_id=str(row["pair_ID"]),
         flags=(REPAIRED_PARADIGM,) if mend else (),
         extra={"field": row["field"], "paradigm_source": row["paradigm"] if mend else None},
@@ -289,17 +157,13 @@ def _survey(files: Mapping[str, LocatedFile]) -> Iterator[Rated]:
         if len(texts) != 2 or len(phenomena) != 1:
             raise CorpusError(f"{files[MATERIAL].path}, row {number + 1}: {sides}, expected both sides of one pair")
         paradigm = survey_paradigm(phenomena.pop().casefold())
-        item = Item(
-            item_id=f"turblimp/{SURVEY}/{number}",
-            corpus="turblimp",
-            subset=SURVEY,
+        item = item_of(
+            ("turblimp", SURVEY, number),
+            texts["good"],
+            texts["bad"],
             language="tr",
-            task="sentence_pair",
             phenomenon=ARGUMENTS if paradigm.startswith(ARGUMENTS) else paradigm,
             paradigm=paradigm,
-            target_good=texts["good"],
-            context_bad="",
-            target_bad=texts["bad"],
             extra=dict.fromkeys(column for keep in _MAP.keeps for column in (created.name for created in keep.made)),
         )
         result = (
@@ -402,17 +266,7 @@ def _scamp_items(subset: str, paradigm: str, text: str, where: str) -> Iterator[
                 f"{where}, row {number}: {len(cells)} cells, expected better and worse sentence with a tab between; "
                 "get the file again"
             )
-        yield Item(
-            item_id=f"scamp/{subset}/{paradigm}-{number}",
-            corpus="scamp",
-            subset=subset,
-            language="en",
-            task="sentence_pair",
-            paradigm=paradigm,
-            target_good=cells[0],
-            context_bad="",
-            target_bad=cells[1],
-        )
+        yield item_of(("scamp", subset, f"{paradigm}-{number}"), cells[0], cells[1], paradigm=paradigm)
 
 
 SCAMP = declared("scamp", scamp_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.corpus import BuildOptions, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import NO_TRUTH, Item
 from pairbank.builders.sources.readers import read_delimited
@@ -46,16 +46,13 @@ def continuation_rows(name: str, file: str, files: Mapping[str, LocatedFile], _o
     path = files[file].path
     for number, row in read_delimited(path, REQUIRED):
         flags = word_flags(row["prefix"], row["good_continuation"], row["bad_continuation"])
-        yield Item(
-            item_id=f"{name}/all/{row['item_id'].rsplit('_', 1)[-1]}",
-            corpus=name,
-            subset="all",
-            language="en",
+        yield item_of(
+            (name, "all", row["item_id"].rsplit("_", 1)[-1]),
+            row["good_continuation"],
+            row["bad_continuation"],
             task="continuation_pair",
             context_good=row["prefix"],
-            target_good=row["good_continuation"],
             context_bad=row["prefix"],
-            target_bad=row["bad_continuation"],
             pair_id=row["item_id"],
             flags=(*flags, NO_TRUTH) if name in WITHOUT_TRUTH else flags,
             extra={
@@ -88,14 +85,11 @@ def prefix_rows(
 ) -> Iterator[Item]:
     """Yield one word-prediction item per row, in file order: a text without its last word, and this word."""
     for _, row in read_delimited(files[FILE].path, ("item_id", "prefix", "continuation", *extra.values())):
-        yield Item(
-            item_id=f"{name}/all/{row['item_id']}",
-            corpus=name,
-            subset="all",
-            language="en",
+        yield item_of(
+            (name, "all", row["item_id"]),
+            row["continuation"],
             task="word_prediction",
             context_good=row["prefix"],
-            target_good=row["continuation"],
             pair_id=row["item_id"],
             flags=word_flags(row["prefix"], row["continuation"]),
             extra={column: row[source] for column, source in extra.items()},

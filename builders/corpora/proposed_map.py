@@ -30,7 +30,7 @@ from pairbank.builders.corpora.column_use import (
     words_of,
 )
 from pairbank.builders.corpora.corpus import BuildOptions
-from pairbank.builders.corpora.own_maps import read_map
+from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.tabular import READING, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.errors import PairbankError

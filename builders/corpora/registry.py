@@ -2,74 +2,73 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 
-from pairbank.builders.corpora.blimp import BLIMP, BLIMP_LI, HU_LEVY_BLIMP
-from pairbank.builders.corpora.concepts import COMPS, XCOMPS
 from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.declared import corpus_files
-from pairbank.builders.corpora.events import DTFIT, EWOK, KAUF_2024, SOCIAL_RELATIONS
-from pairbank.builders.corpora.hll import HLL
-from pairbank.builders.corpora.li import LI, LI_ADGER, MORCELA
-from pairbank.builders.corpora.like_blimp import BLIMP_NL, SCAMP, SLING, TURBLIMP, ZHOBLIMP
-from pairbank.builders.corpora.next_words import NEWS_2023, NEWS_2024, NONSENSE, P18, RANDOMSEQ, WIKIPEDIA
-from pairbank.builders.corpora.sentences import COLA, DGL, ITACOLA, MEGA_ACCEPTABILITY, NOCOLA, NOCOLA_ZERO
-from pairbank.builders.corpora.starter import STARTER
-from pairbank.builders.corpora.syntaxgym import SYNTAXGYM, SYNTAXGYM_MANDARIN, SYNTAXGYM_SUITES
 from pairbank.errors import unknown_name
 from pairbank.plugins import package_names, plugins
 
-OURS: dict[str, Corpus] = {
-    corpus.name: corpus
-    for corpus in (
-        STARTER,
-        BLIMP,
-        HU_LEVY_BLIMP,
-        SYNTAXGYM,
-        SCAMP,
-        ZHOBLIMP,
-        SLING,
-        LI,
-        LI_ADGER,
-        BLIMP_LI,
-        HLL,
-        DTFIT,
-        COLA,
-        EWOK,
-        SOCIAL_RELATIONS,
-        COMPS,
-        XCOMPS,
-        P18,
-        NEWS_2023,
-        WIKIPEDIA,
-        NEWS_2024,
-        NONSENSE,
-        RANDOMSEQ,
-        SYNTAXGYM_SUITES,
-        SYNTAXGYM_MANDARIN,
-        TURBLIMP,
-        KAUF_2024,
-        ITACOLA,
-        NOCOLA,
-        NOCOLA_ZERO,
-        MEGA_ACCEPTABILITY,
-        DGL,
-        MORCELA,
-        BLIMP_NL,
-    )
+MODULES: Mapping[str, str] = {
+    "starter": "starter",
+    "blimp": "blimp",
+    "hu-levy-blimp": "blimp",
+    "syntaxgym": "syntaxgym",
+    "scamp": "like_blimp",
+    "zhoblimp": "like_blimp",
+    "sling": "like_blimp",
+    "li": "li",
+    "li-adger": "li",
+    "blimp-li": "blimp",
+    "hll": "hll",
+    "dtfit": "events",
+    "cola": "sentences",
+    "ewok": "events",
+    "social-relations": "events",
+    "comps": "concepts",
+    "xcomps": "concepts",
+    "p18": "next_words",
+    "news-2023": "next_words",
+    "wikipedia": "next_words",
+    "news-2024": "next_words",
+    "nonsense": "next_words",
+    "randomseq": "next_words",
+    "syntaxgym-suites": "syntaxgym",
+    "syntaxgym-mandarin": "syntaxgym",
+    "turblimp": "like_blimp",
+    "kauf-2024": "events",
+    "itacola": "sentences",
+    "nocola": "sentences",
+    "nocola-zero": "sentences",
+    "mega-acceptability": "sentences",
+    "dgl": "sentences",
+    "morcela": "li",
+    "blimp-nl": "like_blimp",
 }
-MAPS = tuple(name for name in corpus_files() if name not in OURS)
+"""Corpus -> the module that makes it, as a constant of its name."""
+MAPS = tuple(name for name in corpus_files() if name not in MODULES)
 """Corpora that are only a mapping: each file of `data/corpora` whose corpus no module makes."""
-OURS |= {name: corpus_map(name).corpus() for name in MAPS}
+OURS = (*MODULES, *MAPS)
+
+
+@functools.cache
+def _ours(name: str) -> Corpus:
+    if name in MAPS:
+        return corpus_map(name).corpus()
+    module = import_module(f"pairbank.builders.corpora.{MODULES[name]}")
+    corpus: Corpus = getattr(module, name.upper().replace("-", "_"))
+    return corpus
 
 
 class _Corpora(Mapping[str, Corpus]):
-    """Ours first; a package's corpus is imported when it is asked for, and not before."""
+    """Ours first; what makes a corpus is imported when it is asked for, and not before."""
 
     def __getitem__(self, name: str) -> Corpus:
         if name in OURS:
-            return OURS[name]
+            return _ours(name)
         plugin = plugins("corpora", taken=OURS)[name]
         corpus = plugin.load()
         if not isinstance(corpus, Corpus) or corpus.name != name:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pairbank.builders.corpora.column_map import Row
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared, declared_with_ratings
 from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS, Rated, Raters, Rating, judged
@@ -40,13 +40,9 @@ def _cola_item(split: str, number: int, line: str, where: str) -> Item:
             "(is it a test set, or the file of another distribution?)"
         )
     source_code, label, mark, sentence = cells
-    return Item(
-        item_id=f"cola/{split}/{number}",
-        corpus="cola",
-        subset=split,
-        language="en",
-        task="sentence",
-        target_good=sentence,
+    return item_of(
+        ("cola", split, number),
+        sentence,
         flags=(UNMARKED,) if label == "0" and not mark else (),
         extra={"label": int(label), "mark": mark or None, "source_code": source_code},
     )
@@ -136,13 +132,10 @@ def _nocola_sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
                 "and the code of the error behind a tab under the first of them; get the file again"
             )
         n_items += 1
-        yield Item(
-            item_id=f"nocola/{subset}/{n_items}",
-            corpus="nocola",
-            subset=subset,
+        yield item_of(
+            ("nocola", subset, n_items),
+            sentence,
             language="nb",
-            task="sentence",
-            target_good=sentence,
             phenomenon=code or None,
             extra={"label": label, "error_code": code or None},
         )
@@ -179,15 +172,11 @@ def nocola_pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Ite
             )
         bad, good, code = cells
         n_items += 1
-        yield Item(
-            item_id=f"nocola-zero/all/{n_items}",
-            corpus="nocola-zero",
-            subset="all",
+        yield item_of(
+            ("nocola-zero", "all", n_items),
+            good,
+            bad,
             language="nb",
-            task="sentence_pair",
-            target_good=good,
-            context_bad="",
-            target_bad=bad,
             phenomenon=_KIND_OF.get(code, code),
             paradigm=code,
         )
@@ -259,13 +248,9 @@ def _mega_sentences(files: Mapping[str, LocatedFile], subset: str, raters: Rater
 
 
 def _mega_item(subset: str, number: int, sentence: str, judged_sentence: _Sentence) -> Rated:
-    item = Item(
-        item_id=f"mega-acceptability/{subset}/{number}",
-        corpus="mega-acceptability",
-        subset=subset,
-        language="en",
-        task="sentence",
-        target_good=sentence,
+    item = item_of(
+        ("mega-acceptability", subset, number),
+        sentence,
         phenomenon="clause embedding",
         paradigm=judged_sentence.frame,
         flags=(NO_RATING,) if judged_sentence.n_missing else (),
@@ -303,13 +288,9 @@ def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
     }
     shares = _shares(files[PEOPLE], stimuli) if PEOPLE in files else {}
     for n, (sentence, (number, row)) in enumerate(stimuli.items(), 1):
-        item = Item(
-            item_id=f"dgl/all/{n}",
-            corpus="dgl",
-            subset="all",
-            language="en",
-            task="sentence",
-            target_good=sentence,
+        item = item_of(
+            ("dgl", "all", n),
+            sentence,
             phenomenon=row["phenomenon"],
             paradigm=row["phenomenon"],
             pair_id=f"{row['phenomenon']} {row['test_item']}",

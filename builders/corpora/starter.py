@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited
@@ -39,17 +39,12 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
 def _minimal_pairs(file: LocatedFile) -> Iterator[Item]:
     table = read_delimited(file.path, ("phenomenon", "paradigm", "good", "bad"), delimiter="\t")
     for number, (_, row) in enumerate(table, 1):
-        yield Item(
-            item_id=f"starter/minimal-pairs/{number}",
-            corpus="starter",
-            subset="minimal-pairs",
-            language="en",
-            task="sentence_pair",
+        yield item_of(
+            ("starter", "minimal-pairs", number),
+            row["good"],
+            row["bad"],
             phenomenon=row["phenomenon"],
             paradigm=row["paradigm"],
-            target_good=row["good"],
-            context_bad="",
-            target_bad=row["bad"],
             extra=NOTHING,
         )
 
@@ -57,18 +52,15 @@ def _minimal_pairs(file: LocatedFile) -> Iterator[Item]:
 def _plausibility(file: LocatedFile) -> Iterator[Item]:
     table = read_delimited(file.path, ("category", "context", "good", "bad"), delimiter="\t")
     for number, (_, row) in enumerate(table, 1):
-        yield Item(
-            item_id=f"starter/plausibility/{number}",
-            corpus="starter",
-            subset="plausibility",
-            language="en",
+        yield item_of(
+            ("starter", "plausibility", number),
+            row["good"],
+            row["bad"],
             task="continuation_pair",
             phenomenon="plausibility",
             paradigm=row["category"],
             context_good=row["context"],
-            target_good=row["good"],
             context_bad=row["context"],
-            target_bad=row["bad"],
             extra=NOTHING,
         )
 
@@ -77,18 +69,15 @@ def _contexts(file: LocatedFile) -> Iterator[Item]:
     needed = ("domain", "context_1", "context_2", "target_1", "target_2")
     for number, (_, row) in enumerate(read_delimited(file.path, needed, delimiter="\t"), 1):
         for target, other in ((1, 2), (2, 1)):
-            yield Item(
-                item_id=f"starter/contexts/{number}-t{target}",
-                corpus="starter",
-                subset="contexts",
-                language="en",
+            yield item_of(
+                ("starter", "contexts", f"{number}-t{target}"),
+                row[f"target_{target}"],
+                row[f"target_{target}"],
                 task="context_pair",
                 phenomenon="world-knowledge",
                 paradigm=row["domain"],
                 context_good=row[f"context_{target}"],
-                target_good=row[f"target_{target}"],
                 context_bad=row[f"context_{other}"],
-                target_bad=row[f"target_{target}"],
                 pair_id=str(number),
                 extra=NOTHING | {"target_number": target},
             )
@@ -97,17 +86,14 @@ def _contexts(file: LocatedFile) -> Iterator[Item]:
 def _concepts(file: LocatedFile, language: str) -> Iterator[Item]:
     needed = ("item", *CONCEPT_COLUMNS, "sentence_good", "sentence_bad")
     for _, row in read_delimited(file.path, needed, delimiter="\t"):
-        yield Item(
-            item_id=f"starter/concepts/{language}-{row['item']}",
-            corpus="starter",
-            subset="concepts",
+        yield item_of(
+            ("starter", "concepts", f"{language}-{row['item']}"),
+            row["sentence_good"],
+            row["sentence_bad"],
             language=language,
             task="concept_pair",
             phenomenon="concepts",
             paradigm=row["negative_type"],
-            target_good=row["sentence_good"],
-            context_bad="",
-            target_bad=row["sentence_bad"],
             pair_id=row["item"],
             extra=NOTHING | {name: row[name] for name in CONCEPT_COLUMNS},
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import decode, delimited
@@ -95,17 +95,12 @@ def _pairs(suite: str, text: str, where: str, n_before: int) -> Iterator[Item]:
                     f"{where}: item {item_number} has no condition {' and no '.join(missing)}; "
                     f"found {', '.join(by_condition)}; get the suite again"
                 )
-            yield Item(
-                item_id=f"syntaxgym/{suite}/{index + 1}",
-                corpus="syntaxgym",
-                subset=suite,
-                language="en",
-                task="sentence_pair",
+            yield item_of(
+                ("syntaxgym", suite, index + 1),
+                by_condition[good],
+                by_condition[bad],
                 phenomenon=phenomenon,
                 paradigm=suite,
-                target_good=by_condition[good],
-                context_bad="",
-                target_bad=by_condition[bad],
                 pair_id=str(item_number),
                 extra={
                     "good_condition": good,
@@ -232,15 +227,12 @@ def _mandarin_sentences(file: LocatedFile, suite: str, kind: _Kind) -> Iterator[
         number, condition = place // len(kind.conditions) + 1, kind.conditions[place % len(kind.conditions)]
         contents = kind.regions(line.split(), f"{file.path}, row {place + 1}")
         ends = (0, *(len("".join(contents[:n])) for n in range(1, len(contents) + 1)))
-        yield Item(
-            item_id=f"syntaxgym-mandarin/{suite}/{number}-{condition}",
-            corpus="syntaxgym-mandarin",
-            subset=suite,
+        yield item_of(
+            ("syntaxgym-mandarin", suite, f"{number}-{condition}"),
+            "".join(contents),
             language="zh",
-            task="sentence",
             phenomenon=kind.phenomenon,
             paradigm=suite,
-            target_good="".join(contents),
             pair_id=str(number),
             extra={
                 "item_number": number,
@@ -309,15 +301,11 @@ def _suite_sentences(suite: Mapping[str, Any], name: str, where: str) -> Iterato
                 )
             contents = [region["content"] for region in regions]
             sentence, spans = joined_with_spans(contents)
-            yield Item(
-                item_id=f"syntaxgym-suites/{name}/{item['item_number']}-{condition['condition_name']}",
-                corpus="syntaxgym-suites",
-                subset=name,
-                language="en",
-                task="sentence",
+            yield item_of(
+                ("syntaxgym-suites", name, f"{item['item_number']}-{condition['condition_name']}"),
+                sentence,
                 phenomenon=phenomenon_of(name),
                 paradigm=name,
-                target_good=sentence,
                 pair_id=str(item["item_number"]),
                 extra={
                     "item_number": item["item_number"],

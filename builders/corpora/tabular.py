@@ -25,8 +25,8 @@ from pairbank.builders.corpora.corpus_map import LABELS, kept_cells
 from pairbank.builders.corpora.declared import OwnFacts
 from pairbank.builders.corpora.design import DESIGN, Crossing, Design
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
+from pairbank.builders.corpora.maps import OwnMap, read_map
 from pairbank.builders.corpora.marks import MarkedRowError, MarkedRows, mark_before
-from pairbank.builders.corpora.own_maps import OwnMap, read_map
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.corpora.tabular_items import (
     DEFAULT_LANGUAGE,

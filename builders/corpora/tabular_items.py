@@ -19,7 +19,7 @@ from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 from pairbank.files import sha256_of_text
 
 if TYPE_CHECKING:
-    from pairbank.builders.corpora.own_maps import OwnMap
+    from pairbank.builders.corpora.maps import OwnMap
 
 DEFAULT_LANGUAGE = "en"
 STRIPPED = "repaired:mark"
@@ -61,13 +61,15 @@ class TabularOptions:
     """Whether `6,4` is a number (files that are not separated by commas)."""
 
 
+_NOTHING: Mapping[str, Any] = {}
+_NO_OPTIONS = TabularOptions()
 TIDIED = "repaired:tidy"
 """Flag: a text was made uniform because the user asked for it."""
 
 
 def tidy_item(item: Item) -> Item:
     """Return an item whose texts are tidied, flagged if one of them has changed."""
-    texts = {name: getattr(item, name) for name in ("context_good", "target_good", "context_bad", "target_bad")}
+    texts = {name: getattr(item, name) for name in SENTENCES}
     tidy: dict[str, Any] = {name: text if text is None else tidied(text) for name, text in texts.items()}
     return item if tidy == texts else replace(item, **tidy, flags=(*item.flags, TIDIED))
 
@@ -134,18 +136,19 @@ class TextIds:
         return item_id if self._n[item_id] == 1 else f"{item_id}-{self._n[item_id]}"
 
 
-def tabular_item(
-    cells: Mapping[str, Any],
+def mapped_item(
+    shaped: ShapedRow,
     ids: IdOf,
     where: str,
     *,
     corpus: str,
-    names: Mapping[str, str] | None = None,
-    extra: Mapping[str, Scalar] | None = None,
-    options: TabularOptions,
+    names: Mapping[str, str] = _NOTHING,
+    extra: Mapping[str, Scalar] = _NOTHING,
+    options: TabularOptions = _NO_OPTIONS,
 ) -> Item:
-    """Return the item of the cells of one row."""
-    named = {name: name for name in cells} | dict(names or {})
+    """Return the item of what a map makes of a row, its label among the corpus's own columns."""
+    cells = shaped.cells
+    named = {name: name for name in cells} | dict(names)
     texts = {
         name: (sentence_in if name in SENTENCES else label_in)(cell, where, named[name]) for name, cell in cells.items()
     }
@@ -164,13 +167,14 @@ def tabular_item(
     for name, value in ratings.items():
         check_on_scale(value, texts.get("human_scale"), where, named.get(name, name))
     is_rated = any(value is not None for value in ratings.values())
+    usual_task = "sentence" if one_sided else "continuation_pair" if context else "sentence_pair"
     context_bad = texts["context_bad"] if texts.get("context_bad") is not None else None if one_sided else context
     return Item(
         item_id=ids(subset, (context, texts["target_good"] or "", context_bad, texts.get("target_bad"))),
         corpus=corpus,
         subset=subset,
         language=_language(texts.get("language") or options.language or DEFAULT_LANGUAGE, where),
-        task=_task(texts.get("task") or options.task or usual_task(context, one_sided=one_sided), where),
+        task=_task(texts.get("task") or options.task or usual_task, where),
         context_good=context,
         target_good=texts["target_good"] or "",
         context_bad=context_bad,
@@ -182,38 +186,9 @@ def tabular_item(
         human_scale=texts.get("human_scale") or ("unstated" if is_rated else None),
         human_n=count_in(texts.get("human_n"), where, named.get("human_n", "human_n")),
         pair_id=texts.get("pair_id"),
-        flags=flags,
-        extra=extra or {},
+        flags=(*flags, *shaped.flags),
+        extra=extra if shaped.label is None else {LABEL: shaped.label, **extra},
     )
-
-
-def mapped_item(
-    shaped: ShapedRow,
-    ids: IdOf,
-    where: str,
-    *,
-    corpus: str,
-    names: Mapping[str, str] | None = None,
-    extra: Mapping[str, Scalar],
-    options: TabularOptions | None = None,
-) -> Item:
-    """Return the item of what a map makes of a row, its label among the corpus's own columns; as `tabular_item`."""
-    label = {} if shaped.label is None else {LABEL: shaped.label}
-    item = tabular_item(
-        shaped.cells,
-        ids,
-        where,
-        corpus=corpus,
-        names=names,
-        extra={**label, **extra},
-        options=options or TabularOptions(),
-    )
-    return replace(item, flags=(*item.flags, *shaped.flags)) if shaped.flags else item
-
-
-def usual_task(context: str, *, one_sided: bool) -> Task:
-    """Return the task of an item that does not say it."""
-    return "sentence" if one_sided else "continuation_pair" if context else "sentence_pair"
 
 
 def _language(text: str, where: str) -> str:

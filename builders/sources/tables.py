@@ -10,7 +10,7 @@ import contextlib
 import csv
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,20 @@ class Table:
         self, bad_row: BadRow | None = None, blank_row: BlankRow | None = None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (line or row number, row)."""
-        reader = _READERS.get(self.path.suffix.lower(), _delimited_rows)
-        yield from reader(self, bad_row or _refuse, blank_row or (lambda _number: None))
+        bad_row, blank_row, suffix = bad_row or refuse, blank_row or (lambda _number: None), self.path.suffix.lower()
+        if suffix == ".xlsx":
+            sheet = padded(iter(_sheet(self.path, self.format).rows), self.frame.header)
+            yield from _named_rows(sheet, self, bad_row, blank_row)
+        elif suffix in (".json", ".jsonl", ".parquet"):
+            for number, row in _parquet_rows(self.path) if suffix == ".parquet" else _json_rows(self, bad_row):
+                if all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in row.values()):
+                    blank_row(number)
+                else:
+                    yield number, row
+        else:
+            flags: dict[int, list[str]] = {}
+            for number, row in _named_rows(_records(self, flags=flags), self, bad_row, blank_row):
+                yield number, row | ({MENDED: flags[number]} if number in flags else {})
 
 
 def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NOTHING_SAID) -> Table:
@@ -99,11 +111,8 @@ def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NO
     return table
 
 
-def _is_blank(row: Mapping[str, Any]) -> bool:
-    return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in row.values())
-
-
-def _refuse(error: CorpusError) -> None:
+def refuse(error: CorpusError) -> None:
+    """Raise the fault of a row."""
     raise error
 
 
@@ -205,12 +214,6 @@ def _widths(table: Table, delimiter: str) -> list[int]:
         raise
 
 
-def _delimited_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
-    flags: dict[int, list[str]] = {}
-    for number, row in _named_rows(_records(table, flags=flags), table, bad_row, blank_row):
-        yield number, row | ({MENDED: flags[number]} if number in flags else {})
-
-
 def _named_rows(
     rows: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
 ) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -256,35 +259,27 @@ def _json_table(table: Table) -> Table:
     """Return the table with the columns of all its rows; where none can be read, the first row's fault is raised."""
     columns: dict[str, None] = {}
     faults: list[CorpusError] = []
-    for _, row in _json_rows(table, faults.append, lambda _number: None):
+    for _, row in table.rows(faults.append):
         columns |= dict.fromkeys(row)
     if not columns and faults:
         raise faults[0]
     return replace(table, columns=tuple(columns))
 
 
-def _json_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
+def _json_rows(table: Table, bad_row: BadRow) -> Iterator[tuple[int, dict[str, Any]]]:
     if table.path.suffix.lower() == ".json":
         with reading(table.path, CorpusError):
             data = table.path.read_bytes()
-        for number, row in json_rows(decode(data, str(table.path), table.encoding), str(table.path)):
-            if _is_blank(row):
-                blank_row(number)
-            else:
-                yield number, row
+        yield from json_rows(decode(data, str(table.path), table.encoding), str(table.path))
         return
     for number, line in enumerate(text_lines(table.path, table.encoding, newline="\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json_object(line, f"{table.path}, row {number}")
-        except CorpusError as error:
-            bad_row(error)
-            continue
-        if _is_blank(row):
-            blank_row(number)
-        else:
-            yield number, row
+        if line.strip():
+            try:
+                row = json_object(line, f"{table.path}, row {number}")
+            except CorpusError as error:
+                bad_row(error)
+            else:
+                yield number, row
 
 
 # Workbooks ------------------------------------------------------------------------------------------------------------
@@ -309,11 +304,6 @@ def _sheet(path: Path, how: TableFormat) -> Sheet:
     return read_sheet(data, str(path), how.sheet, hidden=how.hidden)
 
 
-def _workbook_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
-    rows = iter(_sheet(table.path, table.format).rows)
-    yield from _named_rows(padded(rows, table.frame.header), table, bad_row, blank_row)
-
-
 # Parquet --------------------------------------------------------------------------------------------------------------
 
 
@@ -335,19 +325,9 @@ def _parquet_columns(path: Path) -> tuple[str, ...]:
         return tuple(file.schema_arrow.names)
 
 
-def _parquet_rows(table: Table, _bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import pyarrow.parquet as pq
 
-    with _reading_parquet(table.path), pq.ParquetFile(table.path, page_checksum_verification=True) as file:
-        number = 0
-        for batch in file.iter_batches(batch_size=ROWS_A_BATCH):
-            for row in batch.to_pylist():
-                number += 1
-                if _is_blank(row):
-                    blank_row(number)
-                else:
-                    yield number, row
-
-
-_READERS = {".jsonl": _json_rows, ".json": _json_rows, ".xlsx": _workbook_rows, ".parquet": _parquet_rows}
-"""Suffix -> what yields its rows; any other file is delimited text."""
+    with _reading_parquet(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        batches = file.iter_batches(batch_size=ROWS_A_BATCH)
+        yield from enumerate((row for batch in batches for row in batch.to_pylist()), 1)

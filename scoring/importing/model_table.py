@@ -1,7 +1,7 @@
 """One model's rows of a file to its scored table: in, some rows at a time; out, `Scored`, signed as imported.
 
 The items are those of a corpus, or those that the file describes itself (`OwnItems`). The latter are the same items,
-flags and messages as row by row through `tabular_item` and `Validator`, but made by column, some rows at a time: only a
+flags and messages as row by row through `mapped_item` and `Validator`, but made by column, some rows at a time: only a
 table that breaks the schema goes through the validator, whose message names its rows.
 """
 
@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
+from pairbank.builders.corpora.column_map import ShapedRow
 from pairbank.builders.corpora.corpus_map import LABELS
-from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, TextIds, tabular_item
+from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, TextIds, mapped_item
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import (
     COLUMNS,
@@ -336,7 +337,8 @@ class OwnItems:
         options = TabularOptions(language=self._how.language, task=self._how.task)
         cells.pop("item_id", None)
         corpus = self._how.corpus
-        return tabular_item(cells, TextIds(corpus=corpus).of, chunk.where(row), corpus=corpus, options=options)
+        shaped = ShapedRow(number=row, cells=cells, good=cells)
+        return mapped_item(shaped, TextIds(corpus=corpus).of, chunk.where(row), corpus=corpus, options=options)
 
     def dataset(self, fingerprint: str) -> datasets.Dataset:
         """Return the items, and forget them."""

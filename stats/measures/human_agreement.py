@@ -16,7 +16,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error
-from pairbank.stats.estimates.estimate import finite_vector, paired_vectors
+from pairbank.stats.estimates.estimate import finite_vector
 from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.raters import check_choices
 from pairbank.stats.measures.regression import component_variances
@@ -232,20 +232,6 @@ class HumanAgreement:
     n_paradigms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedAgreement:
-    """The same from counts a paradigm; shares."""
-
-    micro: float
-    """Right judgments of all judgments."""
-    macro: float
-    """Mean over paradigms of the share of right judgments."""
-    lowest: float
-    """Smallest share of a paradigm."""
-    n_judgments: int
-    n_paradigms: int
-
-
 def human_agreement(
     paradigms: ArrayLike,
     items: ArrayLike,
@@ -297,35 +283,6 @@ def human_agreement(
         n_items=len(votes),
         n_tied=int(np.sum(shares == 0.5)),
         n_paradigms=len(by_paradigm),
-    )
-
-
-def counted_agreement(n_right: ArrayLike, n_judgments: ArrayLike) -> CountedAgreement:
-    """Return the agreement from right and all judgments of each paradigm.
-
-    Args:
-        n_right: Right judgments, shape (paradigms,).
-        n_judgments: All judgments, 1 or more, same shape.
-
-    Raises:
-        BankError: If there is no paradigm, or counts that cannot be.
-
-    >>> found = counted_agreement([19, 28], [22, 28])
-    >>> round(found.micro, 4), round(found.macro, 4)
-    (0.94, 0.9318)
-    """
-    right, total = paired_vectors(n_right, n_judgments, names=("n_right", "n_judgments"))
-    if not right.size or (total < 1).any() or (right < 0).any() or (right > total).any():
-        raise BankError(
-            f"{right.size} paradigms; expected one or more, each with 0 to n right of n judgments, n above 0"
-        )
-    shares = right / total
-    return CountedAgreement(
-        micro=float(right.sum() / total.sum()),
-        macro=float(shares.mean()),
-        lowest=float(shares.min()),
-        n_judgments=int(total.sum()),
-        n_paradigms=right.size,
     )
 
 

@@ -118,8 +118,8 @@ def test_nothing_that_is_there_is_lost(tmp_path: Path) -> None:
 
 
 def test_a_registry_of_another_make_is_left_alone() -> None:
-    with pytest.raises(CorpusError, match="no tuple of corpora to put MINE into; enter it by hand"):
-        with_corpus("CORPORA = {}\n", "mine", "MINE")
+    with pytest.raises(CorpusError, match="no table of modules to put mine into; enter it by hand"):
+        with_corpus("CORPORA = {}\n", "mine", "mine")
 
 
 def test_a_reference_stands_where_its_key_sorts() -> None:

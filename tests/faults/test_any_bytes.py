@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import pairbank
 from own_files import damaged, read
-from pairbank.builders.corpora.own_maps import read_map
+from pairbank.builders.corpora.maps import read_map
 from pairbank.cards.check import check_bank
 from pairbank.errors import PairbankError
 from pairbank.scoring.importing.profile import load_profile

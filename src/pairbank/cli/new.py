@@ -81,7 +81,7 @@ def new_schema(
 
     Example: pairbank new schema prompts
     """
-    from pairbank.builders.corpora.own_maps import map_schema
+    from pairbank.builders.corpora.maps import map_schema
     from pairbank.scoring.importing.profile import profile_schema
     from pairbank.scoring.prompts.toml import prompts_schema
     from pairbank.study.declaration import study_schema
@@ -151,7 +151,7 @@ def in_checkout(root: Path, name: str) -> tuple[list[Path], list[str]]:
     texts = {
         builder: rendered("corpus.py", facts),
         test: rendered("test_corpus.py", facts),
-        registry: with_corpus(registry.read_text(encoding="utf-8"), facts["module"], facts["constant"]),
+        registry: with_corpus(registry.read_text(encoding="utf-8"), name, facts["module"]),
         references: with_reference(bibliography, facts["key"], facts["title"], facts["year"]),
     }
     write_all(texts, may_exist={registry, references})
@@ -227,21 +227,12 @@ def write_all(texts: Mapping[Path, str], *, may_exist: frozenset[Path] | set[Pat
         write_text(path, text)
 
 
-def with_corpus(registry: str, module: str, constant: str) -> str:
-    """Return the text of the registry with one corpus more: its import in order, itself at the end."""
-    place = re.search(r"for corpus in \((?:\n        \w+,)+", registry)
-    imports = list(re.finditer(r"^from pairbank\.builders\.corpora\.(\w+) import .+\n", registry, flags=re.MULTILINE))
-    if place is None or not imports:
-        raise CorpusError(f"{REGISTRY} has no tuple of corpora to put {constant} into; enter it by hand")
-    registry = f"{registry[: place.end()]}\n        {constant},{registry[place.end() :]}"
-    later = next((line.start() for line in imports if _in_order(line[1]) > _in_order(module)), imports[-1].end())
-    new_line = f"from pairbank.builders.corpora.{module} import {constant}\n"
-    return registry[:later] + new_line + registry[later:]
-
-
-def _in_order(module: str) -> list[tuple[str, int]]:
-    """Return a key that sorts modules as ruff sorts imports: a run of digits by its value, before any letter."""
-    return [("0", int(part)) if part.isdigit() else (part, 0) for part in re.findall(r"\d+|\D", module)]
+def with_corpus(registry: str, name: str, module: str) -> str:
+    """Return the text of the registry with one corpus more, at the end of the table of modules."""
+    table = re.search(r"MODULES: Mapping\[str, str\] = \{(?:\n    .+)+", registry)
+    if table is None:
+        raise CorpusError(f"{REGISTRY} has no table of modules to put {name} into; enter it by hand")
+    return f'{registry[: table.end()]}\n    "{name}": "{module}",{registry[table.end() :]}'
 
 
 def with_reference(bibliography: str, key: str, title: str, year: int) -> str:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from own_files import read
-from pairbank.builders.corpora.own_maps import read_map
+from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.proposed_map import proposed_map
 from pairbank.builders.dataset import manifest_of
 from pairbank.cli import app

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairbank.builders.corpora.tabular_items import TabularOptions, TextIds, tabular_item
+from pairbank.builders.corpora.column_map import ShapedRow
+from pairbank.builders.corpora.tabular_items import TabularOptions, TextIds, mapped_item
 from pairbank.builders.schema.validation import Validator
 from pairbank.errors import CorpusError
 from pairbank.scoring.importing.chunk import Chunk
@@ -46,7 +47,8 @@ def row_by_row(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ids = TextIds(corpus="mine")
     for line, row in enumerate(rows, 2):
         cells = {name: cell for name, cell in row.items() if name != "item_id"}
-        item = tabular_item(cells, ids.of, f"f.csv, row {line}", corpus="mine", options=options)
+        shaped = ShapedRow(number=line, cells=cells, good=cells)
+        item = mapped_item(shaped, ids.of, f"f.csv, row {line}", corpus="mine", options=options)
         items.append(replace(item, item_id=row.get("item_id") or item.item_id))
     return [item.row() for item in Validator("mine").checked(items)]
 
