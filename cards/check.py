@@ -34,7 +34,8 @@ from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
 from pairbank.cards.bank.tables import long_problems, read_summary
 from pairbank.cards.bank.writing import is_unfinished
-from pairbank.cards.card.render import columns_of_configs, configs_of, licences_of, results_shown
+from pairbank.cards.card.contents import configs_of
+from pairbank.cards.card.render import columns_of_configs, licences_of, results_shown
 from pairbank.cards.card.tables import ratings_table
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from pairbank.cards.bank.layout import CARD, CROISSANT, INDEX, MANIFEST, RECORD, compact, data_files, read_manifest
 from pairbank.cards.bank.lock import locked
 from pairbank.cards.bank.tables import read_summary
-from pairbank.cards.card.render import bank_in, card_text, croissant_of
+from pairbank.cards.card.croissant import croissant_of
+from pairbank.cards.card.render import bank_in, card_text
 from pairbank.cards.check import check_publishable
 from pairbank.cards.hub.benchmark import eval_results, eval_yaml, results_path
 from pairbank.cards.hub.changes import EVAL, Base, Changes, LocalFile, compared

@@ -73,7 +73,8 @@ from pairbank.cards.bank.writing import (
     take_scored,
     written_anew,
 )
-from pairbank.cards.card.render import bank_in, card_text, croissant_of
+from pairbank.cards.card.croissant import croissant_of
+from pairbank.cards.card.render import bank_in, card_text
 from pairbank.cards.check import check_locked
 from pairbank.errors import BankError, unknown_name
 from pairbank.files import real_path, sha256_of_file, write_json, write_text

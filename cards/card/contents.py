@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,13 +23,15 @@ from pairbank.builders.ratings import RATING_COLUMNS
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.builders.schema.language_tags import joined
 from pairbank.builders.schema.unseen import UNSEEN_FLAGS
-from pairbank.cards.bank.layout import LONG, items_path, scores_path
+from pairbank.cards.bank.layout import LONG, config_name, items_path, long_path, ratings_path, scores_path
 from pairbank.cards.bank.redistribution import TEXTS, is_left_out, may_publish, score_columns
 from pairbank.cards.bank.tables import LONG_COLUMNS
+from pairbank.markdown import shown
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
 from pairbank.stats.wording import magnitude, number
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import ArrayLike
 
 
@@ -329,3 +331,75 @@ def _of_method(name: str, kind: str, method: str, definition: Mapping[str, Any])
     unit, meaning = MEANINGS[ending]
     unit_of_method = MethodLayout.from_dict(definition["layout"]).unit_in_words
     return f"{METHOD}_{ending}", kind, unit_of_method if unit == "score" else unit, meaning
+
+
+THIS_BANK = "THIS_BANK"
+"""Stands on the card of a bank that has no name on the Hub."""
+TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
+VERSION_MODULUS = 2**24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureFile:
+    """A figure of a report, by its path in the bank."""
+
+    path: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bank:
+    """What the card is made from."""
+
+    manifest: Mapping[str, Any]
+    summary: pd.DataFrame | None
+    figures: tuple[FigureFile, ...] = ()
+    contents: Mapping[str, Contents] = field(default_factory=dict)
+    """Corpus -> what its tables hold."""
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Config -> column -> type."""
+
+
+def pretty_name(manifest: Mapping[str, Any]) -> str:
+    """Return the bank's title: its own, else the corpora's, or their number where there are many."""
+    corpora: Mapping[str, Any] = manifest["corpora"]
+    if title := manifest.get("title"):
+        return shown(str(title), limit=200)
+    titles = [shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
+    return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
+
+
+def configs_of(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the configs that `load_dataset` reads, each with the file of each split."""
+    configs: list[dict[str, Any]] = []
+    for name in manifest["corpora"]:
+        config = config_name(name)
+        configs.append(_config(config, {"items": items_path(name)}, hashes))
+        if models := manifest["scores"].get(name, {}):
+            splits = {slug: scores_path(name, slug) for slug in sorted(models)}
+            configs.append(_config(f"{config}_scored", splits, hashes))
+            if manifest.get(LONG):
+                long = {slug: long_path(name, slug) for slug in sorted(models)}
+                configs.append(_config(long_config(manifest, name), long, hashes))
+        if name in manifest.get("ratings", {}):
+            configs.append(_config(f"{config}_ratings", {"ratings": ratings_path(name)}, hashes))
+    if manifest["scores"]:
+        configs.append(_config("summary", {"results": "results/summary.parquet"}, hashes))
+    first_scored = next((c for c in configs if c["config_name"].endswith("_scored")), configs[0])
+    first_scored["default"] = True
+    return configs
+
+
+def long_config(manifest: Mapping[str, Any], corpus: str) -> str:
+    """Return the config of a corpus's long view; no other corpus is called so."""
+    name = f"{config_name(corpus)}_long"
+    return f"{name}_view" if name in {config_name(other) for other in manifest["corpora"]} else name
+
+
+def _config(name: str, splits: Mapping[str, str], hashes: Mapping[str, str]) -> dict[str, Any]:
+    patch = int("".join(hashes[path][:6] for path in splits.values()), 16) % VERSION_MODULUS
+    return {
+        "config_name": name,
+        "version": f"1.0.{patch}",
+        "data_files": [{"split": split, "path": path} for split, path in splits.items()],
+    }

@@ -10,9 +10,8 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from pairbank.builders.sources.source import entries as entries_in
@@ -26,17 +25,20 @@ from pairbank.cards.card.contents import (
     LIMITATIONS,
     SENSITIVE,
     SUMMARY,
+    TAGS,
+    THIS_BANK,
     UNSUITABLE,
+    Bank,
+    Entry,
+    configs_of,
+    described,
+    pretty_name,
 )
 from pairbank.cards.card.tables import languages_of
 from pairbank.errors import spelt_out
 from pairbank.files import sha256_of_text
 from pairbank.markdown import shown
 from pairbank.scoring.methods.registry import cites_of
-
-if TYPE_CHECKING:
-    from pairbank.cards.card.contents import Contents, Entry
-
 
 HUB = "https://huggingface.co/datasets/"
 CONFORMS_TO = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
@@ -51,63 +53,36 @@ CONTEXT: Mapping[str, Any] = json.loads(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """What the Croissant file is made from."""
-
-    manifest: Mapping[str, Any]
-    contents: Mapping[str, Contents]
-    configs: Sequence[Mapping[str, Any]]
-    """As in the card's head: name, and a path a split."""
-    columns: Mapping[str, Mapping[str, str]]
-    """Config -> column -> type."""
-    entries: Mapping[str, Entry]
-    """Column -> what is known of it."""
-    hashes: Mapping[str, str]
-    """Path -> sha256."""
-    title: str
-    keywords: Sequence[str]
-    citation: str
-    on_hub: str = ""
-    """ORG/NAME where the bank is published; else paths are relative to the file."""
-
-
-def croissant_text(bank: Described) -> str:
-    """Return croissant.json."""
-    corpora = bank.manifest["corpora"]
+def croissant_of(bank: Bank, hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
+    """Return croissant.json; `name` is that of the bank on the Hub, and `hashes` are of its data files, by path."""
+    manifest, corpora = bank.manifest, bank.manifest["corpora"]
+    on_hub, entries_by_name = "" if name == THIS_BANK else name, described(manifest, bank.contents)
+    configs = configs_of(manifest, hashes)
+    citation = "\n\n".join(bibtex_of(manifest, on_hub=on_hub))
+    makers = [{"@type": "sc:Person", "name": shown(author, limit=200)} for author in manifest.get("authors", [])]
+    n_models = len({slug for models in manifest["scores"].values() for slug in models})
+    n_items = sum(facts["n_items"] for facts in corpora.values())
     languages = sorted({tag for name, facts in corpora.items() for tag in languages_of(name, facts, bank.contents)})
     results: dict[str, Any] = {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
         "conformsTo": list(CONFORMS_TO),
-        "name": shown(bank.title, limit=200),
-        "description": _description(bank),
-        **_creators(bank.manifest.get("authors", [])),
-        "keywords": list(bank.keywords),
+        "name": shown(pretty_name(manifest), limit=200),
+        "description": CROISSANT["description"].format(n_items=n_items, n_corpora=len(corpora), n_models=n_models),
+        **({"creator": makers} if makers else {}),
+        "keywords": list(TAGS),
         "inLanguage": [shown(tag, limit=40) for tag in languages],
         "license": sorted({_licence(name, facts) for name, facts in corpora.items()}),
-        "citeAs": "\n".join(spelt_out(line) for line in bank.citation.splitlines()),
-        "version": f"{max(1, len(bank.manifest.get('history', [])))}.0.0",
-        **({"datePublished": date} if (date := bank.manifest.get("published", "")) else {}),
-        **({"url": f"{HUB}{bank.on_hub}"} if bank.on_hub else {}),
+        "citeAs": "\n".join(spelt_out(line) for line in citation.splitlines()),
+        "version": f"{max(1, len(manifest.get('history', [])))}.0.0",
+        **({"datePublished": date} if (date := manifest.get("published", "")) else {}),
+        **({"url": f"{HUB}{on_hub}"} if on_hub else {}),
         **_provenance(bank),
         **_responsible_use(bank),
-        "distribution": _distribution(bank),
-        "recordSet": [_record_set(bank, config) for config in bank.configs],
+        "distribution": _distribution(configs, hashes, on_hub),
+        "recordSet": [_record_set(config, bank.columns[config["config_name"]], entries_by_name) for config in configs],
     }
     return json.dumps(results, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-
-
-def _creators(authors: Sequence[str]) -> dict[str, Any]:
-    """Return who made the bank, where it says so; whether a name is a person's or a group's is not known."""
-    makers = [{"@type": "sc:Person", "name": shown(name, limit=200)} for name in authors]
-    return {"creator": makers} if makers else {}
-
-
-def _description(bank: Described) -> str:
-    n_models = len({slug for models in bank.manifest["scores"].values() for slug in models})
-    n_items = sum(facts["n_items"] for facts in bank.manifest["corpora"].values())
-    return CROISSANT["description"].format(n_items=n_items, n_corpora=len(bank.contents), n_models=n_models)
 
 
 def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
@@ -119,7 +94,7 @@ def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
     return f"https://spdx.org/licenses/{SPDX.get(known, known.upper())}.html"
 
 
-def _responsible_use(bank: Described) -> dict[str, Any]:
+def _responsible_use(bank: Bank) -> dict[str, Any]:
     """Return the fields of Croissant's vocabulary for responsible AI."""
     corpora, scores = bank.manifest["corpora"], bank.manifest["scores"]
     judged = [
@@ -153,7 +128,7 @@ def _responsible_use(bank: Described) -> dict[str, Any]:
     }
 
 
-def _provenance(bank: Described) -> dict[str, Any]:
+def _provenance(bank: Bank) -> dict[str, Any]:
     """Return what the bank was made from and how, in the words of PROV: its corpora, and a step per stage."""
     sources = [
         {
@@ -182,14 +157,14 @@ def _provenance(bank: Described) -> dict[str, Any]:
     return {"prov:wasDerivedFrom": sources, "prov:wasGeneratedBy": created}
 
 
-def _distribution(bank: Described) -> list[dict[str, Any]]:
+def _distribution(configs: Sequence[Mapping[str, Any]], hashes: Mapping[str, str], on_hub: str) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
-    if bank.on_hub:
+    if on_hub:
         repository = {"@type": "cr:FileObject", "@id": "repo", "name": "repo", "description": "The repository."}
         results.append(
-            repository | {"contentUrl": f"{HUB}{bank.on_hub}", "encodingFormat": "git+https", "sha256": HUB_SHA256}
+            repository | {"contentUrl": f"{HUB}{on_hub}", "encodingFormat": "git+https", "sha256": HUB_SHA256}
         )
-    base = f"{HUB}{bank.on_hub}/resolve/main/" if bank.on_hub else ""
+    base = f"{HUB}{on_hub}/resolve/main/" if on_hub else ""
     results += [
         {
             "@type": "cr:FileObject",
@@ -197,11 +172,11 @@ def _distribution(bank: Described) -> list[dict[str, Any]]:
             "name": path,
             "contentUrl": f"{base}{quote(path)}" if base else path,
             "encodingFormat": "application/x-parquet",
-            "sha256": bank.hashes[path],
+            "sha256": hashes[path],
         }
-        for path in sorted(bank.hashes)
+        for path in sorted(hashes)
     ]
-    for config in bank.configs:
+    for config in configs:
         if len(files := _paths(config)) > 1:
             folders = {posixpath.dirname(path) for path in files}
             results.append(
@@ -209,7 +184,7 @@ def _distribution(bank: Described) -> list[dict[str, Any]]:
                     "@type": "cr:FileSet",
                     "@id": f"files/{quote(config['config_name'])}",
                     "name": f"files of {config['config_name']}",
-                    **({"containedIn": {"@id": "repo"}} if bank.on_hub else {}),
+                    **({"containedIn": {"@id": "repo"}} if on_hub else {}),
                     "encodingFormat": "application/x-parquet",
                     "includes": [f"{folder}/*.parquet" for folder in sorted(folders)],
                 }
@@ -221,28 +196,27 @@ def _paths(config: Mapping[str, Any]) -> list[str]:
     return [str(file["path"]) for file in config["data_files"]]
 
 
-def _record_set(bank: Described, config: Mapping[str, Any]) -> dict[str, Any]:
+def _record_set(config: Mapping[str, Any], columns: Mapping[str, str], known: Mapping[str, Entry]) -> dict[str, Any]:
     """Return a config as a record set: of one file, or of all its splits with the split's name in a field."""
     name, paths = str(config["config_name"]), _paths(config)
     root = quote(name)
     where: dict[str, Any] = (
         {"fileObject": {"@id": quote(paths[0])}} if len(paths) == 1 else {"fileSet": {"@id": f"files/{root}"}}
     )
-    fields = [_field(bank, root, column, kind, where) for column, kind in bank.columns[name].items()]
+    fields = [_field(root, column, kind, where, known.get(column)) for column, kind in columns.items()]
     if len(paths) > 1:
         source = where | {"extract": {"fileProperty": "filename"}, "transform": {"regex": r"^(.*)\.parquet$"}}
         split = {"@type": "cr:Field", "@id": f"{root}/{SPLIT}", "name": SPLIT, "dataType": "sc:Text"}
         fields.insert(0, split | {"description": "The split: a model's name, as the file has it.", "source": source})
     splits = ", ".join(str(file["split"]) for file in config["data_files"][:20])
     more = f" and {len(paths) - 20} more" if len(paths) > 20 else ""
-    described = f"Config {name} of the bank; splits: {splits}{more}."
-    return {"@type": "cr:RecordSet", "@id": root, "name": name, "description": described, "field": fields}
+    config_text = f"Config {name} of the bank; splits: {splits}{more}."
+    return {"@type": "cr:RecordSet", "@id": root, "name": name, "description": config_text, "field": fields}
 
 
-def _field(bank: Described, root: str, column: str, kind: str, where: Mapping[str, Any]) -> dict[str, Any]:
+def _field(root: str, column: str, kind: str, where: Mapping[str, Any], known: Entry | None) -> dict[str, Any]:
     inner = kind.removeprefix("list<").removesuffix(">")
     data_type = DATA_TYPES.get(inner, "sc:Integer" if inner.startswith(("int", "uint")) else "sc:Text")
-    known = bank.entries.get(column)
     reported = f"{known.meaning}{f' ({known.unit})' if known.unit else ''}" if known else ""
     if root == "summary":
         reported = SUMMARY.get(column, "")

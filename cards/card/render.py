@@ -10,7 +10,6 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,7 @@ from pairbank.cards.bank.layout import (
     config_name,
     data_files,
     items_path,
-    long_path,
     null_models,
-    ratings_path,
     scores_path,
 )
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
@@ -38,14 +35,19 @@ from pairbank.cards.card.contents import (
     INTENDED,
     LIMITATIONS,
     PLL,
+    TAGS,
+    THIS_BANK,
     UNSUITABLE,
-    Contents,
+    Bank,
+    FigureFile,
     columns_in,
+    configs_of,
     contents_of,
-    described,
     flags_in,
+    long_config,
+    pretty_name,
 )
-from pairbank.cards.card.croissant import Described, bibtex_of, croissant_text
+from pairbank.cards.card.croissant import bibtex_of
 from pairbank.cards.card.tables import (
     columns_table,
     corpus_table,
@@ -118,37 +120,12 @@ def imported_in_words(signatures: Sequence[Signature]) -> list[str]:
     return [f"{key}: {', '.join(dict.fromkeys(models))}." for key, models in lines.items()]
 
 
-VERSION_MODULUS = 2**24
-THIS_BANK = "THIS_BANK"
-"""Stands on the card of a bank that has no name on the Hub."""
 MOST_ROWS = 60
 """Results of more rows than this are shown for whole corpora only."""
 MOST_WHOLE = 2_000
 """Results of more rows than this, and more signatures, are read from the bank's files and not from a page."""
 MOST_FILES = 8
 """Upstream files named that were not the pinned ones."""
-TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FigureFile:
-    """A figure of a report, by its path in the bank."""
-
-    path: str
-    caption: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bank:
-    """What the card is made from."""
-
-    manifest: Mapping[str, Any]
-    summary: pd.DataFrame | None
-    figures: tuple[FigureFile, ...] = ()
-    contents: Mapping[str, Contents] = field(default_factory=dict)
-    """Corpus -> what its tables hold."""
-    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Config -> column -> type."""
 
 
 def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | None) -> Bank:
@@ -224,70 +201,6 @@ def licences_of(manifest: Mapping[str, Any]) -> list[str]:
     return sorted({croissant.hub_licence(licence_id(n, facts)) for n, facts in manifest["corpora"].items()})
 
 
-def pretty_name(manifest: Mapping[str, Any]) -> str:
-    """Return the bank's title: its own, else the corpora's, or their number where there are many."""
-    corpora: Mapping[str, Any] = manifest["corpora"]
-    if title := manifest.get("title"):
-        return markdown.shown(str(title), limit=200)
-    titles = [markdown.shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
-    return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
-
-
-def croissant_of(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
-    """Return croissant.json; `name` as for `card_text`."""
-    on_hub = "" if name == THIS_BANK else name
-    return croissant_text(
-        Described(
-            manifest=bank.manifest,
-            contents=bank.contents,
-            configs=configs_of(bank.manifest, file_hashes),
-            columns=bank.columns,
-            entries=described(bank.manifest, bank.contents),
-            hashes=file_hashes,
-            title=pretty_name(bank.manifest),
-            keywords=TAGS,
-            citation="\n\n".join(bibtex_of(bank.manifest, on_hub=on_hub)),
-            on_hub=on_hub,
-        )
-    )
-
-
-def configs_of(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the configs that `load_dataset` reads, each with the file of each split."""
-    configs: list[dict[str, Any]] = []
-    for name in manifest["corpora"]:
-        config = config_name(name)
-        configs.append(_config(config, {"items": items_path(name)}, hashes))
-        if models := manifest["scores"].get(name, {}):
-            splits = {slug: scores_path(name, slug) for slug in sorted(models)}
-            configs.append(_config(f"{config}_scored", splits, hashes))
-            if manifest.get(LONG):
-                long = {slug: long_path(name, slug) for slug in sorted(models)}
-                configs.append(_config(long_config(manifest, name), long, hashes))
-        if name in manifest.get(RATINGS, {}):
-            configs.append(_config(f"{config}_ratings", {"ratings": ratings_path(name)}, hashes))
-    if manifest["scores"]:
-        configs.append(_config("summary", {"results": "results/summary.parquet"}, hashes))
-    first_scored = next((c for c in configs if c["config_name"].endswith("_scored")), configs[0])
-    first_scored["default"] = True
-    return configs
-
-
-def long_config(manifest: Mapping[str, Any], corpus: str) -> str:
-    """Return the config of a corpus's long view; no other corpus is called so."""
-    name = f"{config_name(corpus)}_long"
-    return f"{name}_view" if name in {config_name(other) for other in manifest["corpora"]} else name
-
-
-def _config(name: str, splits: Mapping[str, str], hashes: Mapping[str, str]) -> dict[str, Any]:
-    patch = int("".join(hashes[path][:6] for path in splits.values()), 16) % VERSION_MODULUS
-    return {
-        "config_name": name,
-        "version": f"1.0.{patch}",
-        "data_files": [{"split": split, "path": path} for split, path in splits.items()],
-    }
-
-
 def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the summary whose numbers stand on the card; of very many none."""
     rows = headline(summary)
@@ -311,6 +224,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         shown, of_nulls = shown[~is_null], shown[is_null]
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
     add, is_scored = commands_for(manifest, name), bool(scores.get(example))
+    languages = [tag for corpus, facts in corpora.items() for tag in languages_of(corpus, facts, bank.contents)]
     return {
         "manifest": manifest,
         "corpora": corpora,
@@ -331,11 +245,15 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
         "first_methods": next((signature["methods"] for signature in signatures), {}),
         "answers": prompts_table(signatures),
-        "prompts": _questions(bank),
+        "prompts": {path: question(prompt, languages) for path, prompt in prompts_in(manifest).items()},
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
         "citations": "\n\n".join(bibtex_of(manifest, on_hub="" if name == THIS_BANK else name)),
         "cited_models": sorted({str(signature["model"]["model_id"]) for signature in signatures}),
-        "examples": _examples(bank),
+        "examples": {
+            corpus: json.dumps(held.example, ensure_ascii=False, indent=1)
+            for corpus, held in bank.contents.items()
+            if held.example
+        },
         "flags": flags_in(manifest),
         "judged": judged_table(corpora, bank.contents),
         "intended": INTENDED,
@@ -354,30 +272,19 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     }
 
 
-def _questions(bank: Bank) -> dict[str, str]:
-    """Return what the bank's prompts ask, by the paths of their files: the first presentation of each."""
-    languages = [tag for n, facts in bank.manifest["corpora"].items() for tag in languages_of(n, facts, bank.contents)]
-    return {path: question(prompt, languages) for path, prompt in prompts_in(bank.manifest).items()}
-
-
 def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:
     source = facts["source"]
     homepage = str(source.get("homepage") or "")
     is_link = re.fullmatch(r"https?://[\w./%#?=&+~:-]+", homepage)
     where = f"<{homepage}>" if is_link else markdown.inline(homepage) if homepage else "no address"
-    revision = str(source.get("revision") or "")
+    revision, altered = str(source.get("revision") or ""), altered_files(facts)
+    more = f" and {len(altered) - MOST_FILES} more" if len(altered) > MOST_FILES else ""
     return {
         "where": "written for pairbank" if corpus == "starter" else where,
         "revision": f" at {markdown.code(revision)}" if revision else "",
-        "altered": _altered(facts),
+        "altered": ", ".join(map(markdown.code, altered[:MOST_FILES])) + more,
         "licence": licence_of(corpus, facts),
     }
-
-
-def _altered(facts: Mapping[str, Any]) -> str:
-    names = altered_files(facts)
-    more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
-    return ", ".join(markdown.code(name) for name in names[:MOST_FILES]) + more
 
 
 def altered_files(facts: Mapping[str, Any]) -> list[str]:
@@ -394,9 +301,3 @@ def altered_files(facts: Mapping[str, Any]) -> list[str]:
 def _shell(text: str) -> str:
     """Return a name as one word of a command line, which stands in a block of code."""
     return shlex.quote(markdown.shown(text).replace("`", "'"))
-
-
-def _examples(bank: Bank) -> dict[str, str]:
-    """Return a row of each corpus whose texts may be shown, as JSON."""
-    results = {corpus: held.example for corpus, held in bank.contents.items() if held.example}
-    return {corpus: json.dumps(row, ensure_ascii=False, indent=1) for corpus, row in results.items()}

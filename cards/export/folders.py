@@ -29,8 +29,8 @@ import pyarrow as pa
 
 from pairbank.cards.bank.layout import LONG, MANIFEST, RATINGS, data_files, ratings_path, read_manifest
 from pairbank.cards.bank.redistribution import licence_of
+from pairbank.cards.card.contents import TAGS, pretty_name
 from pairbank.cards.card.croissant import hub_licence
-from pairbank.cards.card.render import TAGS, pretty_name
 from pairbank.errors import BankError, OutputError, unknown_name
 from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json, written_together
 from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, write_copy

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import config_name
 from pairbank.cards.bank.redistribution import may_publish
-from pairbank.cards.card.render import pretty_name
+from pairbank.cards.card.contents import pretty_name
 from pairbank.markdown import shown
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line

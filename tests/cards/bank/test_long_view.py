@@ -113,7 +113,8 @@ def merge_without_view(bank: Path, old: Path) -> None:
 
     from pairbank.cards.bank.layout import CARD, CROISSANT, bank_files, data_files
     from pairbank.cards.bank.tables import read_summary
-    from pairbank.cards.card.render import bank_in, card_text, croissant_of
+    from pairbank.cards.card.croissant import croissant_of
+    from pairbank.cards.card.render import bank_in, card_text
 
     shutil.copytree(bank, old)
     shutil.rmtree(old / "long")
