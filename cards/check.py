@@ -174,7 +174,8 @@ def _croissant_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str
     except UnicodeDecodeError as error:
         yield f"{CROISSANT}: not UTF-8 ({error.reason} at byte {error.start})"
         return
-    problems = croissant_problems(text, configs_of(manifest, hashes), columns, hashes)
+    configs = configs_of(manifest, hashes)
+    problems = croissant_problems(text, configs, columns, hashes)
     yield from (f"{CROISSANT}: {problem}" for problem in problems)
 
 
@@ -232,15 +233,13 @@ def croissant_problems(
     except (ValueError, TypeError, KeyError) as error:
         return [f"not a Croissant file of pairbank's ({type(error).__name__}: {str(error)[:80]})"]
     files.pop("repo", None)
-    return [*_figure_file_problems(files, hashes), *_set_problems(sets, configs, columns)]
-
-
-def _figure_file_problems(stated: Mapping[str, Any], hashes: Mapping[str, str]) -> Iterator[str]:
-    yield from (f"{path} is not listed" for path in sorted(hashes.keys() - stated.keys()))
-    yield from (f"lists {path[:200]!r}, which the bank has not" for path in sorted(stated.keys() - hashes.keys()))
-    for path in sorted(hashes.keys() & stated.keys()):
-        if stated[path] != hashes[path]:
-            yield f"stale: {path} has another sha256"
+    stale = (path for path in sorted(hashes.keys() & files.keys()) if files[path] != hashes[path])
+    return [
+        *(f"{path} is not listed" for path in sorted(hashes.keys() - files.keys())),
+        *(f"lists {path[:200]!r}, which the bank has not" for path in sorted(files.keys() - hashes.keys())),
+        *(f"stale: {path} has another sha256" for path in stale),
+        *_set_problems(sets, configs, columns),
+    ]
 
 
 def _set_problems(
@@ -271,13 +270,17 @@ def figure_problems(
     if summary is None:
         return problems
     known = {_key(row): row for row in results_shown(summary).to_dict("records")}
-    unseen = {key for key in known if key[-1] in _all_metrics()}
+    shown_metrics = {
+        metric for headings in (ACCURACY, AGREEMENT) for metrics in headings.values() for metric in metrics
+    }
+    unseen = {key for key in known if key[-1] in shown_metrics}
     for rows in tables:
         for row in rows:
             headings = AGREEMENT if "versus" in row else ACCURACY if "accuracy" in row else {}
             for heading, metrics in headings.items():
                 cell = row.get(heading, "")
-                keys = [_key_of_cell(row, metric) for metric in metrics] if cell else []
+                place = tuple(row.get(name, "") for name in ("model", "corpus", "group", "method", "versus"))
+                keys = [(*place, metric) for metric in metrics] if cell else []
                 unseen -= set(keys)
                 results = [list(_cell_problems(cell, row, known[key], " / ".join(key))) for key in keys if key in known]
                 if keys and not results:
@@ -288,18 +291,10 @@ def figure_problems(
     return problems
 
 
-def _all_metrics() -> set[str]:
-    return {metric for headings in (ACCURACY, AGREEMENT) for metrics in headings.values() for metric in metrics}
-
-
 def _key(row: Mapping[Any, Any]) -> Key:
     group = "all" if row["group_by"] == "all" else f"{row['group_by']}: {row['group']}"
     names = (row["model"], row["corpus"], group, row["method"], row["versus"] or "")
     return (*(shown(str(name), limit=CELL_CHARACTERS) for name in names), str(row["metric"]))
-
-
-def _key_of_cell(row: Row, metric: str) -> Key:
-    return (*(row.get(name, "") for name in ("model", "corpus", "group", "method", "versus")), metric)
 
 
 def _invented(cell: str, keys: list[Key]) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,6 @@ from pairbank.scoring.signature import method_hashes
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 VERSION_FACTS = ("version", "subset", "repair")
 
@@ -64,8 +63,9 @@ class _Side:
 
     name: str
     root: Path
-    manifest: Mapping[str, Any]
-    record: Mapping[str, Any]
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    """Empty until its bank is locked."""
+    record: Mapping[str, Any] = field(default_factory=dict)
     """What of it is known to be on the Hub."""
 
 
@@ -87,14 +87,14 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path, comma
     """
     target = Path(out)
     refuse_other_folders(target)
-    roots = [_place(place) for place in (first, second)]
-    if real_path(target) in [real_path(place.root) for place in roots]:
+    sides = [_side(place) for place in (first, second)]
+    if real_path(target) in [real_path(side.root) for side in sides]:
         raise BankError(f"{target} is not empty; choose a new folder for the merged bank")
     with contextlib.ExitStack() as locks:
         # in one order, so that two processes that merge the same banks do not wait for each other
-        for root in sorted({real_path(place.root) for place in roots}):
+        for root in sorted({real_path(side.root) for side in sides}):
             locks.enter_context(locked_where_writable(root))
-        a, b = (_side(place) for place in roots)
+        a, b = (replace(side, manifest=check_locked(side.root)) for side in sides)
         for side in (a, b):
             refuse_newer(side.root, side.manifest)
         _refuse_conflicts(a, b)
@@ -111,7 +111,7 @@ def _refuse_conflicts(a: _Side, b: _Side) -> None:
         *_probe_conflicts(a, b),
         *(
             f"{contradiction} (in {a.name} and in {b.name})"
-            for contradiction in contradictions(*map(_declared, (a, b)))
+            for contradiction in contradictions(*(declared_in(side.manifest) for side in (a, b)))
         ),
     ]
     if conflicts:
@@ -124,7 +124,8 @@ def _write_union(a: _Side, b: _Side, staged: Path, command: str) -> None:
     for side in (b, a):
         for path in bank_files(side.root):
             if path not in (CARD, CROISSANT, SUMMARY) and not path.startswith(f"{REPORTS}/"):
-                _copy(side.root / path, staged / path)
+                (staged / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(side.root / path, staged / path)
     _copy_reports(a, b, staged)
     _write_old_results(a, b, staged)
     summary = summary_of(staged, manifest, {})
@@ -136,31 +137,15 @@ def _write_union(a: _Side, b: _Side, staged: Path, command: str) -> None:
     check_locked(staged, depth="quick")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """Where one of the two banks lies."""
-
-    name: str
-    root: Path
-    record: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _place(place: str | Path) -> _Place:
+def _side(place: str | Path) -> _Side:
     root = Path(place)
-    result = _Place(name=str(place), root=root)
     if not root.is_dir() and re.fullmatch(r"[\w.-]+/[\w.-]+", str(place), flags=re.ASCII):
         root, record = _from_hub(str(place))
-        result = _Place(name=str(place), root=root, record=record)
-    if not result.root.is_dir():
+        return _Side(name=str(place), root=root, record=record)
+    if not root.is_dir():
         raise BankError(f"{place}: no such folder; expected a bank, or ORG/NAME on the Hub")
-    return result
-
-
-def _side(place: _Place) -> _Side:
-    manifest = check_locked(place.root)
-    record_file = place.root / RECORD
-    record = read_json(record_file) if record_file.is_file() and not place.record else place.record
-    return _Side(name=place.name, root=place.root, manifest=manifest, record=record)
+    record = read_json(root / RECORD) if (root / RECORD).is_file() else {}
+    return _Side(name=str(place), root=root, record=record)
 
 
 def _from_hub(repo_id: str) -> tuple[Path, Mapping[str, Any]]:
@@ -220,13 +205,10 @@ def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
             where = f"corpus {name!r}, model {slug!r}"
             differ = signature_differences(ours[slug], theirs[slug])
             yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
-            if not differ and (result := _file_difference(scores_path(name, slug), a, b, _scored_rows)):
+            path = scores_path(name, slug)
+            if not differ and (result := _file_difference(path, a, b, lambda file: read_scored(file).dataset)):
                 yield f"{where}: {result}"
         yield from _form_conflicts(name, a, b)
-
-
-def _scored_rows(path: Path) -> datasets.Dataset:
-    return read_scored(path).dataset
 
 
 def _file_difference(path: str, a: _Side, b: _Side, read: Callable[[Path], datasets.Dataset]) -> str:
@@ -247,10 +229,6 @@ def _probe_conflicts(a: _Side, b: _Side) -> Iterator[str]:
             files = [[(side.root / path).read_bytes() for path in probe_paths(name, slug)] for side in (a, b)]
             if not differ and files[0] != files[1]:
                 yield f"{where}: other numbers in {a.name} than in {b.name}"
-
-
-def _declared(side: _Side) -> dict[str, ModelFeatures]:
-    return declared_in(side.manifest)
 
 
 def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
@@ -322,30 +300,25 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         for name, models in side.manifest["scores"].items():
             scores[name] = {**models, **scores.get(name, {})}
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
-    texts = {
-        key: joint.join(dict.fromkeys(text for side in (a, b) if (text := side.manifest.get(key))))
-        for key, joint in (("title", "; "), ("contact", "; "))
+    texts: dict[str, Any] = {
+        key: "; ".join(dict.fromkeys(text for side in (a, b) if (text := side.manifest.get(key))))
+        for key in ("title", "contact")
     }
-    authors = list(dict.fromkeys(name for side in (a, b) for name in side.manifest.get("authors", [])))
+    texts["authors"] = list(dict.fromkeys(name for side in (a, b) for name in side.manifest.get("authors", [])))
     ratings = {**b.manifest.get(RATINGS, {}), **a.manifest.get(RATINGS, {})}
     manifest: dict[str, Any] = {
         "corpora": {name: corpora[name] for name in order},
         "scores": scores,
         "command": "\n".join(commands),
     }
-    manifest |= {key: text for key, text in (texts | {"authors": authors}).items() if text}
+    manifest |= {key: text for key, text in texts.items() if text}
     probes: dict[str, dict[str, Any]] = {}
     for side in (a, b):
         for name, models in side.manifest.get(PROBES, {}).items():
             probes[name] = {**models, **probes.get(name, {})}
     manifest |= {key: table for key, table in ((RATINGS, ratings), (PROBES, probes)) if table}
-    declare(manifest, united(_declared(a), _declared(b)))
+    declare(manifest, united(declared_in(a.manifest), declared_in(b.manifest)))
     return manifest
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
 
 
 def _copy_reports(a: _Side, b: _Side, target: Path) -> None:

@@ -224,7 +224,11 @@ class _Work:
 
         def once() -> Published:
             remote = self.read(repository)
-            self._check_visibility(repository, remote)
+            if self.private and remote.private is False:
+                raise PublishError(
+                    f"{repository.repo_id} is public, and private=True was asked for; nothing was published. Make it "
+                    f"private on the Hub ({repository.url}/settings), or choose another name"
+                )
             changes = self._changes(repository, files, remote)
             shown = str(changes) if repository.kind == "dataset" else changes.brief
             place = f"at {remote.revision[:12]}" if remote.revision else "(not asked)" if remote.unasked else "(new)"
@@ -255,13 +259,6 @@ class _Work:
             return result
         unasked = f"\nThe Hub could not be asked what is there ({result}); this is all that the bank would write:"
         return Remote(revision="", files={}, unasked=unasked)
-
-    def _check_visibility(self, repository: Repository, remote: Remote) -> None:
-        if self.private and remote.private is False:
-            raise PublishError(
-                f"{repository.repo_id} is public, and private=True was asked for; nothing was published. Make it "
-                f"private on the Hub ({repository.url}/settings), or choose another name"
-            )
 
     def _changes(self, repository: Repository, files: Mapping[str, LocalFile], remote: Remote) -> Changes:
         known = self.record.get(repository.url, {}).get("files", {}) if remote.revision else {}

@@ -145,7 +145,9 @@ def write_bank(
         BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
             or a report quotes texts that must not be published.
     """
-    _name_reports(reports or {})
+    for name in reports or {}:
+        if not REPORT_NAME.fullmatch(name):
+            raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
     if published and not DATE.fullmatch(published):
         raise BankError(f"published is {published[:40]!r}; expected a date, as 2026-11-24")
     root = Path(folder)
@@ -205,12 +207,6 @@ def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
             continue
         if result := differing(before[key], now.get(key, summary.head(0))):
             raise BankError(f"the results of this bank are not those of its tables: {result[0]}; write the bank again")
-
-
-def _name_reports(reports: Mapping[str, Report]) -> None:
-    for name in reports:
-        if not REPORT_NAME.fullmatch(name):
-            raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
 
 
 def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:

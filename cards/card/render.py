@@ -35,6 +35,7 @@ from pairbank.cards.card.contents import (
     INTENDED,
     LIMITATIONS,
     PLL,
+    SUMMARY,
     TAGS,
     THIS_BANK,
     UNSUITABLE,
@@ -57,7 +58,6 @@ from pairbank.cards.card.tables import (
     prompts_table,
     ratings_table,
     sizes_table,
-    summary_columns_table,
 )
 from pairbank.errors import BankError
 from pairbank.files import read_json
@@ -191,7 +191,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     environment.filters |= {f.__name__: f for f in (*filters, pretty_name, config_name, signature_line)}
     environment.filters["shell"] = _shell
     words = (models_in_words, imported_in_words, corpus_table, sizes_table, ratings_table, columns_table)
-    environment.globals |= {f.__name__: f for f in (*words, summary_columns_table, accuracy_table, agreement_table)}
+    environment.globals |= {f.__name__: f for f in (*words, accuracy_table, agreement_table)}
     body = environment.from_string(template).render(**_facts(bank, name))
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
 
@@ -213,6 +213,8 @@ def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
 
 def _facts(bank: Bank, name: str) -> dict[str, Any]:
     """Return what the template is filled from: the manifest, and what is made of it for this page."""
+    import pandas as pd
+
     manifest, corpora = bank.manifest, bank.manifest["corpora"]
     scores: Mapping[str, Mapping[str, Any]] = manifest["scores"]
     signatures = [signature for models in scores.values() for signature in models.values()]
@@ -256,6 +258,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         },
         "flags": flags_in(manifest),
         "judged": judged_table(corpora, bank.contents),
+        "summary_columns": pd.DataFrame([*SUMMARY.items()], columns=["column", "meaning"]),
         "intended": INTENDED,
         "unsuitable": UNSUITABLE,
         "limitations": LIMITATIONS,

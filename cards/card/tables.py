@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pairbank import markdown
 from pairbank.cards.bank.layout import config_name
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, may_publish
-from pairbank.cards.card.contents import SUMMARY, Contents, Judged, dictionary
+from pairbank.cards.card.contents import Contents, dictionary
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
@@ -58,13 +58,6 @@ def _texts(corpus: str, facts: Mapping[str, Any]) -> str:
     if is_left_out(facts):
         return "left out"
     return "yes" if may_publish(corpus, facts) else "here, not to be passed on"
-
-
-def summary_columns_table() -> pd.DataFrame:
-    """Return the columns of the results, and what each means."""
-    import pandas as pd
-
-    return pd.DataFrame([{"column": name, "meaning": meaning} for name, meaning in SUMMARY.items()])
 
 
 def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -128,7 +121,7 @@ def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -
                 "what": reported[corpus],
                 "scale": entry.scale or "not said",
                 "judged items": f"{entry.n_items:,}",
-                "people an item": _raters(entry),
+                "people an item": str(entry.raters or "not said"),
             }
             for corpus, held in contents.items()
             for entry in held.judged
@@ -149,20 +142,12 @@ def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
                 "raters": f"{facts['n_raters']:,}",
                 "ratings": f"{facts['n_ratings']:,}",
                 "rated items": f"{facts['n_items']:,}",
-                "ratings a side": _span(facts["least_a_side"], facts["most_a_side"]),
+                "ratings a side": " to ".join(f"{n}" for n in sorted({facts["least_a_side"], facts["most_a_side"]})),
                 "Krippendorff's alpha": alpha_text(facts["alpha"]),
             }
             for name, facts in ratings.items()
         ]
     )
-
-
-def _raters(judged: Judged) -> str:
-    return str(judged.raters) if judged.raters else "not said"
-
-
-def _span(least: int, most: int) -> str:
-    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def alpha_text(alpha: Mapping[str, Any]) -> str:

@@ -150,25 +150,20 @@ def write_list(path: Path, name: str, values: pa.Array) -> None:
             yield texts if start == 0 else f",{texts}"
         yield "]}}}"
 
-    _write_packed_parts(path, parts())
+    write_packed_parts(path, parts())
 
 
 def write_packed(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
     """Write JSON, gzipped; the same value gives the same bytes."""
-    write_text_packed(path, _json(value))
-
-
-def write_text_packed(path: Path, text: str) -> None:
-    """Write JSON that is text already, gzipped."""
-    _write_packed_parts(path, (text,))
+    write_packed_parts(path, (_json(value),))
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - JSON is any
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _write_packed_parts(path: Path, parts: Iterable[str]) -> None:
-    """Write JSON that comes in parts, gzipped without a time."""
+def write_packed_parts(path: Path, parts: Iterable[str]) -> None:
+    """Write JSON that comes as text, in parts, gzipped without a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     press = zlib.compressobj(6, wbits=_GZIP)
     packed = [press.compress(part.encode("utf-8", "surrogatepass")) for part in parts]
@@ -253,7 +248,9 @@ def _ranks(
     ranks: dict[tuple[str, str, str], dict[str, int]] = {}
     parts = []
     keep = rows[(rows["metric"] == "accuracy") & rows["first_option"].isna() & rows["model"].isin(list(slugs))]
-    everywhere = _models_everywhere(keep) if by == "all" else []
+    n_corpora = keep["corpus"].nunique()
+    in_corpora = keep.groupby("model")["corpus"].nunique()
+    everywhere = sorted(map(str, in_corpora.index[in_corpora == n_corpora])) if by == "all" else []
     for (corpus, group), cell in keep.groupby(["corpus", "group"], sort=True):
         models = [str(name) for name in cell["model"].unique()]
         known = [(name, slugs.get(name, ())) for name in models]
@@ -267,7 +264,6 @@ def _ranks(
         if len(everywhere) > 1:
             parts.append(pair_counts(credit[[models.index(name) for name in everywhere]], clusters=clusters))
     overall = {}
-    n_corpora = keep["corpus"].nunique()
     if len(everywhere) > 1 and n_corpora > 1 and len(parts) == n_corpora:
         mean = mean_rank_intervals(parts)
         overall = {name: _cell(mean, k) for k, name in enumerate(everywhere)}
@@ -276,12 +272,6 @@ def _ranks(
 
 def _cell(result: RankIntervals, k: int) -> dict[str, int]:
     return {"best": int(result.best[k]), "worst": int(result.worst[k])}
-
-
-def _models_everywhere(rows: pd.DataFrame) -> list[str]:
-    """Return the models that have a result of every corpus."""
-    counted = rows.groupby("model")["corpus"].nunique()
-    return sorted(str(name) for name in counted[counted == rows["corpus"].nunique()].index)
 
 
 def _credits(

@@ -29,7 +29,7 @@ from pairbank.cards.site.columns import (
     write_chunk,
     write_list,
     write_packed,
-    write_text_packed,
+    write_packed_parts,
 )
 from pairbank.cards.site.source import Source
 from pairbank.errors import BankError
@@ -68,7 +68,7 @@ class Packs:
         """Take a piece; return the name of the file of pieces that it will be in, None where it got its own."""
         text = json.dumps({"columns": dict(columns)}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         if len(text) >= OWN_FILE:
-            write_text_packed(self._folder / "models" / f"{name}{SUFFIX}", text)
+            write_packed_parts(self._folder / "models" / f"{name}{SUFFIX}", (text,))
             return None
         if self._n_characters and self._n_characters + len(text) > FULL:
             self.close()
@@ -81,7 +81,7 @@ class Packs:
         if self._pieces:
             inner = ",".join(f"{json.dumps(name)}:{text}" for name, text in self._pieces.items())
             path = self._folder / "packs" / f"{self._kind}-{self._number}{SUFFIX}"
-            write_text_packed(path, f'{{"pieces":{{{inner}}}}}')
+            write_packed_parts(path, (f'{{"pieces":{{{inner}}}}}',))
             self._pieces, self._n_characters, self._number = {}, 0, self._number + 1
 
 

@@ -36,7 +36,7 @@ from pairbank.files import folder_beside, read_parquet, write_bytes
 from pairbank.stats.scored_table.model_features import ModelFeatures, find_features
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 FORMAT = 3
@@ -93,14 +93,17 @@ def site_of(
     """Write the site as `write_site` does, of a bank that was checked and, if it is a folder, whose lock is held."""
     manifest = manifest_of(source)
     with _replaced(Path(out)) as staged:
-        _copy_app(staged)
+        for file in (resources.files("pairbank.cards.site") / "app").iterdir():
+            write_bytes(staged / file.name, file.read_bytes())
         closed = _closed(source, manifest) if texts == "redistributable" else set()
         corpora = {
             corpus: write_corpus(staged, source, corpus, manifest, with_texts=corpus not in closed)
             for corpus in _in_order(manifest)
         }
         slugs = _slugs(manifest, without=null_models(manifest))
-        results = write_results(staged, _summary(source, manifest), corpora, slugs)
+        has_scores = any(manifest["scores"].values())
+        summary = with_paradigms(read_parquet(source.path(SUMMARY)).to_pandas()) if has_scores else None
+        results = write_results(staged, summary, corpora, slugs)
         reports = write_reports(staged, source, list(manifest.get("files", {})))
         known_as = source.root.name if isinstance(source, Folder) else source.name
         shown = _Shown(name=name or known_as, revision=revision or source.revision, closed=closed)
@@ -146,12 +149,6 @@ def _closed(source: Source, manifest: Mapping[str, Any]) -> set[str]:
     if closed and isinstance(source, Folder):
         refuse_quoted_texts(source.root, [(name, read_table(source.path(items_path(name)))) for name in sorted(closed)])
     return closed
-
-
-def _summary(source: Source, manifest: Mapping[str, Any]) -> pd.DataFrame | None:
-    if not any(manifest["scores"].values()):
-        return None
-    return with_paradigms(read_parquet(source.path(SUMMARY)).to_pandas())
 
 
 def _slugs(manifest: Mapping[str, Any], *, without: Container[str]) -> dict[str, list[str]]:
@@ -246,12 +243,6 @@ def _models(
                 facts["unread"] = lacking
             results[model["name"]] = facts
     return [results[name] for name in sorted(results)]
-
-
-def _copy_app(folder: Path) -> None:
-    """Copy the page: HTML, style and modules, each to be read without any of the others being changed."""
-    for file in (resources.files("pairbank.cards.site") / "app").iterdir():
-        write_bytes(folder / file.name, file.read_bytes())
 
 
 @contextlib.contextmanager
