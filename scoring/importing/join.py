@@ -19,7 +19,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pairbank.scoring.api.names import DIRECT
@@ -135,7 +135,7 @@ class TextJoin:
         for row in (row for part in parts for row in part.rows):
             item_id = str(row.cells["item_id"])
             first = whole.get(item_id, row)
-            whole[item_id] = LogRow(file=first.file, line=first.line, cells={**row.cells, **first.cells})
+            whole[item_id] = replace(first, cells={**row.cells, **first.cells})
         return Joined(
             rows=[*whole.values()],
             n_changed=sum(part.n_changed for part in parts),
@@ -154,7 +154,7 @@ class TextJoin:
         name = question_name(str(cells.get("subset")))
         kept = {key: value for key, value in cells.items() if key in _NO_SCORES and key not in _CONTEXTS}
         sides = {f"{name}_{side}": cells[f"{scored}_{side}"] for side in ("good", "bad")}
-        return LogRow(file=row.file, line=row.line, cells=kept | sides)
+        return replace(row, cells=kept | sides)
 
     def _joined(self, rows: Sequence[LogRow]) -> Joined:
         refusals, doubts = Refusals(), Refusals()
@@ -177,9 +177,11 @@ class TextJoin:
         for candidates, group in groups.items():
             self._assign(candidates, group, results, doubts)
         self._refuse(doubts)
-        in_order = sorted(results.items(), key=lambda entry: (str(entry[1].file), entry[1].line))
-        joined = [self._with_id(row, place) for place, row in in_order]
-        n_changed = sum(not self._is_exact(row, place) for place, row in results.items())
+        joined, n_changed = [], 0
+        for place, row in sorted(results.items(), key=lambda entry: (str(entry[1].file), entry[1].line)):
+            item = self._items[place]
+            joined.append(replace(row, cells={**row.cells, "item_id": item["item_id"]}))
+            n_changed += any(row.cells.get(name) not in (None, item[name]) for name in _TARGETS)
         return Joined(rows=joined, n_changed=n_changed, left_out=refusals.left_out(), n_items=len(self._items))
 
     def _places(self, cells: Mapping[str, str | None]) -> list[int]:
@@ -197,7 +199,10 @@ class TextJoin:
         return result
 
     def _reversed(self, cells: Mapping[str, str | None]) -> bool:
-        turned = {name: cells.get(_other(name)) for name in (*_CONTEXTS, *_TARGETS)}
+        names = (*_CONTEXTS, *_TARGETS)
+        turned = {
+            name: cells.get(other) for name, other in zip(names, (names[1], names[0], *names[:1:-1]), strict=True)
+        }
         if turned["target_good"] is None:
             return False
         return bool(self._by_parts.get(_parts(turned)) or self._by_targets.get(_targets(turned)))
@@ -224,28 +229,11 @@ class TextJoin:
                 "imported; give the part of the corpus that was scored, or one log at a time"
             )
 
-    def _with_id(self, row: LogRow, place: int) -> LogRow:
-        return LogRow(file=row.file, line=row.line, cells={**row.cells, "item_id": self._items[place]["item_id"]})
-
-    def _is_exact(self, row: LogRow, place: int) -> bool:
-        item = self._items[place]
-        return all(row.cells.get(name) in (None, item[name]) for name in _TARGETS)
-
-
-def _other(name: str) -> str:
-    return name.replace("good", "bad") if name.endswith("good") else name.replace("bad", "good")
-
 
 def _parts(cells: Mapping[str, str | None]) -> tuple[str, ...]:
-    context = cells.get("context_good") or ""
-    other = cells.get("context_bad")
-    texts = (
-        context,
-        cells.get("target_good") or "",
-        context if other is None else other,
-        cells.get("target_bad") or "",
-    )
-    return tuple(map(normalised, texts))
+    context, other = cells.get("context_good") or "", cells.get("context_bad")
+    texts = (context, cells.get("target_good"), context if other is None else other, cells.get("target_bad"))
+    return tuple(normalised(text or "") for text in texts)
 
 
 def _targets(cells: Mapping[str, str | None]) -> tuple[str, ...]:

@@ -309,15 +309,10 @@ def choice_of(
     cells: Mapping[str, str | None],
 ) -> Choice:
     """Return the answer to a question with two options; one that names neither, yet is said to be right, is `good`."""
-    chosen = side_of(answer, options, good)
+    side = side_of(answer, options, good)
+    chosen, bad = "good" if side == "unparsed" and is_right else side, options[1 - good]
     return Choice(
-        file=file,
-        line=line,
-        good=options[good],
-        bad=options[1 - good],
-        chosen="good" if chosen == "unparsed" and is_right else chosen,
-        shown_first=shown_first,
-        cells=cells,
+        file=file, line=line, good=options[good], bad=bad, chosen=chosen, shown_first=shown_first, cells=cells
     )
 
 

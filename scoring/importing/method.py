@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -89,10 +89,8 @@ def part_table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
     [{'m_good': 1.0, 'm_n': None}]
     """
     n = len(next(iter(columns.values())))
-    return pa.Table.from_arrays([_array(columns.get(f.name), f.type, n) for f in schema], schema=schema)
-
-
-def _array(values: pa.Array | Sequence[Any] | None, kind: pa.DataType, n: int) -> pa.Array:
-    if values is None:
-        return pa.nulls(n, kind)
-    return values.cast(kind) if isinstance(values, pa.Array) else pa.array(values, kind)
+    arrays = []
+    for column in schema:
+        values = columns.get(column.name, pa.nulls(n))
+        arrays.append(values.cast(column.type) if isinstance(values, pa.Array) else pa.array(values, column.type))
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -60,6 +60,8 @@ _NUMBERS_IN: Mapping[str, Callable[[str | None, str, str], float | None]] = {
     "human_n": count_in,
 }
 _NUMBERS = {"human_good": pa.float64(), "human_bad": pa.float64(), "human_n": pa.int64()}
+_UNSEEN = ("revision", "architecture", "dtype", "quantisation", "device", "prompt_format", "bos_policy")
+"""Facts of a signature's model that nobody knows who did not run it."""
 
 
 class ModelTable:
@@ -123,7 +125,15 @@ class ModelTable:
             corpus = corpus_signature(table, manifest)
         signature = {
             "pairbank": version("pairbank"),
-            "model": _unseen_model(self.model),
+            "model": {
+                **dict.fromkeys(_UNSEEN, "unknown"),
+                "bos_id": None,
+                "max_length": None,
+                "name": self.model,
+                "model_id": self.model,
+                "slug": slug(self.model),
+                "backend": "imported",
+            },
             "methods": {
                 method.name: {
                     **method.definition,
@@ -198,13 +208,6 @@ def _source_of(method: ImportedMethod, how: ImportProfile) -> str:
     if not how.paper:
         return f"imported: {meaning}"
     return f"imported: {how.paper}; {meaning}" if declared else f"imported: {how.paper}"
-
-
-def _unseen_model(name: str) -> dict[str, Any]:
-    """Return a signature's facts about a model that we did not run: its name, and that the rest is not known."""
-    known = {"name": name, "model_id": name, "slug": slug(name), "backend": "imported"}
-    unknown = ("revision", "architecture", "dtype", "quantisation", "device", "prompt_format", "bos_policy")
-    return {**dict.fromkeys(unknown, "unknown"), "bos_id": None, "max_length": None, **known}
 
 
 def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from functools import partial
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from pairbank.builders.sources.downloads import GITHUB_RAW, Progress, download, page_of
@@ -26,9 +27,8 @@ from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.profile import ImportProfile, load_profile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pinned:
-    """One file of a source."""
+class Pinned(NamedTuple):
+    """One file of a source, as a line of `NAME.tsv` states it."""
 
     name: str
     sha256: str
@@ -61,8 +61,7 @@ def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
     if not profile.repository:
         raise ScoreImportError(f"profile {name!r} names no published files; give the files to import")
     text = (resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.tsv").read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines())
-    return tuple(Pinned(name=file_name, sha256=digest, path=path) for file_name, digest, path in rows)
+    return tuple(Pinned(*line.split("\t")) for line in text.splitlines())
 
 
 def published_files(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,32 +22,19 @@ _ABSENT = "\0absent"
 """Where the lines of an item have not yet given a number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreFile:
-    """What a file holds: our names of its columns, and its rows by model, in the file's order."""
-
-    names: frozenset[str]
-    chunks: Iterator[tuple[str, Chunk]]
-
-
-def score_file(table: Table, how: ImportProfile, known: Iterable[str]) -> ScoreFile:
-    """Return what a file of scores holds."""
+def score_file(
+    table: Table, how: ImportProfile, known: Iterable[str]
+) -> tuple[frozenset[str], Iterator[tuple[str, Chunk]]]:
+    """Return our names of a file's columns, and its rows by model, in the file's order."""
     if "value" not in how.columns:
         _check_columns(table, how, how.columns)
-        chunks = (_chunk(table.path, lines, how.columns) for lines in _batches(table.rows()))
-        return ScoreFile(names=frozenset(how.columns), chunks=_by_model(chunks, how))
+        rows = table.rows()
+        batches = iter(lambda: list(itertools.islice(rows, ROWS_A_BATCH)), [])
+        return frozenset(how.columns), _by_model((_chunk(table.path, batch, how.columns) for batch in batches), how)
     chunk = _long(table, how, frozenset(known))
-    parts = (chunk.some(rows) for rows in _slices(len(chunk)))
-    return ScoreFile(names=frozenset(chunk.cells), chunks=_by_model(parts, how))
-
-
-def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    while batch := list(itertools.islice(lines, ROWS_A_BATCH)):
-        yield batch
-
-
-def _slices(n: int) -> Iterator[range]:
-    return (range(start, min(start + ROWS_A_BATCH, n)) for start in range(0, n, ROWS_A_BATCH))
+    starts = range(0, len(chunk), ROWS_A_BATCH)
+    parts = (chunk.some(range(start, min(start + ROWS_A_BATCH, len(chunk)))) for start in starts)
+    return frozenset(chunk.cells), _by_model(parts, how)
 
 
 def _chunk(path: Path, lines: Sequence[Line], columns: Mapping[str, tuple[str, ...]]) -> Chunk:

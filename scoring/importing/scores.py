@@ -109,10 +109,10 @@ def import_scores(
         raise ScoreImportError(f"{path}: no rows; expected a header and at least one score")
     header = list(table.columns)
     how = replace(completed(how, header), corpus=corpus or how.corpus or slug(path.stem))
-    file = score_file(table, how, known=(name for names in how.numbers.values() for name in names))
-    methods = imported_methods(how, file.names, header, str(path))
+    names, chunks = score_file(table, how, known=(number for numbers in how.numbers.values() for number in numbers))
+    methods = imported_methods(how, names, header, str(path))
     tables: dict[str, ModelTable] = {}
-    for name, chunk in file.chunks:
+    for name, chunk in chunks:
         if name not in tables:
             tables[name] = ModelTable(name, methods, how, items)
         tables[name].add(chunk)

@@ -9,8 +9,8 @@ sentences that the model finds oddest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -70,8 +70,7 @@ def prompt_method(prompt: Prompt) -> ImportedMethod:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
+class _Kind(NamedTuple):
     """What one kind of number is, and how it is stored."""
 
     believed: Range
@@ -87,30 +86,22 @@ def _kind_of(score: DeclaredScore) -> _Kind:
     match score.kind:
         case "logprob":
             expected = LOGPROB.expected if unit == "nats" else f"a log-probability in {unit} (finite, at most 0)"
-            return _Kind(
-                believed=Range(low=LOGPROB.low, high=LOGPROB.high, expected=expected),
-                unit="nats",
-                words=f"log-probabilities in {unit}{in_nats}; difference = log P(good) - log P(bad)",
-                higher_better=lambda values: values * NATS[unit],
-            )
+            words = f"log-probabilities in {unit}{in_nats}; difference = log P(good) - log P(bad)"
+            return _Kind(replace(LOGPROB, expected=expected), "nats", words, lambda values: values * NATS[unit])
         case "surprisal":
             expected = f"a surprisal in {unit} (finite, at least 0)"
-            return _Kind(
-                believed=Range(low=-ROUNDING_NATS, high=MOST_POINTS, expected=expected),
-                unit="nats",
-                words=f"surprisals in {unit}, lower is better: stored as log-probabilities, -surprisal{in_nats}; "
-                "difference = log P(good) - log P(bad)",
-                higher_better=lambda values: 0.0 - values * NATS[unit],
-            )
+            believed = Range(low=-ROUNDING_NATS, high=MOST_POINTS, expected=expected)
+            stored = f"surprisals in {unit}, lower is better: stored as log-probabilities, -surprisal{in_nats}"
+            words = f"{stored}; difference = log P(good) - log P(bad)"
+            return _Kind(believed, "nats", words, lambda values: 0.0 - values * NATS[unit])
         case "perplexity":
             expected = f"a perplexity (from 1 to {MOST_PERPLEXITY:g})"
-            return _Kind(
-                believed=Range(low=1 - ROUNDING_NATS, high=MOST_PERPLEXITY, expected=expected),
-                unit="nats per token",
-                words="perplexities, lower is better: stored as -ln(perplexity), the mean log-probability of a token "
-                "in nats; difference = ln perplexity(bad) - ln perplexity(good), of log-perplexities",
-                higher_better=lambda values: -np.log(np.maximum(values, 1.0)),
+            believed = Range(low=1 - ROUNDING_NATS, high=MOST_PERPLEXITY, expected=expected)
+            words = (
+                "perplexities, lower is better: stored as -ln(perplexity), the mean log-probability of a token in "
+                "nats; difference = ln perplexity(bad) - ln perplexity(good), of log-perplexities"
             )
+            return _Kind(believed, "nats per token", words, lambda values: -np.log(np.maximum(values, 1.0)))
         case _:
             return _points_of(score)
 
@@ -126,12 +117,12 @@ def _points_of(score: DeclaredScore) -> _Kind:
     else:
         what = f"ratings of each side from {low:g} to {high:g} {unit}{better}"
         expected = f"a rating from {low:g} to {high:g}, or `unparsed`"
-    return _Kind(
-        believed=Range(low=low, high=high, expected=expected),
-        unit=unit or f"units of {score.name}",
-        words=f"{what}; difference = good - bad; no log-probabilities",
-        higher_better=lambda values: values if is_higher else 0.0 - values,
+    believed, words = (
+        Range(low=low, high=high, expected=expected),
+        f"{what}; difference = good - bad; no log-probabilities",
     )
+    unit = unit or f"units of {score.name}"
+    return _Kind(believed, unit, words, lambda values: values if is_higher else 0.0 - values)
 
 
 def sides_method(score: DeclaredScore) -> ImportedMethod:
