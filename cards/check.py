@@ -284,7 +284,7 @@ def figure_problems(
                 unseen -= set(keys)
                 results = [list(_cell_problems(cell, row, known[key], " / ".join(key))) for key in keys if key in known]
                 if keys and not results:
-                    problems.append(_invented(cell, keys))
+                    problems.append(f"{' / '.join(keys[0])}: the card says {cell}, the results have no such number")
                 elif results and all(results):
                     problems += results[0]
     problems += [f"{' / '.join(key)}: not on the card" for key in sorted(unseen)]
@@ -295,10 +295,6 @@ def _key(row: Mapping[Any, Any]) -> Key:
     group = "all" if row["group_by"] == "all" else f"{row['group_by']}: {row['group']}"
     names = (row["model"], row["corpus"], group, row["method"], row["versus"] or "")
     return (*(shown(str(name), limit=CELL_CHARACTERS) for name in names), str(row["metric"]))
-
-
-def _invented(cell: str, keys: list[Key]) -> str:
-    return f"{' / '.join(keys[0])}: the card says {cell}, the results have no such number"
 
 
 def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) -> Iterator[str]:

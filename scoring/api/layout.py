@@ -68,6 +68,16 @@ _SUFFIXES: dict[str, ColumnKind] = {
 """All columns that a method of ours may have, and their types."""
 
 
+class _Column:
+    """A method's column, whose suffix is the name of the attribute."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._suffix = name
+
+    def __get__(self, columns: ScoreColumns, _owner: type) -> str:
+        return f"{columns.method}_{self._suffix}"
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreColumns:
     """The names of a method's columns; which of them it has, and in which order, the method says.
@@ -79,70 +89,32 @@ class ScoreColumns:
 
     method: str
 
-    @property
-    def good(self) -> str:
-        """Score of the better side, in nats unless the method says otherwise."""
-        return f"{self.method}_good"
-
-    @property
-    def bad(self) -> str:
-        """Score of the worse side; null where there is none."""
-        return f"{self.method}_bad"
-
-    @property
-    def delta(self) -> str:
-        """Score of the better side - that of the worse one; null where there is one side."""
-        return f"{self.method}_delta"
-
-    @property
-    def good_n(self) -> str:
-        """Number of tokens scored of the better side."""
-        return f"{self.method}_good_n"
-
-    @property
-    def bad_n(self) -> str:
-        """Number of tokens scored of the worse side."""
-        return f"{self.method}_bad_n"
-
-    @property
-    def logprobs(self) -> str:
-        """Log-probabilities of all options, a flat list: presentations x options, row-major."""
-        return f"{self.method}_logprobs"
-
-    @property
-    def first_choice(self) -> str:
-        """Share of presentations in which the option shown first is the more probable."""
-        return f"{self.method}_first_choice"
-
-    @property
-    def answers(self) -> str:
-        """The option found in what the model wrote, a presentation."""
-        return f"{self.method}_answers"
-
-    @property
-    def texts(self) -> str:
-        """What the model wrote, a presentation."""
-        return f"{self.method}_texts"
-
-    @property
-    def draws(self) -> str:
-        """Each sampled answer as a number, presentations x draws: 1 (yes, the better side), 0, or points; else NaN."""
-        return f"{self.method}_draws"
-
-    @property
-    def unparsed(self) -> str:
-        """Number of presentations that were answered without a valid answer."""
-        return f"{self.method}_unparsed"
-
-    @property
-    def flags(self) -> str:
-        """What to know of the item's scores."""
-        return f"{self.method}_flags"
-
-    @property
-    def by_region(self) -> str:
-        """Log-probability of each region of a sentence, in nats."""
-        return f"{self.method}_by_region"
+    good = _Column()
+    """Score of the better side, in nats unless the method says otherwise."""
+    bad = _Column()
+    """Score of the worse side; null where there is none."""
+    delta = _Column()
+    """Score of the better side - that of the worse one; null where there is one side."""
+    good_n = _Column()
+    """Number of tokens scored of the better side."""
+    bad_n = _Column()
+    """Number of tokens scored of the worse side."""
+    logprobs = _Column()
+    """Log-probabilities of all options, a flat list: presentations x options, row-major."""
+    first_choice = _Column()
+    """Share of presentations in which the option shown first is the more probable."""
+    answers = _Column()
+    """The option found in what the model wrote, a presentation."""
+    texts = _Column()
+    """What the model wrote, a presentation."""
+    draws = _Column()
+    """Each sampled answer as a number, presentations x draws: 1 (yes, the better side), 0, or points; else NaN."""
+    unparsed = _Column()
+    """Number of presentations that were answered without a valid answer."""
+    flags = _Column()
+    """What to know of the item's scores."""
+    by_region = _Column()
+    """Log-probability of each region of a sentence, in nats."""
 
     def of(self, side: Side) -> str:
         """Return the column of a side's score."""

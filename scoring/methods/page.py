@@ -122,12 +122,8 @@ def _heads() -> Iterator[str]:
 def _overview(known: Mapping[str, Prompt]) -> str:
     rows = [row | {"id": f"[{row['id']}](#{row['id']})"} for row in method_rows(known)]
     header = list(rows[0])
-    lines = [header, ["---"] * len(header), *([_cell(row[name]) for name in header] for row in rows)]
+    lines = [header, ["---"] * len(header), *([row[name].replace("|", "\\|") for name in header] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _family_section(name: str) -> str:
