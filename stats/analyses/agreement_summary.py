@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
@@ -21,6 +22,7 @@ from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import mean_and_span
 
 if TYPE_CHECKING:
+    from pairbank.arrays import IntArray
     from pairbank.stats.analyses.base import Context
     from pairbank.stats.estimates.estimate import Estimate
     from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -171,10 +173,15 @@ def _ranges(agreements: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _is_test(estimate: Estimate, paradigms: IntArray) -> bool:
+    """Return whether 0 is outside the interval of one null in twenty: not over items that few paradigms share."""
+    return bool(not np.isnan(estimate.low) and (estimate.n_paradigms or (paradigms < 0).any()))
+
+
 def _agreements(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     """Yield r and kappa of each prompted method, as rows of a summary."""
     read = read_table(table)
-    direct = read.method(read.reference)
+    direct, codes = read.method(read.reference), read.paradigms
     for scores in read.methods:
         if direct is None or not scores.layout.is_prompted:
             continue
@@ -184,10 +191,10 @@ def _agreements(table: ScoredFrame) -> Iterator[dict[str, Any]]:
         else:
             used = direct.applies & scores.applies & read.is_choice
             x, y = direct.delta_nats[used], scores.delta_nats[used]
-        estimates: dict[str, Estimate] = {"pearson": pearson(x, y, clusters=read.paradigms[used])}
+        estimates: dict[str, Estimate] = {"pearson": pearson(x, y, clusters=codes[used])}
         if not scores.predicts.any():
-            estimates["kappa"] = cohens_kappa(x, y, clusters=read.paradigms[used])
+            estimates["kappa"] = cohens_kappa(x, y, clusters=codes[used])
         names = {"model": table.model, "corpus": table.corpus, "group_by": "all", "method": scores.layout.method}
         for metric, estimate in estimates.items():
-            counts = {"n": estimate.n, "n_paradigms": estimate.n_paradigms}
+            counts = {"n": estimate.n, "n_paradigms": estimate.n_paradigms, "is_test": _is_test(estimate, codes[used])}
             yield names | {"versus": read.reference, "metric": metric} | cells(estimate, paradigms=True) | counts

@@ -1,13 +1,13 @@
 """Which models, and which methods, differ? Every pair of them.
 
-Models are compared by each method, and methods within each model, on the items that both have scored; p-values are
-corrected for the number of comparisons of a kind on a corpus.
+Models are compared by each method, and methods within each model, on the items that both have scored. P-values are
+corrected over all pairs of models by one method, and over all pairs of methods on a corpus.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -217,13 +217,45 @@ def _family(corpus: str, compared: str, earned: Sequence[_Earned], *, margin: fl
         else:
             continue
         rows.append({"corpus": corpus, "compared": compared} | names | _compared(a, b, margin=margin))
-    family = corrected([row["p_mid"] for row in rows])
-    same, beyond = (corrected([row[name] for row in rows]).holm for name in ("p_equivalent", "p_paradigms"))
-    for row, holm, discovery, alike, further in zip(
-        rows, family.holm, family.benjamini_hochberg, same, beyond, strict=True
-    ):
-        row.update(p_mid_holm=holm, p_mid_bh=discovery, p_equivalent_holm=alike, p_paradigms_holm=further)
+    for family in _families(rows, compared, _copies(earned)):
+        once = [rows_of[0] for rows_of in family]
+        p_values = {name: corrected([row[name] for row in once]) for name in ("p_mid", "p_equivalent", "p_paradigms")}
+        for nth, copies in enumerate(family):
+            for row in copies:
+                row.update({f"{name}_holm": p.holm[nth] for name, p in p_values.items()})
+                row["p_mid_bh"] = p_values["p_mid"].benjamini_hochberg[nth]
     return rows
+
+
+def _copies(earned: Sequence[_Earned]) -> dict[str, str]:
+    """Return, per method, the first method with the same credits in all models, such as `per_char` for `per_byte`."""
+    of_method = {
+        method: [x for x in earned if x.method == method] for method in dict.fromkeys(x.method for x in earned)
+    }
+    firsts: dict[str, str] = {}
+    for method, credits in of_method.items():
+        same = (first for first in firsts.values() if _all_equal(credits, of_method[first]))
+        firsts[method] = next(same, method)
+    return firsts
+
+
+def _all_equal(one: Sequence[_Earned], other: Sequence[_Earned]) -> bool:
+    return len(one) == len(other) and all(
+        a.model == b.model and a.item_ids is b.item_ids and np.array_equal(a.credit, b.credit, equal_nan=True)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _families(rows: Rows, compared: str, first: Mapping[str, str]) -> list[list[Rows]]:
+    """Return the comparisons that are corrected together, each with its copies: by method, or all pairs of methods."""
+    families: dict[str, dict[tuple[str, ...], Rows]] = {}
+    for row in rows:
+        if compared == MODELS:
+            family, key = first[row["within"]], (row["a"], row["b"])
+        else:
+            family, key = "", (row["within"], *sorted((first[row["a"]], first[row["b"]])))
+        families.setdefault(family, {}).setdefault(key, []).append(row)
+    return [[*family.values()] for family in families.values()]
 
 
 def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:

@@ -151,7 +151,7 @@ export async function panel(bank, view, found) {
 
 const NOTES = [
   "Accuracy: by the definition of each method’s paper (the share of items with a positive difference, ties one half, or orders pooled); chance is .50.",
-  "A rank interval comes from McNemar’s exact tests of all pairs of models on the items that both have (of the mean: z tests of the mean paired difference), corrected by Holm over all pairs; together the intervals hold the true ranks with a chance of 95%. Where items come from ten paradigms or more, a t test over paradigms must agree, so that the ranks are for such paradigms.",
+  "A rank interval comes from McNemar’s exact tests of all pairs of models on the items that both have (of the mean: z tests of the mean paired difference), corrected by Holm over all pairs of models of a method, as in the section on comparisons of a report; together the intervals hold the true ranks with a chance of 95%. Where items come from ten paradigms or more, a t test over paradigms must agree, so that the ranks are for such paradigms.",
   "Ranks are among all models of the bank, whatever the filters. A model that lacks columns stands below those that have all: its mean is of other items.",
 ];
 

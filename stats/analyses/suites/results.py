@@ -223,11 +223,14 @@ class Suite:
     """Condition -> surprisal of each region, shape (items, regions); NaN where the item lacks the condition."""
     n_flagged: int
     """Sentences in which a token reaches over the end of a region."""
+    n_unscored: int
+    unscored_flags: str
+    """What the method flags of the sentences that it does not score."""
 
     def surprisal(self, region: int, condition: str) -> FloatArray:
         """Return the surprisals of a region, 0 = the whole sentence, in bits, one an item.
 
-        They are NaN where the table has no sentence in the condition, as in a run with a limit.
+        They are NaN where the table has no sentence in the condition.
         """
         known = self.bits.get(condition)
         if known is None:
@@ -254,7 +257,7 @@ def suites_of(table: ScoredFrame) -> Iterator[Suite]:
             f"{table.corpus} by {table.model} lacks the column(s) {', '.join(missing)}; score a corpus of suites "
             "(syntaxgym-suites) with the method regions"
         )
-    scored = frame[frame[COLUMNS.by_region].notna()]
+    scored, unscored = frame[frame[COLUMNS.by_region].notna()], frame[frame[COLUMNS.by_region].isna()]
     differ = flagged(scored, COLUMNS.flags, REGION_TOKENS_DIFFER)
     for name, part in scored.groupby("subset", sort=False):
         first = part.iloc[0]
@@ -268,7 +271,14 @@ def suites_of(table: ScoredFrame) -> Iterator[Suite]:
             items=items,
             bits=_bits(part, items),
             n_flagged=int(differ[(scored["subset"] == name).to_numpy()].sum()),
+            n_unscored=int((unscored["subset"] == name).sum()),
+            unscored_flags=_flags(unscored[unscored["subset"] == name]),
         )
+
+
+def _flags(unscored: pd.DataFrame) -> str:
+    flags = unscored[COLUMNS.flags] if COLUMNS.flags in unscored.columns else ()
+    return ", ".join(dict.fromkeys(flag for of_sentence in flags if of_sentence is not None for flag in of_sentence))
 
 
 def _bits(part: pd.DataFrame, items: tuple[int, ...]) -> dict[str, FloatArray]:
@@ -300,6 +310,8 @@ def suite_row(suite: Suite) -> dict[str, Any]:
         "each_alone": float(np.mean(shares)) if shares else np.nan,
         "left_out": int((~known).sum()),
         "other_tokens": suite.n_flagged,
+        "unscored": suite.n_unscored,
+        "unscored_flags": suite.unscored_flags,
     }
 
 

@@ -42,9 +42,9 @@ def test_a_pair_has_the_numbers_of_its_items() -> None:
 
 
 @pytest.mark.ci
-def test_p_values_are_corrected_within_a_kind() -> None:
+def test_p_values_are_corrected_over_the_models_of_a_method_and_over_all_pairs_of_methods() -> None:
     result = section(models()).tables["comparisons"]
-    for _, part in result.groupby("compared"):
+    for _, part in result.groupby(result["within"].where(result["compared"] == "models", "")):
         expected = corrected(part["p_mid"].to_numpy())
         np.testing.assert_array_equal(part["p_mid_holm"], expected.holm)
         np.testing.assert_array_equal(part["p_mid_bh"], expected.benjamini_hochberg)
@@ -155,3 +155,18 @@ def test_the_first_page_has_seven_columns_with_those_that_differ_on_top() -> Non
     assert result.main_table == "first"
     p = whole[whole["compared"] == "models"].sort_values("p_mid_holm")["p_mid_holm"]
     assert first["Holm's p"][0] in (f"{p.iloc[0]:.3f}".removeprefix("0"), "< .001")
+
+
+def test_a_method_that_equals_another_is_no_further_comparison() -> None:
+    tables = models()
+    copied = [
+        replace(
+            table,
+            frame=table.frame.assign(copy_delta=table.frame["direct_delta"]),
+            layouts=(*table.layouts, replace(DIRECT, method="copy")),
+        )
+        for table in tables
+    ]
+    once, twice = (section(of).tables["comparisons"] for of in (tables, copied))
+    kept = twice[~twice[["a", "b", "within"]].eq("copy").any(axis=1)]
+    np.testing.assert_array_equal(kept["p_mid_holm"], once["p_mid_holm"])
