@@ -233,8 +233,8 @@ def _copies(earned: Sequence[_Earned]) -> dict[str, str]:
         method: [x for x in earned if x.method == method] for method in dict.fromkeys(x.method for x in earned)
     }
     firsts: dict[str, str] = {}
-    for method, credits in of_method.items():
-        same = (first for first in firsts.values() if _all_equal(credits, of_method[first]))
+    for method, earnings in of_method.items():
+        same = (first for first in firsts.values() if _all_equal(earnings, of_method[first]))
         firsts[method] = next(same, method)
     return firsts
 
