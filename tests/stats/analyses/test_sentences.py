@@ -61,7 +61,7 @@ def test_differences_are_told_of_such_items_and_beyond_four_paradigms() -> None:
     tables = [replace(first, frame=better), replace(second, frame=second.frame.assign(paradigm=names))]
     text = comparisons.comparisons(tables).text
     assert "1 of 2 comparisons differ on such items" in text
-    assert "; 1 differs beyond their 12 paradigms (t test and McNemar, Holm)" in text
+    assert " Beyond their 12 paradigms, 1 differs (t test and McNemar, Holm)" in text
     three = [replace(x, frame=x.frame.assign(paradigm=[f"p{i % 3}" for i in range(240)])) for x in (first, second)]
     few = comparisons.comparisons(three)
     assert "; beyond their paradigms inconclusive (fewer than 4, or too uneven)" in few.text
