@@ -22,12 +22,16 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
+import pairbank
 from pairbank.cli import app
 from tiny_models import ARCHITECTURES, saved_model
 
 FILES = Path(__file__).resolve().parents[2] / "docs" / "cluster"
-SCRIPTS = sorted(FILES.glob("*.sh"))
-SBATCH = "job-name gpus gpus-per-node cpus-per-task mem time requeue nodes ntasks-per-node array parsable dependency"
+ARRAY = Path(pairbank.__file__).parent / "templates" / "slurm-array.sh.j2"
+SCRIPTS = [*sorted(FILES.glob("*.sh")), ARRAY]
+SBATCH = (
+    "job-name output gpus gpus-per-node cpus-per-task mem time requeue nodes ntasks-per-node array parsable dependency"
+)
 """Options of sbatch's manual (slurm.schedmd.com/sbatch.html) that the stand-in knows."""
 STAND_INS = {
     "pairbank": """printf '%s\\n' "pairbank $(printf '%q ' "$@")" >> "$LOG" """,
@@ -92,7 +96,8 @@ def test_a_script_is_bash_and_asks_slurm_for_what_there_is(script: Path) -> None
 def test_the_array_and_the_job_after_it_write_the_bank_of_one_run(
     scheduler: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study, script = tmp_path / "mine.toml", FILES / "slurm-array.sh"
+    study, script = tmp_path / "mine.toml", tmp_path / "slurm-array.sh"
+    assert CliRunner().invoke(app, ["new", "slurm", str(script)]).exit_code == 0
     study.write_text(
         'title = "Mine"\nmethods = ["direct", "meta_question_simple"]\nn_resamples = 20\n'
         '[[corpora]]\nname = "starter"\nsubset = "minimal-pairs"\nlimit = 9\n'
@@ -114,6 +119,21 @@ def test_the_array_and_the_job_after_it_write_the_bank_of_one_run(
         folder = tmp_path / f"bank{len(banks)}" / "scores" / "starter"
         banks.append({path.name: path.read_bytes() for path in folder.glob("*.parquet")})
     assert banks[0] == banks[1] != {}
+
+
+def test_the_array_takes_a_list_of_models_and_a_folder_of_corpora(scheduler: dict[str, str], tmp_path: Path) -> None:
+    """Nodes without internet: what was brought is named in the environment, and nothing is asked for without it."""
+    given = {"MODELS": "five.toml", "DATA_DIR": "corpora", "PAIRBANK_CACHE": "shared", "VENV": str(tmp_path / "venv")}
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "venv" / "bin" / "activate").write_text('echo "activated here" >> "$LOG"\n')
+    activated, line = run_here(["bash", str(ARRAY)], {**scheduler, **given})
+    result = parsed(line)
+    assert (activated, result["study"]) == (["activated", "here"], "introspection")
+    assert [str(path) for path in result["models"]] == ["five.toml"]
+    assert (str(result["data_dir"]), list(result["model"])) == ("corpora", [])
+    refused = subprocess.run(["bash", str(ARRAY)], env=scheduler, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "a folder that all nodes see" in refused.stderr
 
 
 def test_the_ray_job_starts_a_head_waits_for_it_and_drives_all_gpus(scheduler: dict[str, str]) -> None:

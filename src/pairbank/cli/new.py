@@ -1,4 +1,4 @@
-"""`pairbank new`: the files of a corpus, in a checkout or as a package, of a study, or of a map of a user's table."""
+"""`pairbank new`: the files of a corpus, in a checkout or as a package, of a study, a user's map, a SLURM script."""
 
 from __future__ import annotations
 
@@ -68,6 +68,21 @@ def new_study(
         say(f"{written}")
     answer(written=list(texts))
     hint(f"\nNext: edit it, then pairbank run {path} --model demo --out bank")
+
+
+def new_slurm(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Script to write.")] = Path("slurm-array.sh"),
+) -> None:
+    """Write a script for SLURM: an array of parts of a study, and a job that puts them together.
+
+    Its first lines say what to bring to a cluster whose nodes have no internet.
+
+    Example: pairbank new slurm
+    """
+    write_all({path: rendered("slurm-array.sh", {})})
+    say(f"{path}")
+    answer(written=[path])
+    hint(f"\nNext: read its first lines, then PAIRBANK_CACHE=FOLDER MODEL=NAME sbatch --array=1-8 {path}")
 
 
 def new_schema(
@@ -245,7 +260,9 @@ def with_reference(bibliography: str, key: str, title: str, year: int) -> str:
 
 
 app = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Scaffold a corpus, a study or a column map; write a JSON Schema."
+    cls=Group,
+    no_args_is_help=True,
+    help="Scaffold a corpus, a study, a column map or a SLURM script; write a JSON Schema.",
 )
-for _command in (new_corpus, new_study, new_schema, new_map):
+for _command in (new_corpus, new_study, new_schema, new_map, new_slurm):
     add_command(app, _command, name=_command.__name__.removeprefix("new_"))

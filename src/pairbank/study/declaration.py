@@ -81,7 +81,7 @@ class Study:
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     name: str
-    """Names the study; the file's name, where it is not given."""
+    """Name of the study (default: the file name)."""
     title: str
     """The question that the report answers, its heading."""
     corpora: tuple[CorpusChoice, ...] = ()
