@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pairbank.builders.corpora.own_maps import read_map
 
 import pairbank
 from island_designs import MAP, judgments, write
+from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.proposed_map import proposed_map
 from pairbank.builders.dataset import manifest_of
 from pairbank.errors import PairbankError
