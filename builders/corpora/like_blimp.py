@@ -1,4 +1,4 @@
-"""Pairs in the manner of BLiMP: ZhoBLiMP, SLING, TurBLiMP, SCaMP, BLiMP-NL. Files in, one item per pair out."""
+"""Pairs in the manner of BLiMP: ZhoBLiMP, SLING, TurBLiMP, BLiMP-NL. Files in, one item per pair out."""
 
 from __future__ import annotations
 
@@ -243,30 +243,3 @@ def blimp_nl_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
 
 
 BLIMP_NL = replace(_BLIMP_NL.corpus(), rows=blimp_nl_rows)
-
-
-SCAMP_ARCHIVE = "scamp.tar.gz"
-
-
-def scamp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the plausible pairs, then the implausible ones, in the source's tokenised lower case."""
-    path = files[SCAMP_ARCHIVE].path
-    for subset in SCAMP.subsets:
-        if is_requested(subset, options):
-            for name, text in member_texts(path, f"scamp_{subset}/*.tsv"):
-                paradigm = name.rsplit("/", 1)[-1].removesuffix(".tsv").removesuffix("_implausible")
-                yield from _scamp_items(subset, paradigm, text, f"{path}:{name}")
-
-
-def _scamp_items(subset: str, paradigm: str, text: str, where: str) -> Iterator[Item]:
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
-        cells = line.split("\t")
-        if len(cells) != 2:
-            raise CorpusError(
-                f"{where}, row {number}: {len(cells)} cells, expected better and worse sentence with a tab between; "
-                "get the file again"
-            )
-        yield item_of(("scamp", subset, f"{paradigm}-{number}"), cells[0], cells[1], paradigm=paradigm)
-
-
-SCAMP = declared("scamp", scamp_rows)

@@ -61,8 +61,11 @@ class Tables:
             archive = files[self.archive].path
             pattern = PATH_FIELD.sub("*", self.path)
             is_one, password = (lambda name: self.fields(name) is not None), self.password.encode()
+            name = ""
             for name, data in member_bytes(archive, pattern, is_one, password=password):
                 yield name, f"{archive}:{name}", functools.partial(bytes, data)
+            if not name:
+                raise CorpusError(f"{archive}: holds no file like {pattern}; check the archive, or download it again")
             return
         for name in sorted(files):
             if self.fields(name) is not None:

@@ -17,7 +17,6 @@ MODULES: Mapping[str, str] = {
     "blimp": "blimp",
     "hu-levy-blimp": "blimp",
     "syntaxgym": "syntaxgym",
-    "scamp": "like_blimp",
     "zhoblimp": "like_blimp",
     "sling": "like_blimp",
     "li": "li",
