@@ -101,7 +101,7 @@ WITHOUT_TEMPLATE = {
 }
 """Files of analyses that still hold sentences or draw figures themselves. The list only shrinks."""
 
-MOST_RENAMED_LISTS = 25
+MOST_RENAMED_LISTS = 8
 """Functions in which one list is walked under several names. It only falls, to 0."""
 
 
@@ -117,7 +117,7 @@ def test_the_lines_of_python_only_fall() -> None:
     assert MOST_LINES - 3000 < n_lines <= MOST_LINES, f"{n_lines} lines; MOST_LINES is {MOST_LINES}, and only falls"
 
 
-MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 9, 12
+MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 8, 11
 """Functions of more than 60 lines, and with more than eight parameters. Both only fall, to 8."""
 
 

@@ -273,8 +273,8 @@ class OwnCorpus:
         }
         names = kept_names([*unnamed], (LABEL,))  # `label` is 0 or 1 wherever there is one
         return tuple(
-            Keep(name=names[column], meaning="a column of your file", column=column, by_side=column in by_side)
-            for column in unnamed
+            Keep(name=names[name], meaning="a column of your file", column=name, by_side=name in by_side)
+            for name in unnamed
         )
 
     def _rows(self, table: Table, column_map: ColumnMap, n_of: Counter[str], bad_row: BadRow) -> NumberedRows:

@@ -71,7 +71,8 @@ def locked_members(path: Path, pattern: str, *, password: str, remedy: str) -> I
     with open_zip(path) as archive:
         _check_size(path, sum(member.file_size for member in archive.infolist()))
         chosen = sorted(
-            (value for value in archive.infolist() if _fits(value.filename, pattern)), key=lambda entry: entry.filename
+            (member for member in archive.infolist() if _fits(member.filename, pattern)),
+            key=lambda member: member.filename,
         )
         if not chosen:
             raise CorpusError(f"{path}: holds no file like {pattern}; check the archive, or download it again")
@@ -314,14 +315,14 @@ def locate(
             continue
         if path is None and data_dir is not None:
             raise CorpusFileNotFoundError(
-                f"corpus {corpus!r}: no file {file.name!r} in {' or '.join(str(f) for f in folders)}; "
+                f"corpus {corpus!r}: no file {file.name!r} in {' or '.join(map(str, folders))}; "
                 f"{_by_hand(file)} and put it there"
                 f"{', or leave out the data folder to download it' if file.url else ''}"
             )
         results[file.name] = _located(corpus, file, path or fetch(corpus, file, progress=progress))
     if not results and source.files:
         raise CorpusFileNotFoundError(
-            f"corpus {corpus!r}: no file {source.files[0].name!r} in {' or '.join(str(f) for f in folders)}, nor any "
+            f"corpus {corpus!r}: no file {source.files[0].name!r} in {' or '.join(map(str, folders))}, nor any "
             f"other of its {len(source.files)}; {_by_hand(source.files[0])} and put it there"
         )
     return results

@@ -162,7 +162,7 @@ def _test(left_out: list[_LeftOut], *, epsilon: float, n_items: int) -> Alternat
                 f"expected {LEAST_RATERS}"
             ),
         )
-    lost = [entry.rater - entry.model - epsilon for entry in left_out]
+    lost = [member.rater - member.model - epsilon for member in left_out]
     beyond = [
         nan if member.paradigms is None else _p_below_zero(values, member.paradigms)
         for member, values in zip(left_out, lost, strict=True)
@@ -170,8 +170,8 @@ def _test(left_out: list[_LeftOut], *, epsilon: float, n_items: int) -> Alternat
     return AlternativeAnnotator(
         winning_rate=_rejected([_p_below_zero(values, None) for values in lost]),
         beyond_paradigms=_rejected(beyond),
-        advantage=float(np.mean([value.model.mean() for value in left_out])),
-        rater_advantage=float(np.mean([element.rater.mean() for element in left_out])),
+        advantage=float(np.mean([member.model.mean() for member in left_out])),
+        rater_advantage=float(np.mean([member.rater.mean() for member in left_out])),
         n_raters=len(left_out),
         n_items=n_items,
     )
@@ -257,7 +257,7 @@ def human_agreement(
     columns = [np.asarray(values) for values in (paradigms, items, is_right)]
     if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1 or not columns[0].size:
         raise BankError(
-            f"judgments have shapes {[c.shape for c in columns]}; expected one paradigm, item and mark each"
+            f"judgments have shapes {[column.shape for column in columns]}; expected one paradigm, item and mark each"
         )
     rows = pd.DataFrame({"paradigm": columns[0], "item": columns[1], "right": columns[2].astype(np.float64)})
     each = rows.groupby(["paradigm", "item"], sort=True)["right"].mean()
@@ -391,7 +391,9 @@ def ceiling_from_spreads(
     provided = (human_delta, sd_good, n_good, sd_bad, n_bad)
     delta, *rest = (finite_vector(values, name=name) for name, values in zip(names, provided, strict=True))
     if any(vector.size != delta.size for vector in rest):
-        raise BankError(f"{names} have {[delta.size, *(v.size for v in rest)]} values; expected as many of each")
+        raise BankError(
+            f"{names} have {[delta.size, *(vector.size for vector in rest)]} values; expected as many of each"
+        )
     if delta.size < 3:
         return _no_ceiling(f"{delta.size} items; expected 3 or more", n=delta.size, method=VARIANCES)
     if min(rest[1].min(), rest[3].min()) < 2:

@@ -119,7 +119,7 @@ def fit_items(credit: FloatArray) -> ItemCurves:
         for rows in np.array_split(np.arange(n_items), -(-n_items * n_models * _N_NODES**2 // _MOST_CELLS))
     ]
     value = np.concatenate([moment[0] for moment in moments])
-    sd = np.sqrt(np.concatenate([entry[1] for entry in moments])[:, [0, 1], [0, 1]])
+    sd = np.sqrt(np.concatenate([moment[1] for moment in moments])[:, [0, 1], [0, 1]])
     return ItemCurves(
         ability=sample.ability,
         difficulty=-value[:, 0],

@@ -76,7 +76,9 @@ class Regression:
         for coefficient in self.coefficients:
             if coefficient.term == term:
                 return coefficient
-        raise BankError(f"{self.formula}: no term {term!r}; its terms are {[c.term for c in self.coefficients]}")
+        raise BankError(
+            f"{self.formula}: no term {term!r}; its terms are {[coefficient.term for coefficient in self.coefficients]}"
+        )
 
     @property
     def is_defined(self) -> bool:

@@ -115,7 +115,9 @@ def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]
         heading = shown[entry["metric"]]
         row |= {heading: entry["value"]} | {f"{heading} {name}": entry[name] for name in beside}
     columns = [
-        name for heading in dict.fromkeys(shown.values()) for name in (heading, *(f"{heading} {x}" for x in beside))
+        name
+        for heading in dict.fromkeys(shown.values())
+        for name in (heading, *(f"{heading} {name}" for name in beside))
     ]
     result = pd.DataFrame(list(numbers.values()), columns=columns).astype(float)
     result = result.astype({name: "Int64" for name in columns if name.endswith(" n")})

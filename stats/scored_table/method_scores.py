@@ -312,9 +312,7 @@ def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
 def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     """Return which option was chosen, shape (rows, presentations, options)."""
     name, n_options = ScoreColumns(layout.method).answers, len(layout.options)
-    choices: dict[str | None, list[float]] = {
-        option: [float(option == other) for other in layout.options] for option in layout.options
-    }
+    choices: dict[str | None, list[float]] = dict(zip(layout.options, np.eye(n_options).tolist(), strict=True))
     choices |= {TIE_ANSWER: [1 / n_options] * n_options, None: [np.nan] * n_options}
     nothing = [None] * len(layout.presentations)
     results = []

@@ -148,7 +148,7 @@ class ServerScorer:
         """Return what the model writes after each prompt: greedily, or with the temperature and seed of its draw."""
         inputs = [tuple(self._tokens.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         over = too_long(self.info, prompts, inputs, max_new_tokens, over_length)
-        results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
+        results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,))] * len(prompts)
         progress(sum(over))
         within = sorted((i for i, is_over in enumerate(over) if not is_over), key=lambda i: inputs[i])
         settings = {

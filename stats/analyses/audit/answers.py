@@ -435,16 +435,16 @@ def _copied(corpus: str, method: str, same: Sequence[Audited]) -> Iterator[Check
         if same[b].table.model not in copied and _equal(deltas[a], deltas[b]):
             copied[same[b].table.model] = same[a].table.model
     place: dict[str, Any] = {"corpus": corpus, "method": method}
-    every = np.array([value.accuracy for value in same])
-    kept = np.array([member.accuracy for member in same if member.table.model not in copied])
-    for entry in same:
-        of = copied.get(entry.table.model)
+    every = np.array([run.accuracy for run in same])
+    kept = np.array([run.accuracy for run in same if run.table.model not in copied])
+    for run in same:
+        of = copied.get(run.table.model)
         if of is None:
-            yield CheckResult(check="copies", model=entry.table.model, n=entry.n, headline=entry.accuracy, **place)
+            yield CheckResult(check="copies", model=run.table.model, n=run.n, headline=run.accuracy, **place)
             continue
         yield CheckResult(
-            check="copies", model=entry.table.model, outcome="found", n=entry.n, n_concerned=entry.n,
-            headline=entry.accuracy,
+            check="copies", model=run.table.model, outcome="found", n=run.n, n_concerned=run.n,
+            headline=run.accuracy,
             said=f"has the scores of {listed([of])} on every item: the mean over models is {_mean(every)} with copies "
             f"and {_mean(kept)} without", **place,
         )  # fmt: skip

@@ -107,7 +107,9 @@ def audit(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "corpora": listed(list(dict.fromkeys(result.corpus for result in results)), most=8),
             "n_checks": len(CHECKS),
             "n_ran": len(ran),
-            "n_methods": len({(x.corpus, x.method, x.model) for x in results if x.method and x.model}),
+            "n_methods": len(
+                {(result.corpus, result.method, result.model) for result in results if result.method and result.model}
+            ),
             "n_unsure": sum(result.outcome == "inconclusive" for result in results),
             "skipped": [check.title for name, check in CHECKS.items() if name not in ran],
             "clean": [check.title for name, check in CHECKS.items() if name in clean],

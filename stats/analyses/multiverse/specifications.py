@@ -179,8 +179,8 @@ def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
 def _of_methods(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
     for table in tables:
         compared = [reading for reading in table.readings if not reading.is_biased]
-        first = [member for member in compared if is_on_side(member.layout, claim.a)]
-        second = [entry for entry in compared if is_on_side(entry.layout, claim.b)]
+        first = [reading for reading in compared if is_on_side(reading.layout, claim.a)]
+        second = [reading for reading in compared if is_on_side(reading.layout, claim.b)]
         for a, b in itertools.product(first, second):
             if a.layout.method != b.layout.method:
                 yield from _gains(table, table, a, b, _joined(a.choices, b.choices))

@@ -85,8 +85,9 @@ def raters(tables: Sequence[ScoredFrame], context: Context, *, epsilon: float = 
         found = (judged(read_table(table), ratings) for table in tables)
         of_raters = [one for one in found if one is not None]
     if not of_raters and not of_means:
+        corpora = ", ".join(sorted({table.corpus for table in tables}))
         raise BankError(
-            f"the ratings are of none of the items of {', '.join(sorted({t.corpus for t in tables}))}; give ratings "
+            f"the ratings are of none of the items of {corpora}; give ratings "
             "whose item_id are those of the tables (pairbank.load_ratings)"
         )
     by_corpus: dict[str, Judged] = {}

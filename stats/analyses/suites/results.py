@@ -297,7 +297,7 @@ def _bits(part: pd.DataFrame, items: tuple[int, ...]) -> dict[str, FloatArray]:
 def suite_row(suite: Suite) -> dict[str, Any]:
     """Return in how many items of a suite all its predictions hold."""
     held = np.asarray(np.stack([prediction.holds(suite.surprisal) for prediction in suite.predictions]).all(axis=0))
-    known = _known(suite, [part for entry in suite.predictions for part in comparisons_of(entry)])
+    known = _known(suite, [part for prediction in suite.predictions for part in comparisons_of(prediction)])
     estimate = share_of_items(held[known].astype(float))
     shares = [float(part.holds(suite.surprisal)[known].mean()) if known.any() else np.nan for part in _parts(suite)]
     return {
