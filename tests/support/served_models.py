@@ -24,7 +24,7 @@ Serve = Callable[..., tuple[CompletionsServer, str]]
 
 
 def models_here(folder: Path) -> Here:
-    made = {name: saved_model(ARCHITECTURES[name], folder / name) for name in MODELS}
+    made = {name: saved_model(ARCHITECTURES[name], folder / name) for name in (*MODELS, "opt")}
     return {name: (path, cast("CausalScorer", pairbank.load_model(str(path)))) for name, path in made.items()}
 
 
@@ -39,6 +39,16 @@ def serving(here: Here) -> Iterator[Serve]:
             return stack.enter_context(server), str(path)
 
         yield run
+
+
+def first_tokens(scorer: Any, question: str, n: int = 20) -> list[tuple[int, str, float]]:  # noqa: ANN401 - causal
+    """Return the most probable first tokens of an answer, as ids and texts, and their nats, by one forward pass."""
+    turns = [{"role": "user", "content": question}]
+    text = scorer.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    with torch.inference_mode():
+        logits = scorer.model(torch.tensor([scorer.tokenizer(text, add_special_tokens=False)["input_ids"]])).logits
+    logprobs = torch.log_softmax(logits[0, -1].double(), dim=-1)
+    return [(token, scorer.tokenizer.decode([token]), float(logprobs[token])) for token in logprobs.topk(n).indices]
 
 
 def with_other_weights(model: torch.nn.Module) -> torch.nn.Module:

@@ -15,6 +15,7 @@ import torch
 import transformers
 from transformers import PreTrainedModel
 
+from pairbank.scoring.api.model import ModelInfo
 from tiny_tokenizers import TOKENIZERS
 
 HIDDEN, HEADS, LAYERS, MAX_LENGTH, WINDOW = 32, 2, 2, 640, 16
@@ -209,3 +210,10 @@ def saved_model(architecture: Architecture, folder: Path) -> Path:
     tiny_model(architecture, vocab_size=len(tokenizer)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def tiny_info(backend: str = "causal-packed", **changed: Any) -> ModelInfo:  # noqa: ANN401 - facts of a model
+    """Return what is known of a tiny model that was loaded by hand."""
+    facts: dict[str, Any] = dict.fromkeys(("name", "model_id"), "tiny") | dict.fromkeys(("bos_id", "max_length"))
+    facts |= {"revision": "0", "architecture": "", "dtype": "float32", "quantisation": "", "device": "cpu"}
+    return ModelInfo(**facts | {"backend": backend, "prompt_format": "base", "bos_policy": "auto"} | changed)

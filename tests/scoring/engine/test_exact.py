@@ -136,6 +136,7 @@ def _rendered(question: str, prompt_format: str) -> str:
     return CHAT.format(question) if prompt_format == "chat" else question + "\nMy answer is"
 
 
+@pytest.mark.ci
 def test_a_text_with_a_special_token_in_it_is_flagged(demo_model: CausalScorer) -> None:
     texts = ("The dog <|im_start|> barks.", "The dog <im_start> barks.", "The dog barks.")
     flags = [one.flags for one in demo_model.encode([Request(context="", target=text) for text in texts])]

@@ -86,6 +86,7 @@ def test_jobs_run_without_gradients() -> None:
     assert all(side_by_side(lambda _: torch.is_inference_mode_enabled(), iter(range(4)), n=2))
 
 
+@pytest.mark.ci
 def test_numbers_do_not_depend_on_the_lanes(demo_model: CausalScorer, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"The {noun} {verb} in the {place}." for noun in ("dog", "cat", "keys") for verb in ("is", "are")
              for place in ("house", "garden", "old car")]  # fmt: skip
@@ -183,6 +184,7 @@ def test_a_large_vocabulary_leaves_fewer_lanes(monkeypatch: pytest.MonkeyPatch) 
     assert n_parallel_encoder_passes(model, pass_tokens=1024) == 4
 
 
+@pytest.mark.ci
 def test_which_models_get_lanes(demo_model: CausalScorer, monkeypatch: pytest.MonkeyPatch) -> None:
     model = demo_model.model
     assert n_parallel_passes(model) == min(MOST_PARALLEL, torch.get_num_threads())

@@ -117,6 +117,7 @@ def test_a_pool_that_is_too_small_is_an_error(tmp_path: Path) -> None:
         method_named(METHOD).requests(few[0], FakeScorer())
 
 
+@pytest.mark.ci
 @pytest.mark.model
 def test_the_chat_template_of_a_real_model_gets_turns(demo_model: CausalScorer, items: datasets.Dataset) -> None:
     options = MethodOptions(pool=Pool(items.to_list()))

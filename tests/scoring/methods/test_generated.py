@@ -189,14 +189,6 @@ def test_a_prompt_without_room_is_an_error_or_nan(items: datasets.Dataset, promp
     assert table["choice_unparsed"].tolist() == [0, 0, 0]
 
 
-def test_a_model_that_runs_here_writes_answers_too(items: datasets.Dataset, prompt_file: Path, tmp_path: Path) -> None:
-    model = load_model(saved_model(ARCHITECTURES["llama"], tmp_path / "llama"), device="cpu")
-    table = pairbank.score(items, model, methods=["scale"], prompts=[prompt_file])
-    for row in table.dataset:
-        assert all(isinstance(text, str) for text in row["scale_texts"])
-        assert row["scale_unparsed"] == row["scale_answers"].count(None)
-
-
 def test_items_of_another_kind_are_left_alone() -> None:
     starter = pairbank.load_corpus("starter", subset="plausibility").select(range(3))
     table = pairbank.score(starter, FakeScorer(), methods=["ewok24_likert_free"]).to_pandas()
@@ -275,13 +267,6 @@ def test_draws_are_stored_under_their_temperature_and_seed(items: datasets.Datas
     assert len(set(keys)) == 4
 
 
-def test_a_report_reads_draws(items: datasets.Dataset, prompt_file: Path) -> None:
-    summary = pairbank.report([drawn(items, prompt_file)]).summary
-    mine = summary[(summary["method"] == DRAWN[1]) & (summary["metric"] == "unparsed")]
-    assert all(0 < share < 1 for share in mine["value"].tolist())
-    assert len(mine)
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -294,3 +279,10 @@ def test_a_report_reads_draws(items: datasets.Dataset, prompt_file: Path) -> Non
 def test_draws_that_cannot_be_had_are_refused(name: str, message: str) -> None:
     with pytest.raises(ScoringError, match=message):
         method_named(name)
+
+
+def test_a_report_reads_draws(items: datasets.Dataset, prompt_file: Path) -> None:
+    summary = pairbank.report([drawn(items, prompt_file)]).summary
+    mine = summary[(summary["method"] == DRAWN[1]) & (summary["metric"] == "unparsed")]
+    assert all(0 < share < 1 for share in mine["value"].tolist())
+    assert len(mine)

@@ -9,8 +9,6 @@ import pytest
 
 from pairbank.scoring.methods.linking_functions import (
     LINKING_FUNCTIONS,
-    bayes_uniform,
-    bayes_unigram,
     mean_logprob,
     slln_lp,
     slor,
@@ -20,15 +18,6 @@ from pairbank.scoring.methods.linking_functions import (
 LOGPROBS = np.log([1 / 2, 1 / 4, 1 / 8])
 UNIGRAM = np.log([1 / 4, 1 / 16, 1 / 64])
 LN2 = math.log(2)
-
-
-def test_each_function_gives_the_value_worked_out_by_hand() -> None:
-    # Σ log p = −6 ln 2, Σ log p_uni = −12 ln 2, N = 3, log |Σ| = 8 ln 2
-    assert mean_logprob(LOGPROBS) == pytest.approx(-2 * LN2, abs=1e-12)
-    assert bayes_uniform(LOGPROBS, 256) == pytest.approx((-6 + 3 * 8) * LN2, abs=1e-12)
-    assert bayes_unigram(LOGPROBS, UNIGRAM) == pytest.approx(6 * LN2, abs=1e-12)
-    assert slor(LOGPROBS, UNIGRAM) == pytest.approx(2 * LN2, abs=1e-12)
-    assert slln_lp(LOGPROBS) == pytest.approx(-6 / math.sqrt(3) * LN2, abs=1e-12)
 
 
 def test_slln_lp_lies_between_the_sum_and_the_mean() -> None:

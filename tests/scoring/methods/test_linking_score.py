@@ -12,7 +12,6 @@ from typing import Any
 import datasets
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -28,8 +27,6 @@ from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import BOS, FakeScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.signature import signature_line
-from pairbank.study.declaration import load_study
-from study_runs import run_study
 from tiny_models import ARCHITECTURES, saved_model
 
 TEXT = ["The cook cut the bread.", "A nurse wrote a note to the doctor."]
@@ -97,6 +94,7 @@ def test_pmi_is_the_gain_of_the_context_over_the_same_target_alone(continuations
         assert row["pmi_flags"] == []
 
 
+@pytest.mark.ci
 @pytest.mark.model
 def test_the_demo_model_equals_the_formulas_over_a_naive_loop(
     demo_model: CausalScorer, sentences: datasets.Dataset, tmp_path: Path
@@ -124,6 +122,7 @@ def test_the_demo_model_equals_the_formulas_over_a_naive_loop(
         assert row[f"direct_wb_{side}"] == pytest.approx(sum(logprobs) + edges, abs=1e-3)
 
 
+@pytest.mark.ci
 @pytest.mark.model
 def test_pmi_of_the_demo_model_equals_a_naive_loop(demo_model: CausalScorer, continuations: datasets.Dataset) -> None:
     items = continuations.select([0])
@@ -168,17 +167,6 @@ def test_a_run_asks_the_model_once_for_direct_and_all_linking_functions(sentence
 def test_a_method_that_needs_counts_says_which_command_makes_them(sentences: datasets.Dataset) -> None:
     with pytest.raises(ScoringError, match=r"slor needs unigram counts .* of fake; make them with `pairbank unigrams"):
         pairbank.score(sentences, FakeScorer(), methods=["slor"])
-
-
-def test_counts_of_another_tokenizer_are_refused(sentences: datasets.Dataset, tmp_path: Path) -> None:
-    scorer = load_model(saved_model(ARCHITECTURES["qwen2"], tmp_path))
-    table = pairbank.count_unigrams(TEXT, FakeScorer())
-    with pytest.raises(
-        ScoringError, match=r"slor with .*: the unigram counts were made with the tokenizer of characters"
-    ):
-        pairbank.score(sentences, scorer, methods=["slor"], unigrams=table)
-    several = [table, pairbank.count_unigrams(TEXT, scorer)]
-    assert np.isfinite(pairbank.score(sentences, scorer, methods=["slor"], unigrams=several)["slor_delta"][:]).all()
 
 
 def test_the_signature_tells_the_counts_and_other_counts_never_meet_stored_scores(sentences: datasets.Dataset) -> None:
@@ -236,13 +224,6 @@ def test_items_in_a_language_without_counts_have_no_score_and_a_flag(caplog: pyt
     assert set(none["slor_delta"][:]) == {None}
 
 
-def test_the_counts_of_a_corpus_know_its_languages() -> None:
-    items = pairbank.load_corpus("starter", subset="concepts", limit=1, language="de")
-    table = pairbank.count_unigrams(documents_of_items(items), FakeScorer())
-    assert table.languages == ("de",)
-    assert not table.covers("en")
-
-
 def test_a_table_from_before_methods_were_the_same_for_all_models_stands_in_a_bank_beside_new_ones(
     sentences: datasets.Dataset, tmp_path: Path
 ) -> None:
@@ -282,25 +263,6 @@ def test_direct_wb_leaves_null_where_words_are_not_spaced(tmp_path: Path) -> Non
             assert row["direct_wb_good"] == pytest.approx(row["direct_good"] + edges, abs=1e-9)
 
 
-def test_methods_stand_in_one_order_and_have_a_report(sentences: datasets.Dataset) -> None:
-    names = ["meta_question_simple", "slln_lp", "bayes_uniform", "mean_logprob", "direct"]
-    scored = pairbank.score(sentences, FakeScorer(), methods=names)
-    assert scored.methods == ("direct", "mean_logprob", "slln_lp", "bayes_uniform", "meta_question_simple")
-    accuracy = pairbank.report([scored]).accuracy
-    assert set(accuracy["method"]) == set(names)
-
-
-def test_a_study_can_name_methods_that_need_counts(tmp_path: Path) -> None:
-    study = tmp_path / "toy.toml"
-    corpus = '[[corpora]]\nname = "starter"\nsubset = "plausibility"\nlimit = 1\n'
-    study.write_text(f'title = "Toy"\nmethods = ["direct", "slor"]\n{corpus}', encoding="utf-8")
-    table = pairbank.count_unigrams(TEXT, FakeScorer())
-    folder, report = run_study(load_study(str(study)), [FakeScorer()], tmp_path / "bank", unigrams=table)
-    assert set(report.accuracy["method"]) == {"direct", "slor"}
-    frame = pd.read_parquet(folder / "scores" / "starter" / "fake.parquet")
-    assert frame["slor_delta"].notna().all()
-
-
 def test_the_command_counts_and_the_score_command_takes_the_counts(
     tmp_path: Path, sentences: datasets.Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +289,13 @@ def test_the_command_counts_and_the_score_command_takes_the_counts(
     assert c.source["corpus"] == "starter"
     (used,) = pairbank.read_scored("s.parquet").signature["model"]["unigrams"]
     assert used["documents_sha256"] == a.documents_sha256
+
+
+def test_the_counts_of_a_corpus_know_its_languages() -> None:
+    items = pairbank.load_corpus("starter", subset="concepts", limit=1, language="de")
+    table = pairbank.count_unigrams(documents_of_items(items), FakeScorer())
+    assert table.languages == ("de",)
+    assert not table.covers("en")
 
 
 def test_the_command_wants_one_source(tmp_path: Path) -> None:

@@ -243,6 +243,7 @@ def test_the_demo_model_flips_every_counterbalanced_delta(tmp_path: Path, demo_m
                 assert a[f"{method}_delta"] == pytest.approx(-b[f"{method}_delta"], abs=1e-4), method
 
 
+@pytest.mark.ci
 @pytest.mark.model
 def test_ten_methods_asked_together_cost_much_less_than_ten_runs(demo_model: CausalScorer) -> None:
     names = in_order(

@@ -9,28 +9,15 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from pairbank.scoring.api.method import Answered
-from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.seq2seq import Seq2SeqScorer
 from pairbank.scoring.models.tokenizing import with_unknown_flag
 from tiny_bidirectional_models import t5_model
+from tiny_models import tiny_info
 
-INFO = ModelInfo(
-    name="tiny",
-    model_id="tiny",
-    revision="0",
-    architecture="",
-    dtype="float32",
-    quantisation="",
-    device="cpu",
-    backend="seq2seq",
-    prompt_format="base",
-    bos_policy="auto",
-    bos_id=None,
-    max_length=None,
-)
+INFO = tiny_info("seq2seq")
 WORDS = {
     "item_id": "a",
     "task": "continuation_pair",

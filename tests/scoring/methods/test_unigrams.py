@@ -168,6 +168,7 @@ def test_a_fingerprint_tells_a_changed_vocabulary_and_a_changed_way_of_cutting()
     assert len(prints) == 3
 
 
+@pytest.mark.ci
 def test_the_size_of_the_demo_vocabulary_is_that_of_its_model_card(demo_model: object) -> None:
     # SmolLM2: "vocab_size": 49152 in its config.json
     assert vocabulary_of(demo_model).n_tokens == 49152

@@ -19,7 +19,6 @@ import transformers
 import pairbank
 from naive_reference import token_logprobs, tokens_of
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.forward import computed_prefix
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, CHANGES_LOGITS
@@ -27,7 +26,7 @@ from pairbank.scoring.engine.prefix_trees import MIN_SHARED_TOKENS
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.self_check import causal_length, packing_problem
-from tiny_models import ARCHITECTURES, MAX_LENGTH, WINDOW, Architecture, saved_model, tiny_model
+from tiny_models import ARCHITECTURES, MAX_LENGTH, WINDOW, Architecture, saved_model, tiny_info, tiny_model
 from tiny_tokenizers import SENTENCES, TOKENIZERS
 
 TOLERANCE_NATS = 1e-4
@@ -334,23 +333,6 @@ def test_the_models_are_sharp_enough_to_show_a_wrong_mask(case: Case) -> None:
         assert abs(sum(case.naive(context, " on the table.")) - sum(base)) > 100 * TOLERANCE_NATS
 
 
-def info_of(name: str, tokenizer: Any) -> ModelInfo:  # noqa: ANN401 - any tokenizer
-    return ModelInfo(
-        name=name,
-        model_id=name,
-        revision="",
-        architecture=name,
-        dtype="float32",
-        quantisation="",
-        device="cpu",
-        backend="causal-packed",
-        prompt_format="base",
-        bos_policy="auto",
-        bos_id=tokenizer.eos_token_id,
-        max_length=MAX_LENGTH,
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -363,7 +345,11 @@ def test_a_model_that_reads_ahead_is_refused(name: str, settings: dict[str, int]
     if "d_model" not in settings:
         settings = {**settings, "hidden_size": 32}
     architecture = Architecture(model_class=name, config=settings, batching="padded")
-    scorer = CausalScorer(tiny_model(architecture, vocab_size=len(tokenizer)), tokenizer, info_of(name, tokenizer))
+    scorer = CausalScorer(
+        tiny_model(architecture, vocab_size=len(tokenizer)),
+        tokenizer,
+        tiny_info(architecture=name, bos_id=tokenizer.eos_token_id),
+    )
     with pytest.raises(ModelLoadError, match=f"{name} is not a causal model: later tokens change"):
         packing_problem(scorer)
 
@@ -415,7 +401,7 @@ def test_a_sparse_window_that_moves_nothing_or_that_no_text_reaches_changes_no_l
     tokenizer = TOKENIZERS["byte_bpe_eos"]()
     model = tiny_model(ARCHITECTURES["llama"], vocab_size=len(tokenizer))
     model.config.index_topk = window
-    scorer = CausalScorer(model, tokenizer, info_of("llama", tokenizer))
+    scorer = CausalScorer(model, tokenizer, tiny_info(bos_id=tokenizer.eos_token_id))
     assert causal_length(scorer) is None
 
 

@@ -15,10 +15,11 @@ from tokenizers import AddedToken
 
 import pairbank
 from naive_reference import target_logprob, token_logprobs, tokens_of
+from pairbank.builders.schema.language_tags import joined, separator
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import BosPolicy
 from pairbank.scoring.api.names import BOUNDARY_MERGE, FIRST_TOKEN_UNSCORED
-from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from tiny_models import ARCHITECTURES, saved_model
@@ -356,3 +357,16 @@ def test_an_empty_context_scores_the_sentence_and_never_a_template(
         assert row["direct_good"] == pytest.approx(expected, abs=TOLERANCE_NATS)
         assert row["direct_good_n"] == len(ids)
         assert np.isfinite(row["direct_delta"])
+
+
+# and the rule itself, on pieces written by hand
+def test_pieces_of_one_character_that_share_a_span_all_count() -> None:
+    request = Request(context="a", target="\N{GRINNING FACE}")
+    done = encoded([1, 2, 3], [(0, 1), (1, 2), (1, 2)], request, bos_id=99)
+    assert (done.start, done.n_scored) == (2, 2)
+
+
+@pytest.mark.parametrize(("language", "expected"), [("en", "a b"), ("zh", "ab"), ("ja-JP", "ab"), ("pt-BR", "a b")])
+def test_languages_without_spaces_join_without_one(language: str, expected: str) -> None:
+    assert joined("a", "b", language) == "a" + separator(language) + "b" == expected
+    assert joined("", "b", language) == "b"

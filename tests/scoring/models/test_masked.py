@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,31 +11,18 @@ import torch
 
 import pairbank
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.names import BOUNDARY_MERGE, UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.masked import MaskedScorer, Pll
 from tiny_bidirectional_models import SIZES, masked_model, saved
+from tiny_models import tiny_info
 
 FAMILIES = ["bert", "roberta", "xlm-r"]
 VARIANTS: list[Pll] = ["original", "within_word_l2r"]
 TOLERANCE_NATS = 1e-4
-INFO = ModelInfo(
-    name="tiny",
-    model_id="tiny",
-    revision="0",
-    architecture="",
-    dtype="float32",
-    quantisation="",
-    device="cpu",
-    backend="masked",
-    prompt_format="base",
-    bos_policy="auto",
-    bos_id=None,
-    max_length=None,
-)
+INFO = tiny_info("masked")
 
 ENGLISH = ("", "The unbelievable stories don't end.")
 IN_CONTEXT = ("The keys to the cabinet", " are on the unbelievable table.")
@@ -400,9 +386,3 @@ def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_over_length(
         row = pairbank.score(item, scorer, methods=["direct"], over_length="nan").dataset[0]
         assert row["direct_good_n"] == n_tokens
         assert np.isnan(row["direct_good"]) == is_over
-
-
-def test_a_models_info_keeps_its_old_form_where_nothing_new_was_chosen() -> None:
-    old = json.loads(json.dumps(INFO.to_dict()))
-    assert list(old)[-1] == "max_length"
-    assert "pll" in MaskedScorer(*masked_model("bert"), INFO).info.to_dict()

@@ -9,54 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from naive_reference import sentence_logprob
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.causal import CausalScorer
-from pairbank.scoring.models.self_check import packing_problem
+from tiny_models import ARCHITECTURES, MAX_LENGTH, tiny_info, tiny_model
+from tiny_tokenizers import TOKENIZERS
 
-LETTERS = [*"abcdefghijklmnopqrstuvwxyz ."]
 TEXTS = ["a dog barks.", "a dog bark.", "the cat sat.", "the cat sits on a mat.", "ab", "abc", "zebra"] * 3
 
 
 @pytest.fixture
 def scorer() -> CausalScorer:
-    torch.manual_seed(3)
-    vocabulary = {token: i for i, token in enumerate(["<s>", "<unk>", *LETTERS])}
-    plain = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=plain, bos_token="<s>", unk_token="<unk>"
-    )
-    config = LlamaConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=128,
-        bos_token_id=0,
-    )
-    info = ModelInfo(
-        name="tiny",
-        model_id="tiny",
-        revision="1",
-        architecture="LlamaForCausalLM",
-        dtype="float32",
-        quantisation="",
-        device="cpu",
-        backend="causal-packed",
-        prompt_format="base",
-        bos_policy="auto",
-        bos_id=0,
-        max_length=128,
-    )
-    return CausalScorer(LlamaForCausalLM(config), tokenizer, info)
+    tokenizer = TOKENIZERS["characters"]()
+    info = tiny_info(bos_id=tokenizer.eos_token_id, max_length=MAX_LENGTH)
+    return CausalScorer(tiny_model(ARCHITECTURES["llama"], vocab_size=len(tokenizer)), tokenizer, info)
 
 
 def sums(scorer: CausalScorer, texts: Sequence[str] = TEXTS) -> list[float]:
@@ -114,14 +82,6 @@ def test_nan_from_the_model_is_an_error_that_names_it(scorer: CausalScorer) -> N
         sums(scorer)
 
 
-def test_the_callers_model_and_tokenizer_are_left_as_they_were(scorer: CausalScorer) -> None:
-    scorer.model.train()
-    before = (scorer.tokenizer.pad_token, scorer.tokenizer.padding_side, torch.is_grad_enabled())
-    sums(scorer)
-    assert scorer.model.training
-    assert (scorer.tokenizer.pad_token, scorer.tokenizer.padding_side, torch.is_grad_enabled()) == before
-
-
 def test_sequences_beyond_a_sliding_window_go_unpacked(scorer: CausalScorer) -> None:
     scorer._window = 6
     expected = [sentence_logprob(scorer.model, scorer.tokenizer, text) for text in TEXTS]
@@ -129,19 +89,6 @@ def test_sequences_beyond_a_sliding_window_go_unpacked(scorer: CausalScorer) -> 
     scorer.stats.n_computed_tokens = 0
     sums(scorer, ["ab", "abc"])
     assert scorer.stats.n_computed_tokens == 3  # packed: BOS, a, b; the last tokens are read, not fed
-
-
-def test_a_model_that_ignores_the_mask_is_caught(scorer: CausalScorer, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert packing_problem(scorer) is None
-    forward = scorer.model.forward
-
-    @functools.wraps(forward)
-    def deaf(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - stands in for any forward
-        kwargs.pop("attention_mask")
-        return forward(*args, **kwargs)
-
-    monkeypatch.setattr(scorer.model, "forward", deaf)
-    assert "packed and plain scores differ by" in str(packing_problem(scorer))
 
 
 def test_no_request_makes_no_pass(scorer: CausalScorer) -> None:

@@ -11,28 +11,15 @@ import torch
 
 import pairbank
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.seq2seq import BLANK_CONTEXT, Seq2SeqMode, Seq2SeqRequest, Seq2SeqScorer
 from tiny_bidirectional_models import bart_model, saved, t5_model
+from tiny_models import tiny_info
 
 TOLERANCE_NATS = 1e-4
-INFO = ModelInfo(
-    name="tiny",
-    model_id="tiny",
-    revision="0",
-    architecture="",
-    dtype="float32",
-    quantisation="",
-    device="cpu",
-    backend="seq2seq",
-    prompt_format="base",
-    bos_policy="auto",
-    bos_id=None,
-    max_length=None,
-)
+INFO = tiny_info("seq2seq")
 CONTINUATIONS = [
     ("The keys to the cabinet", " are", "The keys to the cabinet <extra_id_0>", "<extra_id_0> are"),
     ("The keys ", "are on the table.", "The keys <extra_id_0>", "<extra_id_0> are on the table."),

@@ -221,6 +221,7 @@ def test_the_demo_model_equals_the_naive_computation(demo_model: CausalScorer) -
         assert_equals_naive(demo_model, target, context)
 
 
+@pytest.mark.ci
 @pytest.mark.model
 def test_a_word_that_others_begin_with_loses_more_than_the_longer_word(demo_model: CausalScorer) -> None:
     # "mat" is the first token of "matron"

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
-import torch
 
 import pairbank
 from completions_server import CompletionsServer
 from pairbank.errors import ModelChangedError, ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
-from pairbank.scoring.models.causal import CausalScorer
-from pairbank.scoring.models.server import client
 from pairbank.scoring.models.server.chat import ChatScorer
 from pairbank.scoring.models.server.identity import IDENTITY_QUESTIONS
 from prompt_files import BOTH_ORDERS
-from served_models import with_other_weights
-from tiny_models import ARCHITECTURES, saved_model
+from served_models import Here, first_tokens, with_other_weights
 
 MODELS = ("llama", "qwen2", "opt")
 """Three tokenizers that have a chat template."""
@@ -30,28 +25,9 @@ FREE = BOTH_ORDERS.replace("mine", "free") + 'readout = "generation"\npattern = 
 Serve = Callable[..., CompletionsServer]
 
 
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
-    monkeypatch.delenv(client.KEY_VARIABLE, raising=False)
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CausalScorer]:
-    folder = tmp_path_factory.mktemp("models")
-    result = {name: pairbank.load_model(str(saved_model(ARCHITECTURES[name], folder / name))) for name in MODELS}
-    return cast("dict[str, CausalScorer]", result)
-
-
 @pytest.fixture
-def serve(here: dict[str, CausalScorer]) -> Iterator[Serve]:
-    with ExitStack() as stack:
-
-        def run(name: str, **how: Any) -> CompletionsServer:  # noqa: ANN401 - its fields
-            made = CompletionsServer(model=here[name].model, tokenizer=here[name].tokenizer, dialect="nothing", **how)
-            return stack.enter_context(made)
-
-        yield run
+def serve(serve: Callable[..., tuple[CompletionsServer, str]]) -> Serve:
+    return lambda name, **how: serve(name, dialect="nothing", **how)[0]
 
 
 def without_identity(server: CompletionsServer) -> list[dict[str, Any]]:
@@ -62,17 +38,6 @@ def without_identity(server: CompletionsServer) -> list[dict[str, Any]]:
 def items(folder: Path) -> Any:  # noqa: ANN401 - a Dataset
     (folder / "mine.csv").write_text("good,bad\nThe keys are here.,The keys is here.\nA dog barks.,A dog bark.\n")
     return pairbank.load_corpus(folder / "mine.csv")
-
-
-def first_tokens(scorer: CausalScorer, question: str, n: int = 20) -> dict[str, float]:
-    """Return the most probable first tokens of an answer, by a plain forward pass."""
-    tokenizer: Any = scorer.tokenizer
-    turns = [{"role": "user", "content": question}]
-    text = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-    with torch.inference_mode():
-        logits = scorer.model(torch.tensor([tokenizer(text, add_special_tokens=False)["input_ids"]])).logits[0, -1]
-    logprobs = torch.log_softmax(logits.double(), dim=-1)
-    return {tokenizer.decode([token]): float(logprobs[token]) for token in logprobs.topk(n).indices.tolist()}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -94,36 +59,20 @@ def test_written_answers_come_from_the_users_question(name: str, serve: Serve, t
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_choice_among_the_most_probable_tokens_has_their_probability_and_a_flag(
-    name: str, here: dict[str, CausalScorer], serve: Serve
+    name: str, here: Here, serve: Serve
 ) -> None:
     there = pairbank.load_model(serve(name).url, api="chat")
     assert isinstance(there, ChatScorer)
     for question in ("A: A dog barks. B: A dog bark.", "Respond with 1 or 2 as your answer."):
-        known = first_tokens(here[name], question)
-        words = list(dict.fromkeys(token.strip() for token in known if token.strip().isalnum()))[:3]
+        known = first_tokens(here[name][1], question)
+        words = list(dict.fromkeys(token.strip() for _, token, _ in known if token.strip().isalnum()))[:3]
         context = there.render_prompt(system="", user=question, stem="")
         requests = there.encode([Request(context=context, target=f" {word}", chat=True) for word in words])
         result = [float(values.sum()) for values in there.token_logprobs(requests, progress=lambda _n: None)]
-        expected = [math.log(sum(math.exp(v) for t, v in known.items() if t.strip() == word)) for word in words]
+        expected = [math.log(sum(math.exp(v) for _, t, v in known if t.strip() == word)) for word in words]
         assert result == pytest.approx(expected, abs=1e-4)
         assert {request.flags for request in requests} == {("top_logprobs",)}
     assert there.stats.seconds > 0
-
-
-def test_an_option_that_is_not_told_is_a_bound_with_a_flag(here: dict[str, CausalScorer], serve: Serve) -> None:
-    there = pairbank.load_model(serve("llama").url, api="chat")
-    assert isinstance(there, ChatScorer)
-    question = "A: A dog barks. B: A dog bark."
-    known = first_tokens(here["llama"], question)
-    word = next(token.strip() for token in known if token.strip().isalnum())
-    context = there.render_prompt(system="", user=question, stem="")
-    pair = there.encode([Request(context=context, target=one, chat=True) for one in (word, "Antananarivo")])
-    told, outside = (float(values.sum()) for values in there.token_logprobs(pair, progress=lambda _n: None))
-    assert told == pytest.approx(math.log(sum(math.exp(v) for t, v in known.items() if t.strip() == word)), abs=1e-4)
-    left = math.log(1 - sum(map(math.exp, known.values())))
-    assert outside == pytest.approx(min(left, *known.values()), abs=1e-4)
-    assert outside <= told
-    assert [there.flags_of(request) for request in pair] == [(), ("outside_top",)]
 
 
 def test_a_question_none_of_whose_options_is_told_has_no_score_and_the_run_goes_on(
@@ -178,22 +127,22 @@ def test_another_model_behind_a_chat_gets_a_key_of_its_own(
     name: str,
     tells: bool,
     serve: Serve,
-    here: dict[str, CausalScorer],
+    here: Here,
 ) -> None:
     server = serve(name, chat_logprobs=tells)
     first: Any = pairbank.load_model(server.url, api="chat")
     assert first.info.answers_sha256 == pairbank.load_model(server.url, api="chat").info.answers_sha256 != ""
-    server.model = with_other_weights(here[name].model)
+    server.model = with_other_weights(here[name][1].model)
     assert pairbank.load_model(server.url, api="chat").info.answers_sha256 != first.info.answers_sha256
     with pytest.raises(ModelChangedError, match="another model answers than at load"):
         first.write([Ask(text="A dog barks.")], max_new_tokens=2, over_length="error", progress=lambda _n: None)
 
 
 def test_a_chat_that_never_answers_alike_has_no_identity_and_says_so(
-    serve: Serve, here: dict[str, CausalScorer], caplog: pytest.LogCaptureFixture
+    serve: Serve, here: Here, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = serve("llama", chat_logprobs=False)
-    models, n_asked = [here["llama"].model, with_other_weights(here["llama"].model)], 0
+    models, n_asked = [here["llama"][1].model, with_other_weights(here["llama"][1].model)], 0
 
     def swap() -> None:
         nonlocal n_asked

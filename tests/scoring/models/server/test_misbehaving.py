@@ -23,7 +23,7 @@ from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.models.options import DEFAULTS
 from pairbank.scoring.models.server import client
 from pairbank.scoring.models.server.client import client_for
-from served_models import Here, Serve, models_here, serving
+from served_models import Here, Serve
 
 NAMES = ("llama", "gpt2", "mistral")
 PASSING: Sequence[Fault] = ("429", "500", "503", "cut", "half", "garbled", "slow")
@@ -39,24 +39,9 @@ limit = 1
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Make pauses short, shards small, and keep scores apart."""
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
-    monkeypatch.delenv(client.KEY_VARIABLE, raising=False)
-    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Direct, "shard_items", 4)
     monkeypatch.setattr(Prompted, "shard_items", 4)
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
-    return models_here(tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture
-def serve(here: Here) -> Iterator[Serve]:
-    with serving(here) as run:
-        yield run
 
 
 def most_fail_twice(body: dict[str, Any], n_before: int) -> Fault | None:

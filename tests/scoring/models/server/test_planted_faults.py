@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,15 +19,8 @@ from pairbank.errors import ModelChangedError, ModelLoadError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.generation import write
-from pairbank.scoring.models.server import client
 from pairbank.scoring.models.server.load import ServerScorer
-from served_models import MODELS, Here, Serve, models_here, serving
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
-    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
+from served_models import MODELS, Here, Serve, models_here
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +30,6 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
     for _, scorer in made.values():
         sharpen(scorer, 4.0)
     return made
-
-
-@pytest.fixture
-def serve(here: Here) -> Iterator[Serve]:
-    with serving(here) as run:
-        yield run
 
 
 def sharpen(scorer: CausalScorer, factor: float) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,26 +9,12 @@ import pairbank
 from pairbank.errors import ModelChangedError, ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.models.generation import write
-from pairbank.scoring.models.server import client
-from served_models import Here, Serve, models_here, serving, with_other_weights
+from served_models import Here, Serve, with_other_weights
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pairbank.scoring.methods.direct.Direct.shard_items", 4)
-    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
-    return models_here(tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture
-def serve(here: Here) -> Iterator[Serve]:
-    with serving(here) as run:
-        yield run
 
 
 @pytest.mark.ci

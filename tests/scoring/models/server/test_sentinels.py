@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import pairbank
 from completions_server import Value
@@ -18,49 +17,21 @@ from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models.generation import write
-from pairbank.scoring.models.server import client
 from pairbank.scoring.models.server.chat import ChatScorer
 from pairbank.scoring.models.server.chat_api import top_tokens
 from pairbank.scoring.models.server.client import ServerError
 from pairbank.scoring.models.server.ways import reported_nats
 from prompt_files import BOTH_ORDERS
-from served_models import Here, Serve, models_here, serving
+from served_models import Here, Serve, first_tokens
 
 SENTINELS = {"very unlikely": -9999.0, "minus infinity": -math.inf, "null": None, "least float": -3.4e38}
 CHATS = ("llama", "qwen2")
 QUESTION = "A: A dog barks. B: A dog bark."
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
-    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
-    return models_here(tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture
-def serve(here: Here) -> Iterator[Serve]:
-    with serving(here) as run:
-        yield run
-
-
 def writes(sentinel: float | None, *, unless: Callable[[Value], bool]) -> Callable[[Value], Any]:
     """Return what makes a server write this in the place of log-probabilities."""
     return lambda value: value.nats if unless(value) else sentinel
-
-
-def first_tokens(scorer: Any, n: int) -> list[tuple[int, str, float]]:  # noqa: ANN401 - a causal scorer
-    """Return the most probable first tokens of an answer to the question, by one forward pass."""
-    turns = [{"role": "user", "content": QUESTION}]
-    text = scorer.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-    with torch.inference_mode():
-        logits = scorer.model(torch.tensor([scorer.tokenizer(text, add_special_tokens=False)["input_ids"]])).logits
-    logprobs = torch.log_softmax(logits[0, -1].double(), dim=-1)
-    return [(token, scorer.tokenizer.decode([token]), float(logprobs[token])) for token in logprobs.topk(n).indices]
 
 
 def options(there: ChatScorer, *names: str) -> tuple[list[float], list[tuple[str, ...]]]:
@@ -73,7 +44,7 @@ def options(there: ChatScorer, *names: str) -> tuple[list[float], list[tuple[str
 @pytest.mark.parametrize("sentinel", [*SENTINELS, "zero"])
 @pytest.mark.parametrize("name", CHATS)
 def test_of_a_chat_a_token_that_is_not_reported_is_a_bound(name: str, sentinel: str, here: Here, serve: Serve) -> None:
-    known = first_tokens(here[name][1], 20)
+    known = first_tokens(here[name][1], QUESTION)
     words = {token.strip() for _, token, _ in known if token.strip().isalnum()}
     first = next(token.strip() for _, token, _ in known if token.strip() in words)
     kept = [token for token, text, _ in known if text.strip() == first]
@@ -119,7 +90,7 @@ def test_of_a_chat_a_probability_that_underflows_has_a_logarithm(serve: Serve, h
     there = pairbank.load_model(server.url, api="chat")
     assert isinstance(there, ChatScorer)
     there.identity = None
-    [(_, text, nats), *_] = [entry for entry in first_tokens(here["llama"][1], 20) if entry[1].strip().isalnum()]
+    [(_, text, nats), *_] = [entry for entry in first_tokens(here["llama"][1], QUESTION) if entry[1].strip().isalnum()]
     server.alters = lambda value: value.nats - 900
     [value], _ = options(there, text.strip())
     assert value == pytest.approx(nats - 900, abs=1.5)

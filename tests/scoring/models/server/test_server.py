@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from pairbank.scoring.models.generation import write
 from pairbank.scoring.models.server import client
 from pairbank.scoring.models.server.load import ServerScorer
 from prompt_files import BOTH_ORDERS
-from served_models import MODELS, Here, Serve, models_here, serving
+from served_models import MODELS, Here, Serve
 
 if TYPE_CHECKING:
     import datasets
@@ -36,23 +35,6 @@ CHINESE = [("他来了。", "来他了。"), ("书在这里。", "在书这里�
 KEY = "sk-very-secret-0123456789"
 METHODS = ["direct", "mean_logprob", "slor", "bayes_uniform", "pmi", "choice", "choice@2shot", "choice@chat", "free"]
 FREE = BOTH_ORDERS.replace("mine", "free") + 'readout = "generation"\npattern = "\\\\b[AB]\\\\b"\nmax_new_tokens = 4\n'
-
-
-@pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
-    monkeypatch.delenv(client.KEY_VARIABLE, raising=False)
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
-    return models_here(tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture
-def serve(here: Here) -> Iterator[Serve]:
-    with serving(here) as run:
-        yield run
 
 
 def corpus(folder: Path, pairs: list[tuple[str, str]], language: str = "en") -> datasets.Dataset:
@@ -195,23 +177,6 @@ def test_nobody_there_is_one_line(monkeypatch: pytest.MonkeyPatch, here: Here) -
     monkeypatch.setattr(client, "TRIES", 2)
     with pytest.raises(ModelLoadError, match="no answer to /models after 2 tries"):
         pairbank.load_model("http://127.0.0.1:9/v1", tokenizer=str(here["gpt2"][0]))
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("fault", ["429", "500", "503", "cut"])
-def test_what_passes_is_asked_again_and_leaves_the_same_numbers(
-    fault: Fault,
-    serve: Serve,
-    here: Here,
-    tmp_path: Path,
-) -> None:
-    server, tokenizer = serve("gpt2")
-    items = corpus(tmp_path, ENGLISH)
-    there = pairbank.load_model(server.url, tokenizer=tokenizer, concurrency=2)
-    server.faults += [fault, None, fault, fault]
-    result = pairbank.score(items, there)["direct_delta"][:]
-    np.testing.assert_allclose(result, pairbank.score(items, here["gpt2"][1])["direct_delta"][:], atol=1e-4)
-    assert not server.faults
 
 
 def test_an_answer_that_does_not_come_is_asked_for_again(
