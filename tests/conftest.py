@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bank_fixtures import hub, own_pairs, scored_by
-from site_fixtures import chromium, hard, hard_address, hard_bank, hard_site
+from site_fixtures import chromium, hard, hard_address, hard_bank, hard_site, in_node
 from three_models import copied, three_models
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = [
     "hard_bank",
     "hard_site",
     "hub",
+    "in_node",
     "own_pairs",
     "scored_by",
     "three_models",

@@ -27,7 +27,8 @@ def checks_of_make() -> set[str]:
 def test_ci_runs_the_checks_beside_the_tests_and_fails_where_either_does(tmp_path: Path) -> None:
     (tmp_path / "make").write_text(f'#!/bin/sh\necho "$1$2" >> {tmp_path / "asked"}\n[ "$1" != "$FAILS" ]\n')
     (tmp_path / "chromium").write_text("#!/bin/sh\n")
-    for name in ("make", "chromium"):
+    (tmp_path / "node").write_text("#!/bin/sh\n")
+    for name in ("make", "chromium", "node"):
         (tmp_path / name).chmod(0o755)
     both = {"setup", "check", "testALL=1"}
     for fails, asked in (("", both), ("check", both), ("test", both), ("setup", {"setup"})):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -62,3 +64,16 @@ def hard(chromium: Browser, hard_address: str) -> Iterator[Shown]:
 
     with shown(chromium, hard_address) as page:
         yield page
+
+
+@pytest.fixture(scope="session")
+def in_node(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Return what runs code of the page without a browser."""
+    from pairbank.cards.site import site
+    from site_pages import NODE, run_in_node
+
+    if NODE is None:
+        pytest.skip("no node on the PATH; install nodejs, or name it in NODE")
+    app = Path(shutil.copytree(Path(site.__file__).parent / "app", tmp_path_factory.mktemp("node") / "app"))
+    (app / "package.json").write_text('{"type": "module"}')
+    return partial(run_in_node, app=app)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +21,40 @@ if TYPE_CHECKING:
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 WAIT_MILLISECONDS = 30_000
+NODE = os.environ.get("NODE") or shutil.which("node")
+MODULES = [
+    *(
+        "chunks",
+        "tables",
+        "view",
+        "rows",
+        "statistics",
+        "results",
+        "board",
+        "item",
+        "text",
+        "download",
+        "charts",
+        "add",
+    ),
+]
+BANK = 'new tables.Bank(await chunks.loaded("site.json.gz", (found) => found))'
+
+
+def run_in_node(script: str, value: Any = None, *, app: Path, site: Path | None = None) -> Any:  # noqa: ANN401 - JSON
+    """Return what a function of the page's modules gives in Node, where `open_bank()` reads the folder of a site."""
+    code = f"""
+        import {{ readFile }} from "node:fs/promises";
+        globalThis.fetch = async (path) => new Response(await readFile(`{site}/${{decodeURIComponent(path)}}`));
+        const [{", ".join(MODULES)}] = await Promise.all({json.dumps(MODULES)}.map((x) => import(`{app}/${{x}}.js`)));
+        const open_bank = async () => {BANK};
+        const value = JSON.parse(await readFile("/dev/stdin"));
+        console.log(JSON.stringify(await (async () => {{ {script} }})()));
+    """
+    command = [str(NODE), "--input-type=module", "--eval", code]
+    done = subprocess.run(command, input=json.dumps(value), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 @contextlib.contextmanager
@@ -71,11 +107,10 @@ class Shown:
 
     def run(self, script: str, value: Any = None) -> Any:  # noqa: ANN401 - JSON is any
         """Return what a function of the page gives; `open_bank()` and the page's modules are at hand."""
-        head = """async (value) => {
-            const [chunks, tables, view, rows, statistics, results, board, item, text, download, main, charts, add] =
-                await Promise.all(["chunks", "tables", "view", "rows", "statistics", "results", "board", "item", "text",
-                    "download", "main", "charts", "add"].map((name) => import(`./${name}.js`)));
-            const open_bank = async () => new tables.Bank(await chunks.loaded("site.json.gz", (found) => found));
+        names = [*MODULES, "main"]
+        head = f"""async (value) => {{
+          const [{", ".join(names)}] = await Promise.all({json.dumps(names)}.map((name) => import(`./${{name}}.js`)));
+          const open_bank = async () => {BANK};
         """
         return self.page.evaluate(f"{head}{script}}}", value)
 

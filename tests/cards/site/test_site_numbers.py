@@ -6,6 +6,7 @@ import difflib
 import itertools
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from pairbank.stats.estimates.estimate import Estimate
 
+Run = Callable[..., Any]
 FREEDOMS = (1, 1.5, 2, 3, 7.3, 25, 120, 299, 301, 5000)
 SHOWN = ("all", "direct", "any", "wrong", "people")
 
@@ -63,8 +65,7 @@ def _same(result: dict[str, Any], expected: Estimate, tolerance: float = 1e-9) -
     assert (result.get("reason") or None) == expected.reason
 
 
-def test_the_pages_statistics_are_those_of_the_reports(hard: Shown) -> None:
-    hard.open("?tab=add")
+def test_the_pages_statistics_are_those_of_the_reports(in_node: Run) -> None:
     arrays = _arrays(np.random.default_rng(5))
     script = """
         const clean = (one) => JSON.parse(JSON.stringify(one));
@@ -72,7 +73,7 @@ def test_the_pages_statistics_are_those_of_the_reports(hard: Shown) -> None:
             statistics.compare(statistics.credits(x), statistics.credits(y)),
             statistics.matrix([x, y], "raw_agreement").values[0][1]]));
     """
-    result = hard.run(script, [[x.tolist(), y.tolist()] for x, y in arrays])
+    result = in_node(script, [[x.tolist(), y.tolist()] for x, y in arrays])
     for (x, y), (r, kappa, pair, same) in zip(arrays, result, strict=True):
         _same(r, pearson(x, y))
         _same(kappa, cohens_kappa(x, y))
@@ -85,11 +86,10 @@ def test_the_pages_statistics_are_those_of_the_reports(hard: Shown) -> None:
         assert same == (None if math.isnan(value) else pytest.approx(value, abs=1e-12))
 
 
-def test_gains_of_any_size_have_the_test_of_the_reports(hard: Shown) -> None:
+def test_gains_of_any_size_have_the_test_of_the_reports(in_node: Run) -> None:
     rng = np.random.default_rng(7)
     pairs = [rng.choice([0.0, 1 / 3, 0.5, 2 / 3, 1.0], (2, n)) for n in (5, 40, 3_000)]
-    hard.open("?tab=add")
-    result = hard.run("return value.map(([x, y]) => statistics.compare(x, y))", [pair.tolist() for pair in pairs])
+    result = in_node("return value.map(([x, y]) => statistics.compare(x, y))", [pair.tolist() for pair in pairs])
     for (x, y), one in zip(pairs, result, strict=True):
         expected = compare_credits(x, y)
         _same(one["difference"], expected.difference, 1e-12)
@@ -97,33 +97,31 @@ def test_gains_of_any_size_have_the_test_of_the_reports(hard: Shown) -> None:
         assert one["accuracyA"] == pytest.approx(x.mean())
 
 
-def test_quantiles_and_tails_hold_where_they_are_hard(hard: Shown) -> None:
+def test_quantiles_and_tails_hold_where_they_are_hard(in_node: Run) -> None:
     from scipy import special
 
-    hard.open("?tab=add")
     counts = [(0, 1), (3, 3), (1, 8), (40, 70), (900, 1_000), (33_000, 33_900), (5, 4_000)]
     script = """return [value[0].map(statistics.studentQuantile),
         value[1].map(([a, b]) => [statistics.mcnemarExact(a, b), statistics.mcnemarMid(a, b)])];"""
-    quantiles, tails = hard.run(script, [list(FREEDOMS), counts])
+    quantiles, tails = in_node(script, [list(FREEDOMS), counts])
     assert quantiles == pytest.approx([special.stdtrit(v, 0.975) for v in FREEDOMS], rel=2e-9)
     for (a, b), (exact, mid) in zip(counts, tails, strict=True):
         assert exact == pytest.approx(mcnemar_exact(a, b), rel=1e-8, abs=1e-300)
         assert mid == pytest.approx(mcnemar_mid_p(a, b), rel=1e-8, abs=1e-300)
 
 
-def test_matrices_are_those_of_the_statistics_pair_by_pair(hard: Shown) -> None:
+def test_matrices_are_those_of_the_statistics_pair_by_pair(in_node: Run) -> None:
     rng = np.random.default_rng(7)
     deltas = rng.normal(size=(300, 5)) + rng.normal(size=(300, 1)) + 50
     deltas[:, :3] -= 50
     deltas[rng.random(deltas.shape) < 0.2] = np.nan
     deltas[:40, 1] = 0.0
-    hard.open("?tab=add")
     script = """
         const columns = value[0].map((column) => Float64Array.from(column, (x) => x ?? NaN));
         return JSON.parse(JSON.stringify(statistics.matrix(columns, value[1])));
     """
     for measure, reference in (("pearson", pearson), ("kappa", cohens_kappa)):
-        result = hard.run(script, [_plain(deltas.T.tolist()), measure])
+        result = in_node(script, [_plain(deltas.T.tolist()), measure])
         for i in range(5):
             for j in range(5):
                 if i == j:
@@ -133,17 +131,16 @@ def test_matrices_are_those_of_the_statistics_pair_by_pair(hard: Shown) -> None:
                 mine = result["values"][i][j]
                 assert (math.nan if mine is None else mine) == pytest.approx(expected.value, abs=1e-10, nan_ok=True)
                 assert result["n"][i][j] == expected.n
-    flat = hard.run(script, [[[2.5] * 50, list(np.linspace(-1, 1, 50))], "pearson"])
+    flat = in_node(script, [[[2.5] * 50, list(np.linspace(-1, 1, 50))], "pearson"])
     assert flat["values"][0][1] is None
 
 
-def test_every_point_is_counted_in_the_nearest_hexagon(hard: Shown) -> None:
+def test_every_point_is_counted_in_the_nearest_hexagon(in_node: Run) -> None:
     rng = np.random.default_rng(3)
     x, y = rng.random(2_000), rng.random(2_000)
-    hard.open("?tab=add")
     script = """const found = charts.hexagons(value[0], value[1]);
         return [Array.from(found.codes), found.cells, charts.PLOT_WIDTH, charts.PLOT_HEIGHT];"""
-    codes, cells, width, height = hard.run(script, [x.tolist(), y.tolist()])
+    codes, cells, width, height = in_node(script, [x.tolist(), y.tolist()])
     place = {cell["code"]: k for k, cell in enumerate(cells)}
     px, py = x * width, (1 - y) * height
     distances = np.hypot(px[:, None] - [c["x"] for c in cells], py[:, None] - [c["y"] for c in cells])
@@ -154,41 +151,38 @@ def test_every_point_is_counted_in_the_nearest_hexagon(hard: Shown) -> None:
     assert len({cell["name"] for cell in cells}) == len(cells)
 
 
-def test_numbers_are_written_as_in_the_card(hard: Shown) -> None:
-    hard.open("?tab=add")
+def test_numbers_are_written_as_in_the_card(in_node: Run) -> None:
     values = [0.125, 0.375, 0.625, 0.875, 0.716, 0.145, 1.0, 0.0, 2.675, 64.6708, 0.005, 1.005, 12.5, 99.995]
-    result = hard.run("return value.map((x) => text.fixed(x, 2))", values)
+    result = in_node("return value.map((x) => text.fixed(x, 2))", values)
     assert result == [f"{x:.2f}" for x in values]
     script = """return [text.share(0.716), text.share(-0.1), text.share(1), text.share(NaN), text.interval(0.7, 0.741),
         text.nats(6.398), text.nats(-0.001), text.nats(0), text.logprob(-64.6708), text.clipped("abcdef", 4)]"""
-    assert hard.run(script) == [".72", "−.10", "1.00", "–", "[.70, .74]", "+6.40", "−0.001", "0.00", "−64.67", "abc…"]
-    assert hard.run("return text.niceTicks(-3.2, 11)") == [0, 5, 10]
+    assert in_node(script) == [".72", "−.10", "1.00", "–", "[.70, .74]", "+6.40", "−0.001", "0.00", "−64.67", "abc…"]
+    assert in_node("return text.niceTicks(-3.2, 11)") == [0, 5, 10]
     tiny = [2e-7, -4.4e-4, -0.004, 0.0051, 5e-10, -5e-10]
     shown = ["+2e−7", "−4e−4", "−0.004", "+0.01", "0.00", "0.00"]
-    assert hard.run("return value.map(text.nats)", tiny) == shown
-    assert hard.run("return value.map(text.logprob)", [-2e-7, 0]) == ["−2e−7", "0.00"]
+    assert in_node("return value.map(text.nats)", tiny) == shown
+    assert in_node("return value.map(text.logprob)", [-2e-7, 0]) == ["−2e−7", "0.00"]
 
 
-def test_ticks_never_run_into_the_axis(hard: Shown) -> None:
-    hard.open("?tab=add")
+def test_ticks_never_run_into_the_axis(in_node: Run) -> None:
     script = """return value.map(([low, high]) => {
         const ticks = text.niceTicks(low, high);
         const { texts, label } = text.tickTexts(ticks, "Δ direct (nats)");
         return [texts, label];
     })"""
-    result = hard.run(script, [[-4e-7, 2.1e-7], [-0.06, 0.05], [-3, 11], [0, 2_400_000]])
+    result = in_node(script, [[-4e-7, 2.1e-7], [-0.06, 0.05], [-3, 11], [0, 2_400_000]])
     assert result[0] == [["−4", "−2", "0", "2"], "Δ direct (10⁻⁷ nats)"]
     assert result[1] == [["−0.06", "−0.04", "−0.02", "0.00", "0.02", "0.04"], "Δ direct (nats)"]
     assert result[3] == [["0.0", "0.5", "1.0", "1.5", "2.0"], "Δ direct (10⁶ nats)"]
     assert all(len(text) <= 6 for texts, _ in result for text in texts)
 
 
-def test_the_test_of_two_models_can_be_done_again_from_the_counts_that_are_shown(hard: Shown) -> None:
+def test_the_test_of_two_models_can_be_done_again_from_the_counts_that_are_shown(in_node: Run) -> None:
     # Ties: an item on which one of both ties is half a gain. By hand: all signs of 3 whole and 2 half gains.
-    hard.open("?tab=add")
     first = [1.0, 1.0, -1.0, 0.0, 1.0, 0.0, 1.0]
     second = [-1.0, -1.0, 1.0, -1.0, 0.0, 0.0, 1.0]
-    result = hard.run(
+    result = in_node(
         "return [statistics.compare(...value.map(statistics.credits)), statistics.signs(...value)]", [first, second]
     )
     assert result[1] == [[1, 1, 2], [0, 1, 1], [1, 0, 0]]
@@ -232,8 +226,7 @@ ROWS = """
 """
 
 
-def test_filters_keep_what_a_loop_keeps(hard: Shown, hard_bank: Path) -> None:
-    hard.open("?tab=add")
+def test_filters_keep_what_a_loop_keeps(in_node: Run, hard_bank: Path, hard_site: Path) -> None:
     path = hard_bank / "scores/hard/fake_1.parquet"
     cases = [
         (show, subset, q)
@@ -251,19 +244,18 @@ def test_filters_keep_what_a_loop_keeps(hard: Shown, hard_bank: Path) -> None:
     queries = [
         f"?tab=items&corpus=hard&model=fake_1&method={method}&show={s}&subset={sub}&q={quote(q)}" for s, sub, q in cases
     ]
-    for case, result in zip(cases, hard.run(ROWS, queries), strict=True):
+    for case, result in zip(cases, in_node(ROWS, queries, site=hard_site), strict=True):
         show, subset, q = case
         assert result == naive_rows(path, show, method, subset, q), case
 
 
-def test_sorting_puts_missing_judgments_last_both_ways(hard: Shown, hard_bank: Path) -> None:
-    hard.open("?tab=add")
+def test_sorting_puts_missing_judgments_last_both_ways(in_node: Run, hard_bank: Path, hard_site: Path) -> None:
     rows = pq.read_table(hard_bank / "scores/hard/fake_1.parquet").to_pylist()
     human = {
         row["item_id"]: np.nan if row["human_good"] is None else row["human_good"] - row["human_bad"] for row in rows
     }
     queries = ["?tab=items&corpus=hard&sort=human", "?tab=items&corpus=hard&sort=-human"]
-    for result, sign in zip(hard.run(ROWS, queries), (1, -1), strict=True):
+    for result, sign in zip(in_node(ROWS, queries, site=hard_site), (1, -1), strict=True):
         values = sign * np.array([human[name] for name in result])
         known = values[~np.isnan(values)]
         assert len(result) == 67
@@ -293,8 +285,7 @@ def _shown(value: float) -> str:
 # --- texts ---
 
 
-def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
-    hard.open("?tab=add")
+def test_differences_are_marked_as_difflib_finds_them(in_node: Run) -> None:
     pairs = [
         ("The cat sleeps.", "The cat sleep."),
         ("Which coat did he buy it?", "Which did he buy?"),
@@ -306,7 +297,7 @@ def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
     ]
     pieces = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|\w+|\s+|[^\w\s]")
     for (good, bad), result in zip(
-        pairs, hard.run("return value.map(([a, b]) => text.bothMarked(a, b))", pairs), strict=True
+        pairs, in_node("return value.map(([a, b]) => text.bothMarked(a, b))", pairs), strict=True
     ):
         a, b = pieces.findall(good), pieces.findall(bad)
         expected: list[list[str]] = [[], []]
@@ -319,21 +310,19 @@ def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
             assert [part for part, marked in result[side] if marked] == expected[side], (good, bad)
 
 
-def test_long_repeated_texts_are_marked_at_once(hard: Shown) -> None:
+def test_long_repeated_texts_are_marked_at_once(in_node: Run) -> None:
     """The search for equal blocks would take their length to the third power: 600 letters, minutes."""
-    hard.open("?tab=add")
     pair = ["头" + "他书" * 299 + "尾", "首" + "书他" * 299 + "末"]
-    milliseconds, left = hard.run(
+    milliseconds, left = in_node(
         "const start = performance.now(); const [left] = text.bothMarked(...value);"
         "return [performance.now() - start, left]",
         pair,
     )
     assert "".join(part for part, _ in left) == pair[0]
-    assert milliseconds < 200
+    assert milliseconds < 2_000
 
 
-def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
-    hard.open("?tab=add")
+def test_every_prompt_is_shown_as_it_was_asked(in_node: Run) -> None:
     rows: list[dict[str, Any]] = [
         {
             "language": "en",
@@ -384,7 +373,7 @@ def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
                 ]
             )
     assert len(cases) > 40
-    result = hard.run("return value.map(([method, row]) => [...item.filledTemplates(method, row)])", cases)
+    result = in_node("return value.map(([method, row]) => [...item.filledTemplates(method, row)])", cases)
     assert result == expected
 
 
@@ -425,3 +414,8 @@ def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: B
         text = page.page.locator(".pb-scatter").text_content() or ""
         assert "log P, direct (nats)" in text
         assert "both right" not in text
+
+
+def test_what_cannot_be_seen_in_a_text_is_named(in_node: Run) -> None:
+    shown = in_node("return value.map(text.visible);", ["a\u202eb", "\u200bc", "می\u200cخواهم", "d\u0007"])
+    assert shown == ["a⟨U+202E⟩b", "⟨U+200B⟩c", "می\u200cخواهم", "d␇"]

@@ -169,8 +169,6 @@ def test_a_model_is_found_by_its_name_and_what_cannot_be_seen_is_named(hard: Sho
     assert hard.page.locator(".pb-grid tbody th").all_inner_texts() == ["fake<2>", "people"]
     hard.open("?tab=grid&q=nobody")
     assert "No model is called “nobody”" in hard.page.locator(".pb-panel").inner_text()
-    shown = hard.run("return value.map(text.visible);", ["a\u202eb", "\u200bc", "می\u200cخواهم", "d\u0007"])
-    assert shown == ["a⟨U+202E⟩b", "⟨U+200B⟩c", "می\u200cخواهم", "d␇"]
 
 
 def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(open_bank_of: Open) -> None:
@@ -461,64 +459,16 @@ def test_arrow_keys_move_between_tabs_and_the_focus_is_seen(hard: Shown) -> None
 TREE = """() => [...document.querySelectorAll("#pb *, dialog *")].map((element) => [
     element.localName, [...element.attributes].map((one) => one.name),
     element.getAttribute("href") ?? element.getAttribute("src")])"""
-SAFE_TAGS = frozenset(
-    [
-        "a",
-        "article",
-        "b",
-        "bdi",
-        "button",
-        "circle",
-        "code",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "g",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "header",
-        "i",
-        "input",
-        "label",
-        "li",
-        "main",
-        "mark",
-        "nav",
-        "option",
-        "p",
-        "path",
-        "polygon",
-        "pre",
-        "rect",
-        "section",
-        "select",
-        "small",
-        "span",
-        "strong",
-        "summary",
-        "svg",
-        "table",
-        "tbody",
-        "td",
-        "text",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-        "wbr",
-    ]
+TAGS = (
+    "a article b bdi button circle code dd details dialog div dl dt em g h1 h2 h3 h4 header i input label li main mark "
+    "nav option p path polygon pre rect section select small span strong summary svg table tbody td text th thead tr "
+    "ul wbr"
 )
 
 
 def _only_harmless(page: Shown) -> None:
     for tag, attributes, target in page.page.evaluate(TREE):
-        assert tag in SAFE_TAGS
+        assert tag in TAGS.split()
         assert not [one for one in attributes if one.startswith("on")]
         assert target is None
 
