@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import datasets
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from bank_fixtures import hub, own_pairs, scored_by
@@ -40,6 +42,28 @@ if WORKER:  # tests run side by side share the cores: threads beyond that wait f
     n_threads = max(1, (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, str(n_threads))
+MOST_SECONDS = 12.0
+"""Of processor time for a test without the mark `ci`, which promises two: six times as much is no slow machine."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Fail a test that takes too long for `make test`, with what it started; what measures coverage is slow itself."""
+    before = sum(os.times()[:4])
+    result = yield
+    seconds = sum(os.times()[:4]) - before
+    marked = any(pyfuncitem.get_closest_marker(name) for name in ("ci", "slow", "gpu"))
+    if seconds > MOST_SECONDS and not marked and sys.gettrace() is None:
+        pytest.fail(f"{seconds:.0f} s of processor time, expected 2; make it smaller, or mark it `ci`")
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Leave out doctests of the tests, which have none: all that they import would be looked through."""
+    return [collector for collector in (yield) if not isinstance(collector, DoctestModule)]
+
+
 # A busy machine must not fail a property test for being slow.
 settings.register_profile("pairbank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", settings.get_profile("pairbank"), database=None)

@@ -8,11 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pairbank.builders import CORPORA
-from pairbank.builders.catalogue import (
-    cached,
-    catalogue_markdown,
-    catalogue_rows,
-)
+from pairbank.builders.catalogue import cached, catalogue_markdown, catalogue_rows
 from pairbank.cli import app
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "corpora.md"

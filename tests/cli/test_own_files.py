@@ -83,10 +83,7 @@ def test_attention_checks_are_proposed_and_a_report_states_who_was_excluded(
     rows = ["Participant;Item;Sentence;grammatical;Judgment;trial"]
     for rater in range(4):
         for number, (good, bad) in enumerate(PAIRS[:3]):
-            rows += [
-                f"VP{rater};i{number};{good};yes;{7 - rater % 2};1",
-                f"VP{rater};i{number};{bad};no;{1 + rater};2",
-            ]
+            rows += [f"VP{rater};i{number};{good};yes;{7 - rater % 2};1", f"VP{rater};i{number};{bad};no;{1 + rater};2"]
         rows.append(f"VP{rater};check1;Please choose the 6 here.;control;{6 if rater else 2};3")
     Path("urteile.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     proposed = typed("new", "map", "urteile.csv")

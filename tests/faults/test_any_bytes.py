@@ -190,11 +190,7 @@ READERS: dict[str, tuple[bytes, str, Callable[[Path], object]]] = {
     ),
     "scores": (SCORES, ".csv", read_scores),
     "inspect_ai": ((LOGS / "inspect_ai/one-order.json").read_bytes(), ".json", read_log("inspect-ai")),
-    "lm-eval": (
-        next((LOGS / "lm_eval/tiny-opt").glob("samples_starter_pairs_*")).read_bytes(),
-        ".jsonl",
-        read_harness,
-    ),
+    "lm-eval": (next((LOGS / "lm_eval/tiny-opt").glob("samples_starter_pairs_*")).read_bytes(), ".jsonl", read_harness),
     "minicons": (b"\n".join((LOGS / "minicons/pairs.csv").read_bytes().splitlines()[:6]), ".csv", read_log("minicons")),
 }
 

@@ -10,17 +10,8 @@ import pytest
 
 import pairbank
 from pairbank.cards.bank.redistribution import licence_of, may_publish
-from pairbank.errors import BankError, CorpusError
+from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
-
-PRIVATE = "good,bad\nMy secret is here.,My secret are here.\n"
-
-
-@pytest.mark.parametrize("name", ["starter.csv", "blimp.csv", "BLiMP.tsv", "hu_levy_blimp.csv"])
-def test_a_file_of_ones_own_by_the_name_of_a_shipped_corpus_is_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text(PRIVATE)
-    with pytest.raises(CorpusError, match=rf"ships with pairbank.*rename the file, as my_{name}"):
-        pairbank.load_corpus(tmp_path / name)
 
 
 def test_the_name_of_a_shipped_corpus_unlocks_nothing() -> None:

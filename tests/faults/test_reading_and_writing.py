@@ -77,12 +77,6 @@ def test_a_device_pipe_or_folder_is_never_replaced(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "pipe"]
 
 
-def test_a_command_refuses_a_device_as_its_output() -> None:
-    result = CliRunner().invoke(app, ["build", "starter", "--limit", "1", "--out", "/dev/null"])
-    assert isinstance(result.exception, OutputError)
-    assert Path("/dev/null").is_char_device()
-
-
 def test_a_new_file_and_one_behind_a_link_can_be_written(tmp_path: Path) -> None:
     with replaced_atomically(tmp_path / "new.txt") as temporary:
         temporary.write_text("a")

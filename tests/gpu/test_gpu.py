@@ -23,10 +23,7 @@ from pairbank.scoring.engine.batching import MemoryRanOutError
 from pairbank.scoring.models.causal import CausalScorer
 from tiny_models import ARCHITECTURES, saved_model
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 TOLERANCE_NATS = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.1}
 """Of a token: float32 with TF32 off; a token of SmolLM2-135M in bfloat16 moves by 0.13 nats at most."""
 MODELS = ("llama", "gpt2", "mistral", "bloom")

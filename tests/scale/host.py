@@ -26,12 +26,7 @@ from pairbank.markdown import to_markdown
 from pairbank.scoring.costs import HOST_SECONDS_PER_REQUEST
 from pairbank.scoring.models import causal
 
-METHODS = (
-    ("direct",),
-    ("meta_question_simple",),
-    ("acceptability_judgment_i",),
-    ("direct", "meta_question_simple"),
-)
+METHODS = (("direct",), ("meta_question_simple",), ("acceptability_judgment_i",), ("direct", "meta_question_simple"))
 
 
 def without_a_device(model: Any) -> Any:  # noqa: ANN401 - a scorer

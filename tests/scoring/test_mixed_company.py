@@ -99,9 +99,7 @@ def test_words_of_a_text_do_not_depend_on_the_other_texts(name: str, correct: bo
 @pytest.mark.parametrize("name", ["phi3-longrope"])
 @pytest.mark.parametrize("batching", ["packed", "padded"])
 def test_words_and_direct_agree_at_every_length_around_the_change_of_rotary_embeddings(
-    name: str,
-    batching: Batching,
-    tmp_path: Path,
+    name: str, batching: Batching, tmp_path: Path
 ) -> None:
     model = loaded(name, tmp_path / name)
     model.batching = batching

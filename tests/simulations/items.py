@@ -20,10 +20,7 @@ DESIGNS = (
     ("independent", Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3)),
     ("vary over paradigms", Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3, paradigm_sd=0.7)),
     ("in families of 4", Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3, family=4, family_sd=1.0)),
-    (
-        "both",
-        Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3, family=4, family_sd=1.0, paradigm_sd=0.7),
-    ),
+    ("both", Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3, family=4, family_sd=1.0, paradigm_sd=0.7)),
     (
         "families of equal ability",
         Design(n_models=40, n_paradigms=20, n_each=10, flat=0.5, family=4, family_sd=1.0, own_sd=0.3),

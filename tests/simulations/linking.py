@@ -14,11 +14,7 @@ import numpy as np
 from linking_cases import sentences
 from pairbank.stats.analyses.linking import fitted_linking
 
-DATA = {
-    "100 sentences": (100, 0),
-    "300 sentences": (300, 0),
-    "300 sentences in 30 paradigms": (300, 30),
-}
+DATA = {"100 sentences": (100, 0), "300 sentences": (300, 0), "300 sentences in 30 paradigms": (300, 30)}
 TRUTHS = {"β = 0.6, γ = 8": (0.6, 8.0), "β = 1, γ = 0: SLOR is right (null)": (1.0, 0.0)}
 
 

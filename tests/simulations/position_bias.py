@@ -12,14 +12,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from position_nulls import (
-    pooled_differ,
-    pooled_modelled,
-    pooled_ranked,
-    sign_differ,
-    sign_modelled,
-    sign_ranked,
-)
+from position_nulls import pooled_differ, pooled_modelled, pooled_ranked, sign_differ, sign_modelled, sign_ranked
 from sentence_nulls import rate
 
 SENTENCES = (

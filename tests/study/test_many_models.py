@@ -230,41 +230,6 @@ def test_three_tokenizers_and_two_languages_stand_in_one_bank(folders: dict[str,
     assert f"Left out: zh by {names}: no bayes_unigram, slor of 1 of 1 items" in page
 
 
-@pytest.mark.slow
-@pytest.mark.upstream
-def test_models_with_three_tokenizers_score_english_and_chinese_into_one_bank(
-    folders: dict[str, Path], shared: Path, tmp_path: Path
-) -> None:
-    bank = tmp_path / "bank"
-    asked = [part for folder in folders.values() for part in ("--model", folder)]
-    requested = ("--corpus", "scamp", "--corpus", "sling", "--limit", "1", "--data-dir", shared / "corpora")
-    done = _run("grammaticality", *asked, *requested, "--out", bank)
-    assert done.exit_code == 0, done.output
-    pairbank.check_bank(bank)
-    slugs = [f"tiny_{name}" for name in FAMILIES]
-    assert sorted(path.stem for path in bank.glob("scores/scamp/*.parquet")) == slugs
-    scored = {
-        (corpus, name): pairbank.read_scored(bank / "scores" / corpus / f"{name}.parquet")
-        for corpus in ("scamp", "sling")
-        for name in slugs
-    }
-    assert len({str(one.signature["methods"]) for one in scored.values()}) == 1
-    # two of the three have vocabularies of one size, and none of them the counts of another
-    assert len({one.signature["model"]["n_vocabulary"] for one in scored.values()}) == 2
-    counts = [one.signature["model"]["unigrams"] for (corpus, _), one in scored.items() if corpus == "scamp"]
-    assert len({table["sha256"] for (table,) in counts}) == 3
-    for (corpus, _), one in scored.items():
-        is_counted = corpus == "scamp"
-        assert one.dataset.to_pandas()["slor_delta"].notna().all() == is_counted
-        assert bool(one.signature["model"]["unigrams"]) is is_counted
-        assert ("cosine_distance" in one.dataset.column_names) is is_counted
-        assert "edit_distance" in one.dataset.column_names
-    page = (bank / "reports" / "grammaticality" / "report.md").read_text()
-    names = ", ".join(f"tiny-{name}" for name in FAMILIES)
-    assert f"Left out: sling by {names}: no bayes_unigram, slor of" in page
-    assert _models(bank, "grammaticality", "sling") == {f"tiny-{name}" for name in FAMILIES}
-
-
 @pytest.mark.ci
 def test_each_corpus_of_a_study_can_have_its_own_embedder_and_counts(tmp_path: Path) -> None:
     (tmp_path / "zh.csv").write_text("good,bad,language\n他在看书。,他看书在。,zh\n", encoding="utf-8")

@@ -11,12 +11,7 @@ from typer.testing import CliRunner
 from pairbank.cli import app
 from pairbank.errors import BankError, ModelLoadError, StudyError, UnknownNameError
 from pairbank.scoring.models.load import load_model
-from pairbank.stats.scored_table.model_features import (
-    features_in_paper,
-    find_features,
-    models_in_paper,
-    papers,
-)
+from pairbank.stats.scored_table.model_features import features_in_paper, find_features, models_in_paper, papers
 from pairbank.study.model_list import choice_of, choices_of, load_list, shipped_list
 
 LIST = """

@@ -62,10 +62,7 @@ def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
         ("title = 'x'\nmethods = ['direct']\nseed = -1\n[[corpora]]\nname = 'li'\n", "seed is -1"),
         ("methods = ['direct']\n[[corpora]]\nname = 'li'\n", "mine.toml: title is missing"),
         ("title = 1\nmethods = ['direct']\n[[corpora]]\nname = 'li'\n", "title is 1; expected a text"),
-        (
-            "title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nlimit = '5'\n",
-            "limit is '5'; expected a",
-        ),
+        ("title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nlimit = '5'\n", "limit is '5'; expected a"),
         ("title = 'x'\nmethods = ['direct', 3]\n[[corpora]]\nname = 'li'\n", r"methods\.1 is 3; expected a text"),
         (
             "title = 1\nmethods = ['direct']\nseed = -1\n[[corpora]]\nname = 'li'\n",

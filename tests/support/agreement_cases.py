@@ -12,13 +12,7 @@ from pairbank.arrays import FloatArray
 from pairbank.stats.estimates.estimate import Estimate, without_interval
 from pairbank.stats.measures.agreement import pearson, spearman
 from pairbank.stats.measures.associations import ROBUST, jackknifed_r
-from pairbank.stats.measures.raters import (
-    ICC,
-    Level,
-    alpha_of_counts,
-    single_rater_correlations,
-    single_rater_interval,
-)
+from pairbank.stats.measures.raters import ICC, Level, alpha_of_counts, single_rater_correlations, single_rater_interval
 
 NOISES = ("normal", "heavy-tailed (t3)", "tied (rounded)")
 

@@ -15,14 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertTokenizer,
-    T5Config,
-    T5ForConditionalGeneration,
-    T5Tokenizer,
-)
+from transformers import BertConfig, BertForMaskedLM, BertTokenizer, T5Config, T5ForConditionalGeneration, T5Tokenizer
 
 from tiny_bidirectional_models import SIZES, TRAINING_TEXT, bart_model, saved
 from tiny_models import ARCHITECTURES, tiny_model

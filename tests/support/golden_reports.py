@@ -230,8 +230,7 @@ GOLDEN: Mapping[str, Golden] = {
         models=("north-1b", "north-3b", "south-2b"),
     ),
     "introspection": Golden(
-        study="introspection",
-        items=lambda: [[*made.sentences("blimp-li", 48, subsets=["blimp", "li"])]],
+        study="introspection", items=lambda: [[*made.sentences("blimp-li", 48, subsets=["blimp", "li"])]]
     ),
     "introspection-as-published": Golden(
         study="introspection-as-published",

@@ -17,11 +17,7 @@ DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=
 def prompted(name: str) -> MethodLayout:
     """The layout of a forced choice in both orders."""
     return MethodLayout(
-        method=name,
-        kind="forced_choice",
-        presentations=("good first", "bad first"),
-        options=("1", "2"),
-        correct=(0, 1),
+        method=name, kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
     )
 
 

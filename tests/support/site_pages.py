@@ -23,20 +23,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 WAIT_MILLISECONDS = 30_000
 NODE = os.environ.get("NODE") or shutil.which("node")
 MODULES = [
-    *(
-        "chunks",
-        "tables",
-        "view",
-        "rows",
-        "statistics",
-        "results",
-        "board",
-        "item",
-        "text",
-        "download",
-        "charts",
-        "add",
-    ),
+    *("chunks", "tables", "view", "rows", "statistics", "results", "board", "item", "text", "download", "charts", "add")
 ]
 BANK = 'new tables.Bank(await chunks.loaded("site.json.gz", (found) => found))'
 

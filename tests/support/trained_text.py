@@ -75,12 +75,7 @@ def english(root: Path) -> Iterator[str]:
     """Yield the sentences of the English packages, in a fixed order."""
     doc = root / "usr/share/doc"
     yield from _prose(_bible(root))
-    for folder in (
-        "anarchism/html",
-        "debian-handbook/html/en-US",
-        "debian-history/docs",
-        "debian/FAQ",
-    ):
+    for folder in ("anarchism/html", "debian-handbook/html/en-US", "debian-history/docs", "debian/FAQ"):
         yield from _prose(_pages((doc / folder).rglob("*.html")))
     jargon = gzip.decompress((doc / "jargon-text/jargon.txt.gz").read_bytes()).decode("utf-8", "replace")
     yield from _prose(jargon.split("\n\n"))

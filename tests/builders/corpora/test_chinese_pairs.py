@@ -99,10 +99,7 @@ def test_zhoblimp_can_be_built_without_the_human_counts(tmp_path: Path) -> None:
     [
         ({"ZhoBLiMP/BA_meiba.jsonl": json_lines([zho("BA_other", 0)])}, r"BA_meiba\.jsonl, row 1: UID is 'BA_other'"),
         ({"ZhoBLiMP/my_own.jsonl": json_lines([zho("my_own", 0)])}, r"my_own\.jsonl, row 1: .*take away other files"),
-        (
-            {"ZhoBLiMP/BA_meiba.jsonl": '{"UID": "BA_meiba", "sent'},
-            r"BA_meiba\.jsonl, row 1: not JSON .*download it",
-        ),
+        ({"ZhoBLiMP/BA_meiba.jsonl": '{"UID": "BA_meiba", "sent'}, r"BA_meiba\.jsonl, row 1: not JSON .*download it"),
         (
             {"ZhoBLiMP/BA_meiba.jsonl": json_lines([{"UID": "BA_meiba", "phenomenon": "BA"}])},
             r"BA_meiba\.jsonl, row 1: missing field\(s\) sentence_good, sentence_bad, pairID; found UID",

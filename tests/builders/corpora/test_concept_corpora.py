@@ -141,10 +141,7 @@ def test_xcomps_derives_what_the_file_lacks_and_says_so(tmp_path: Path) -> None:
     rows = {
         "1": xcomps_row("Remolacha crece bajo tierra.", "Albaricoque crece bajo tierra."),
         "2": xcomps_row(
-            "La remolacha es dulce.",
-            "El limón es dulce.",
-            acceptable_concept="remolacha",
-            unacceptable_concept="limón",
+            "La remolacha es dulce.", "El limón es dulce.", acceptable_concept="remolacha", unacceptable_concept="limón"
         ),
         "3": xcomps_row("Un burro rebuzna.", "Un ganso rebuzna.", property="rebuznar"),
         "4": xcomps_row("Bajo tierra crece la remolacha.", "Bajo tierra crece el albaricoque."),

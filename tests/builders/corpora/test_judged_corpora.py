@@ -149,15 +149,7 @@ BLIMPLI = [
     ("The owls hoot.", "The owls hoots.", "blimp", "regular_1", "agreement", "", "", "", 0),
     ("I saw him. ", "I saw he.", "li", "40.1.own.1a-1b", "LI_2015", 0.5, -1.0, 1.5, 1),
 ]
-HU_LEVY_HEADER = (
-    "good_sentence",
-    "bad_sentence",
-    "category",
-    "category_fine",
-    "blimp_UID",
-    "blimp_pairID",
-    "item_id",
-)
+HU_LEVY_HEADER = ("good_sentence", "bad_sentence", "category", "category_fine", "blimp_UID", "blimp_pairID", "item_id")
 HU_LEVY = [
     ("The owls hoot.", "The owls hoots.", "morphology", "subject_verb_agreement", "regular_1", 7, 1),
     ("Owls that hoot fly.", "Owls that hoots fly.", "syntax/semantics", "binding", "principle_1", 9, 2),

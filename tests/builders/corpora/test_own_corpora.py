@@ -331,14 +331,6 @@ def test_columns_that_are_kept_have_the_types_that_the_map_states(tmp_path: Path
         pairbank.load_corpus(path)
 
 
-def test_a_byte_order_mark_or_a_key_twice_in_a_cell_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "mine.csv"
-    (tmp_path / "map.toml").write_text('[columns]\ntarget_good = "c.0"\ntarget_bad = "c.k"\n')
-    path.write_text('c\n"{""0"": ""x"", ""k"": ""y"", ""k"": ""z""}"\n', encoding="utf-8")
-    with pytest.raises(CorpusError, match="row 2: key 'k' occurs twice in one object"):
-        pairbank.load_corpus(path)
-
-
 def test_a_bank_is_no_folder_of_tables(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "manifest.json").write_text("{}")

@@ -265,10 +265,7 @@ def test_sorting_puts_missing_judgments_last_both_ways(in_node: Run, hard_bank: 
 
 def test_r_on_the_plot_is_r_of_the_summary(hard: Shown, hard_bank: Path) -> None:
     summary = pq.read_table(hard_bank / "results/summary.parquet").to_pandas()
-    for method, versus, metric in (
-        ("meta_question_simple", "direct", "pearson"),
-        ("direct", "human", "pearson_human"),
-    ):
+    for method, versus, metric in (("meta_question_simple", "direct", "pearson"), ("direct", "human", "pearson_human")):
         one = summary[(summary["model"] == "fake-1") & (summary["group_by"] == "all") & (summary["method"] == method)]
         [row] = one[(one["metric"] == metric) & (one["corpus"] == "hard")].to_dict("records")
         hard.open(f"?tab=compare&corpus=hard&model=fake_1&method={method}&versus={versus}")

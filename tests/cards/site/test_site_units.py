@@ -56,9 +56,7 @@ def _packed(path: Path) -> Any:  # noqa: ANN401 - JSON
 
 @pytest.mark.parametrize(("model", "rated"), [("gpt-x", True), ("llama-y", False), ("human-like Ω", True)])
 def test_each_method_has_its_unit_on_card_and_site_and_is_called_what_it_is(
-    model: str,
-    rated: bool,
-    tmp_path: Path,
+    model: str, rated: bool, tmp_path: Path
 ) -> None:
     bank = _bank(tmp_path / "in", model, rated=rated)
     site = pairbank.write_site(bank, tmp_path / "site", texts="all")

@@ -175,12 +175,7 @@ def test_a_long_file_gives_the_same_table_as_a_wide_one(tmp_path: Path) -> None:
         part=[name.split(":", 1)[1] if ":" in name else name.removeprefix("direct_") for name in melted["score"]],
     ).drop(columns="score")
     path = write(tmp_path, "named.csv", **named.rename(columns={"value": "lp"}))
-    columns = {
-        "score": ["kind", "part"],
-        "value": "lp",
-        "direct_good": "sentence:good",
-        "direct_bad": "sentence:bad",
-    }
+    columns = {"score": ["kind", "part"], "value": "lp", "direct_good": "sentence:good", "direct_bad": "sentence:bad"}
     (table,) = pairbank.import_scores(path, columns=columns, corpus="closed")
     assert table.dataset.to_list() == same[0].dataset.to_list()
 

@@ -7,12 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pairbank.scoring.methods.linking_functions import (
-    LINKING_FUNCTIONS,
-    mean_logprob,
-    slln_lp,
-    slor,
-)
+from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS, mean_logprob, slln_lp, slor
 
 # A sentence of three tokens with p = 1/2, 1/4, 1/8 and unigram p = 1/4, 1/16, 1/64, in a vocabulary of 256.
 LOGPROBS = np.log([1 / 2, 1 / 4, 1 / 8])

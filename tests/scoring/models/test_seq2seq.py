@@ -315,8 +315,7 @@ def test_a_target_without_a_word_is_an_error_that_names_the_item(make: Any, cont
 
 @pytest.mark.parametrize("mode", ["sentinel", "conditional"])
 @pytest.mark.parametrize(
-    ("context", "target"),
-    [("", "The </s> keys"), ("The </s>", " keys"), ("The", " keys </s>"), ("a </s> b", " c")],
+    ("context", "target"), [("", "The </s> keys"), ("The </s>", " keys"), ("The", " keys </s>"), ("a </s> b", " c")]
 )
 def test_a_text_with_special_tokens_of_its_own_is_refused(mode: Seq2SeqMode, context: str, target: str) -> None:
     """Unigram tokenizers have "</s>" among their pieces, so that it is found in plain text too."""

@@ -216,10 +216,7 @@ def test_a_driver_that_is_killed_goes_on_where_it_stopped(
 def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
     folder = folder_of("gpt2", tmp_path)
     (tmp_path / "mine.csv").write_text(f"good,bad\n{'word ' * 700}ends.,A dog bark.\n")
-    with (
-        workers(folder, 1) as model,
-        pytest.raises(ScoringError, match="but gpt2 takes 640; shorten the item"),
-    ):
+    with workers(folder, 1) as model, pytest.raises(ScoringError, match="but gpt2 takes 640; shorten the item"):
         pairbank.score(pairbank.load_corpus(tmp_path / "mine.csv"), model)
     with pytest.raises(ModelLoadError, match=r"no folder .*nothing"), workers(tmp_path / "nothing", 1):
         pass

@@ -8,12 +8,7 @@ import pytest
 from scipy import stats
 
 from pairbank.builders.languages import typology
-from pairbank.stats.analyses.languages.statistics import (
-    BEST_LAYER,
-    ORDER,
-    complexity_correlations,
-    permuted_rho,
-)
+from pairbank.stats.analyses.languages.statistics import BEST_LAYER, ORDER, complexity_correlations, permuted_rho
 
 KINDS = {tag: entry.typology for tag, entry in typology().items()}
 COMPLEXITY = {tag: ORDER.index(kind) for tag, kind in KINDS.items() if kind is not None}

@@ -12,13 +12,7 @@ import pytest
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.languages import language_facts, typology
 from pairbank.errors import BankError
-from pairbank.stats.analyses.language_view import (
-    MOST_LANGUAGES,
-    OTHER,
-    aligned,
-    languages_in_order,
-    shared_names,
-)
+from pairbank.stats.analyses.language_view import MOST_LANGUAGES, OTHER, aligned, languages_in_order, shared_names
 from pairbank.stats.analyses.language_view import language_view as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table

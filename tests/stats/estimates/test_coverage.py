@@ -31,11 +31,7 @@ CASES = (
     Case(estimate="spearman", data="heavy", draw=partial(heavy_pair, r=0.0), statistic=spearman, truth=0.0),
     # trials taken as independent cover .84
     Case(
-        estimate="pooled",
-        data="alike",
-        draw=partial(trials, p=0.75, alike=0.8),
-        statistic=share_of_trials,
-        truth=0.75,
+        estimate="pooled", data="alike", draw=partial(trials, p=0.75, alike=0.8), statistic=share_of_trials, truth=0.75
     ),
     # items taken as right or wrong cover .99
     Case(

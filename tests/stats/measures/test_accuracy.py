@@ -13,11 +13,7 @@ from pairbank.stats import MethodLayout, accuracy, accuracy_pooled, position_bia
 from pairbank.stats.measures.accuracy import balanced_accuracy
 
 ORDERS = MethodLayout(
-    method="meta",
-    kind="forced_choice",
-    presentations=("good first", "bad first"),
-    options=("1", "2"),
-    correct=(0, 1),
+    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
 )
 JUDGMENT = MethodLayout(
     method="judge", kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)

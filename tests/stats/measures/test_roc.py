@@ -137,11 +137,7 @@ def test_labels_other_than_0_and_1_are_refused() -> None:
 def test_items_may_have_any_number_of_strings() -> None:
     # two strings of item 0, one of item 1: 3 > 1, 0 < 1 -> area 1/2
     strings = Strings(
-        good=np.array([3.0, 0.0]),
-        bad=np.array([1.0]),
-        good_item=np.array([0, 1]),
-        bad_item=np.array([0]),
-        n_items=2,
+        good=np.array([3.0, 0.0]), bad=np.array([1.0]), good_item=np.array([0, 1]), bad_item=np.array([0]), n_items=2
     )
     assert auc(strings).value == 0.5
 

@@ -16,11 +16,7 @@ from pairbank.stats.scored_table.scored_table import SummaryRow
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 META = MethodLayout(
-    method="meta",
-    kind="forced_choice",
-    presentations=("good first", "bad first"),
-    options=("1", "2"),
-    correct=(0, 1),
+    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
 )
 JUDGE = MethodLayout(
     method="judge", kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)

@@ -123,12 +123,7 @@ def test_options_of_tokens_are_refused_for_a_chat(serve: Serve) -> None:
 
 @pytest.mark.parametrize("tells", [True, False])
 @pytest.mark.parametrize("name", ["llama", "qwen2"])
-def test_another_model_behind_a_chat_gets_a_key_of_its_own(
-    name: str,
-    tells: bool,
-    serve: Serve,
-    here: Here,
-) -> None:
+def test_another_model_behind_a_chat_gets_a_key_of_its_own(name: str, tells: bool, serve: Serve, here: Here) -> None:
     server = serve(name, chat_logprobs=tells)
     first: Any = pairbank.load_model(server.url, api="chat")
     assert first.info.answers_sha256 == pairbank.load_model(server.url, api="chat").info.answers_sha256 != ""

@@ -54,12 +54,7 @@ def prompts(folder: Path) -> list[Path]:
 @pytest.mark.parametrize(("language", "pairs"), [("en", ENGLISH), ("zh", CHINESE)])
 @pytest.mark.parametrize("name", MODELS)
 def test_all_that_a_server_can_do_gives_our_own_numbers_and_texts(
-    name: str,
-    language: str,
-    pairs: list[tuple[str, str]],
-    here: Here,
-    serve: Serve,
-    tmp_path: Path,
+    name: str, language: str, pairs: list[tuple[str, str]], here: Here, serve: Serve, tmp_path: Path
 ) -> None:
     server, tokenizer = serve(name)
     items, own = corpus(tmp_path, pairs, language), here[name][1]
@@ -240,10 +235,7 @@ def test_the_timeout_doubles_with_every_try_that_ran_into_it(serve: Serve, monke
 
 @pytest.mark.ci
 def test_a_server_killed_in_the_middle_costs_a_shard_and_no_more(
-    serve: Serve,
-    here: Here,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    serve: Serve, here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("pairbank.scoring.methods.direct.Direct.shard_items", 1)
     items = corpus(tmp_path, ENGLISH)

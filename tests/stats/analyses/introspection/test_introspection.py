@@ -15,7 +15,6 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.introspection.section import introspection
-from pairbank.stats.figures.style import save_figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import ModelFeatures, features_in_paper
 from scored_frames import related_frames, scored_frame
@@ -127,50 +126,6 @@ def test_correct_answers_of_hu_and_frank_grow_with_size_when_asked(hu_frank_sect
     assert fit["estimate"]["is_meta"] == pytest.approx(-1.81, abs=0.1)  # the same without terms for models: -1.810730
     assert fit["estimate"]["is_meta:log size"] > 0
     assert fit["p_value"]["is_meta:log size"] < 1e-6
-
-
-@pytest.mark.ci
-@pytest.mark.upstream
-def test_the_same_seed_gives_the_same_bytes(hu_frank: list[ScoredFrame], hu_frank_section: Section) -> None:
-    again = introspection(hu_frank, Context(n_resamples=100))
-    assert again.text == hu_frank_section.text
-    for name, table in hu_frank_section.tables.items():
-        assert again.tables[name].to_csv() == table.to_csv(), name
-    other = introspection(hu_frank, Context(seed=1, n_resamples=100))
-    assert other.tables["self_contrasts"]["low"].notna().all()
-    assert not other.tables["self_contrasts"].equals(again.tables["self_contrasts"])
-
-
-@pytest.mark.upstream
-def test_figures_are_drawn_with_n_in_their_captions(hu_frank_section: Section, tmp_path: Path) -> None:
-    names = [figure.name for figure in hu_frank_section.figures]
-    assert names == [
-        "introspection_match_types_hu_frank_2024_syntax",
-        "introspection_scatter_all_hu_frank_2024_syntax",
-        "introspection_scatter_disagreed_hu_frank_2024_syntax",
-        "introspection_accuracy",
-        "introspection_kappa",
-        "introspection_pairs_all_hu_frank_2024_syntax",
-        "introspection_pairs_disagreed_hu_frank_2024_syntax",
-    ]
-    drawn = [figure.draw() for figure in hu_frank_section.figures]
-    for figure in drawn[:2]:
-        png, svg, _ = save_figure(figure, tmp_path / "figure")
-        assert png.stat().st_size > 5_000
-        assert svg.is_file()
-    legend = drawn[2].legends[0]
-    assert [text.get_text() for text in legend.get_texts()] == ["other", "same family", "self"]  # self on top
-    assert "(n = 240)" in hu_frank_section.figures[2].caption
-
-
-@pytest.mark.upstream
-def test_a_report_asks_for_both_sections_by_name(published: list[pairbank.Scored]) -> None:
-    report = pairbank.report(published[:3], n_resamples=20, analyses=["introspection", "agreement_summary"])
-    assert [result.id for result in report.sections] == ["introspection", "agreement_summary"]
-    text = report.markdown()
-    assert "Inconclusive whether answers follow a model's own probabilities beyond its relatives'" in text
-    assert "hf24_paired: mean r = " in report.sections[1].text
-    assert "Pearson's r of prompts with `logprob_minicons` averages " in text
 
 
 # Made-up scores

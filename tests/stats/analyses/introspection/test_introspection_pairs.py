@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import time
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
@@ -281,13 +279,3 @@ def test_a_method_without_numbers_is_no_reference_of_a_stack() -> None:
     result = stack_deltas([replace(own, frame=scored, layouts=(*own.layouts, other))])
     assert result.reference == "logprob_minicons"
     np.testing.assert_array_equal(result.direct_nats, [values])
-
-
-def test_21_models_8_prompts_and_1048_items_take_well_under_a_second() -> None:
-    rng = np.random.default_rng(0)
-    big = stack(rng.normal(size=(21, 1048)), rng.normal(size=(8, 21, 1048)))
-    started = time.perf_counter()
-    table = pair_table(big, {})
-    assert time.perf_counter() - started < 1.0
-    assert isinstance(table, pd.DataFrame)
-    assert len(table) == 441

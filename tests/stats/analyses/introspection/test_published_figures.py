@@ -104,9 +104,7 @@ def test_figure_2a_draws_the_published_counts_from_small_to_large_models(
     assert (result["direct"] > result.drop(columns="direct").mean(axis=1)).head(2).all()
 
 
-def test_figure_5a_draws_the_published_kappas(
-    experiment_1: tuple[pd.DataFrame, pd.DataFrame, list[Figure]],
-) -> None:
+def test_figure_5a_draws_the_published_kappas(experiment_1: tuple[pd.DataFrame, pd.DataFrame, list[Figure]]) -> None:
     _, kappas, figures = experiment_1
     figure = next(figure for figure in figures if figure.name == "introspection_kappa")
     result = _lines(figure.draw().axes[0])

@@ -113,9 +113,7 @@ def test_the_majority_of_the_others_is_without_the_rater() -> None:
 
 
 @pytest.mark.upstream
-def test_single_raters_and_the_majority_of_qfrblimp_are_as_published_but_for_the_answer_key(
-    shared: Path,
-) -> None:
+def test_single_raters_and_the_majority_of_qfrblimp_are_as_published_but_for_the_answer_key(shared: Path) -> None:
     import pairbank
     from pairbank.stats.analyses.raters.judgments import choices_of
 
