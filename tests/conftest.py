@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import datasets
 import pytest
 from _pytest.doctest import DoctestModule
-from hypothesis import HealthCheck, settings
 
 from bank_fixtures import hub, own_pairs, scored_by
 from site_fixtures import chromium, hard, hard_address, hard_bank, hard_site, in_node
@@ -64,10 +64,13 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
     return [collector for collector in (yield) if not isinstance(collector, DoctestModule)]
 
 
-# A busy machine must not fail a property test for being slow.
-settings.register_profile("pairbank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("long", settings.get_profile("pairbank"), database=None)
-settings.load_profile("pairbank")
+if find_spec("hypothesis"):  # tests/gpu runs where pairbank and pytest alone are installed
+    from hypothesis import HealthCheck, settings
+
+    # A busy machine must not fail a property test for being slow.
+    settings.register_profile("pairbank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("long", settings.get_profile("pairbank"), database=None)
+    settings.load_profile("pairbank")
 
 
 @pytest.fixture(scope="session", autouse=True)
