@@ -1,7 +1,5 @@
 """What the documentation says can be done: every command line parses, every link resolves, every snippet compiles."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The worked examples run from start to end: with a model of random numbers, and without a network."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The whole way on the command line, and what `import pairbank` costs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

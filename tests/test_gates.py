@@ -1,7 +1,5 @@
 """The gates: what `make check`, the hooks before a commit and CI run is the same, and all of it."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

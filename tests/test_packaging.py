@@ -1,7 +1,5 @@
 """What is built holds everything; a tree without its links is refused at once, with the remedy."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

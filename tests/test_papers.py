@@ -1,7 +1,5 @@
 """The list of the papers' tables, figures and claims in docs/papers.md: whole, and true of the golden reports."""
 
-from __future__ import annotations
-
 import csv
 import re
 from fnmatch import fnmatchcase

@@ -4,8 +4,6 @@ Sentences and paragraphs have a greatest length, numbers one style (0.54, but p 
 that paraphrase a standard term are not used. Golden reports may still break the rules as often as `GOLDEN` says.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

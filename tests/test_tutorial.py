@@ -1,7 +1,5 @@
 """The tutorial is run as it stands: its file, its commands, its scripts."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """`pairbank build all` over the upstream files: the counts of shared/CORPORA.md, section 1."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

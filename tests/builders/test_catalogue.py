@@ -1,7 +1,5 @@
 """What people read about the corpora: the page in docs/ is in step, and the command line says what is cached."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

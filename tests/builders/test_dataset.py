@@ -1,7 +1,5 @@
 """The prepared Dataset: when rows are made anew, and what it says of the corpus that it comes from."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from collections.abc import Callable

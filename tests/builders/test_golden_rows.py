@@ -8,8 +8,6 @@ columns with their types and of the facts in its manifest. `builders/data/paradi
 paradigms, for docs/corpora.md. `python tests/builders/test_golden_rows.py` writes both files anew.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

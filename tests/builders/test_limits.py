@@ -1,7 +1,5 @@
 """How much of a corpus a limit takes: the same of each subset, and of either label."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Items of maps and of new corpora are scored by models of four kinds, in languages with and without spaces."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

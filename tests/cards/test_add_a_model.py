@@ -1,7 +1,5 @@
 """How to add a model: the commands on the card and in the site, run as they stand, end in a whole bank."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """`pairbank export --to csv` and its kin: every table of a bank for programs that read no parquet, exact."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

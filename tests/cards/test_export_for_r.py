@@ -1,7 +1,5 @@
 """`pairbank export --to r`: tidy tables that agree with the report's numbers, and a script that runs."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Forged tables: cells, counts, flags, signatures and sizes that no scoring gives are refused, and with a reason."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

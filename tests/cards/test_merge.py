@@ -1,7 +1,5 @@
 """Two banks to one: what both hold is united; what they say differently is refused, with what each says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Banks that earlier versions wrote are whole: they are read, checked, extended, merged, stripped and published."""
 
-from __future__ import annotations
-
 import json
 import logging
 import zipfile

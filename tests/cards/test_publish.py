@@ -1,7 +1,5 @@
 """Publishing with the real clients: what loads is what was scored, and nothing is half-published or overwritten."""
 
-from __future__ import annotations
-
 import ast
 import gzip
 import json

@@ -1,7 +1,5 @@
 """`pairbank check`, `publish`, `merge` and `strip` on the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

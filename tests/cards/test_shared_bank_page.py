@@ -4,8 +4,6 @@ Models of three families are on an emulated Hub. Commands run in this process; t
 GitHub does.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

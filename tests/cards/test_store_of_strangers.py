@@ -1,7 +1,5 @@
 """A shared bank among strangers: whatever a submission raises is its own verdict, and the others go on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

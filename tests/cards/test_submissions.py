@@ -1,7 +1,5 @@
 """A shared bank: groups hand in tables as pull requests; what is wrong is refused, nothing honest is lost."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

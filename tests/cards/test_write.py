@@ -1,7 +1,5 @@
 """The bank: what `load_dataset` reads is what was scored, and tables that do not fit are refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

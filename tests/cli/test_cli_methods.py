@@ -1,7 +1,5 @@
 """`pairbank methods`, `pairbank methods show`, and prompts of one's own on the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """`pairbank ratings`: individual raters' ratings as a file for R; and what a command's help begins with."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

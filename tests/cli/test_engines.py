@@ -1,7 +1,5 @@
 """`compare-engines`: dtypes of three kinds of models, planted differences, exit codes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

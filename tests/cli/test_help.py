@@ -1,7 +1,5 @@
 """The help of every command says what its options' texts say: nothing is taken for the terminal's markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

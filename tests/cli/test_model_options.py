@@ -1,7 +1,5 @@
 """Options of `load_model`: one declaration for Python and for every command that loads a model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """`pairbank new corpus`: what it writes passes its own test, the tests of all corpora, and ruff, as it stands."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

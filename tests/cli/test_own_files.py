@@ -1,7 +1,5 @@
 """What `score` says of a file of the user's own: sides exchanged, ratings without use, raters, files in the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

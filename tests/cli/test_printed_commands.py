@@ -1,7 +1,5 @@
 """Every command that pairbank prints runs as printed: on cards, in sites and in messages, for five kinds of bank."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`run` and `report` on the command line: what their last lines say, and banks as folders."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -4,8 +4,6 @@ No SLURM, Kubernetes or Hub is here. `sbatch`, `srun`, `scontrol` and `ray` are 
 manuals and write down what they are given; the command lines that come out are then run by this process.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

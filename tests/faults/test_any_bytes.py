@@ -3,8 +3,6 @@
 `pytest tests/faults/test_any_bytes.py --hypothesis-profile=long` tries 500 files per reader and 100 interleavings.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

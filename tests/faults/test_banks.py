@@ -3,8 +3,6 @@
 Most of the edits set every hash right again, as a careless editor's script or an attacker would.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

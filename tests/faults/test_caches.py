@@ -1,7 +1,5 @@
 """Files of the cache that are cut, emptied, changed or gone: set aside with one line, and made anew, equal."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path

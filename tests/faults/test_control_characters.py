@@ -1,7 +1,5 @@
 """Control characters in names and texts: tables keep them, and nothing that is shown obeys them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import logging

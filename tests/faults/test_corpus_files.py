@@ -4,8 +4,6 @@ Each case is what somebody's program, spreadsheet or editor writes. None ends in
 read in silence where it could be read in two ways.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Iterator

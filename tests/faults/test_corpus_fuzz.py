@@ -1,7 +1,5 @@
 """Files that nobody thought of: whatever the bytes, a file is read in full and said, or refused by an error of ours."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

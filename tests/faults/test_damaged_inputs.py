@@ -1,7 +1,5 @@
 """Every verb on files that are damaged, empty, of another kind, or no files: one clear error, never a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

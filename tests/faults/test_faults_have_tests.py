@@ -1,7 +1,5 @@
 """The table of faults names tests that exist; and the small faults that no other file tests."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

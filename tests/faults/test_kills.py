@@ -1,7 +1,5 @@
 """The short form of `kills.py`: verbs stopped at random moments and at lines of what writes, and writers at once."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

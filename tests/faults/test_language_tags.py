@@ -1,7 +1,5 @@
 """Where a language tag enters, it is a standard one: separators, prompts and corpora by language all go by it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Folders of four families are damaged in every way that copies, downloads and hands damage them.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle

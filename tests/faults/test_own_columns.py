@@ -1,7 +1,5 @@
 """Columns of a user's own that have the name of one of ours neither end a run nor are lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A user's own items are never published under the licence of a corpus that ships, whatever their name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Places that cannot be written to: full, taken by something else, a device; and what killed writers leave there."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import os

@@ -1,7 +1,5 @@
 """What a read raises becomes an error of ours; only a regular file is ever replaced; nothing unpacks without end."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """SIGTERM ends a command as Ctrl+C does, with exit code 143; and what used to end in a traceback is one error."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """SIGTERM where a command waits for others: the Hub, a server, Ray workers, a probe, a benchmark."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

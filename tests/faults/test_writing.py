@@ -1,7 +1,5 @@
 """Writers of banks: killed at any step, disturbed, or many at once; nothing is lost and every rerun is accepted."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """What reports say changes only where somebody read the change: golden reports of all studies and analyses."""
 
-from __future__ import annotations
-
 import difflib
 import itertools
 import re

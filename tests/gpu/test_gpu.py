@@ -4,8 +4,6 @@ Numbers of a card are held to the same model on the CPU in float64, one sequence
 that `PAIRBANK_GPU_PAGE` names.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

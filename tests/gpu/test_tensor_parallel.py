@@ -1,7 +1,5 @@
 """Layers split over two processes, as on two cards: the numbers of one process, on a CPU (gloo)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

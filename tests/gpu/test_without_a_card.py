@@ -1,7 +1,5 @@
 """What `make gpu` runs, run on the CPU, so that it is in order when there is a card; and that cards are waited for."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType, SimpleNamespace

@@ -1,7 +1,5 @@
 """docs/contributing.md does what it says: its files are the example package's, and work as files of this repository."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A package of somebody else's: its corpus, prompt, analysis and back end are listed and used as ours are."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -6,8 +6,6 @@ BLiMP sentences with --data-dir, else the starter corpus. Tools take part if the
 between two of pairbank's. Prints all timings, then the README's rows: wall-clock time relative to pairbank.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import sys

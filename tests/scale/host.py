@@ -6,8 +6,6 @@ The model computes nothing: its forward pass and its output layer give zeros at 
 reading items, prompts, tokens, plans, inputs, tables and the store. Processor time of one thread.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

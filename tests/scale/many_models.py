@@ -6,8 +6,6 @@ Scores are made up, with the names of the paper's models, so that all that is kn
 30 seconds beyond reading the tables; the report has all sections and figures of the study `introspection`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

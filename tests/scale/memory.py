@@ -9,8 +9,6 @@ each model. Each step is the command that a user types, in a process of its own.
 that it started, together (resident pages, those they share counted once, looked at twice a second).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

@@ -6,8 +6,6 @@
 Each step runs in a process of its own. Limits for a million rows: a minute and 1 GiB each.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

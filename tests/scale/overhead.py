@@ -10,8 +10,6 @@ minutes; on a busy one times say little, and the processor time of the process t
 Needs ray.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import hashlib

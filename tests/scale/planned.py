@@ -7,8 +7,6 @@ be at work on the machine; what the machine reaches is measured before and after
 layers about as wide as the demo model's. About two minutes of processor time.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

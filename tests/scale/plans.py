@@ -6,8 +6,6 @@ Each study is planned for its own paper's models and for the 21 of Song et al. 2
 shape at their sizes. Corpora that are not public are stood in for by as many items like the starter's. No model runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator, Sequence

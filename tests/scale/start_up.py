@@ -7,8 +7,6 @@ passes; `first` scores ten pairs by a model that was never loaded (it is tried t
 the same pairs once more, for which no model is loaded. The runs take turns; the table has medians.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

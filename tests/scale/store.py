@@ -5,8 +5,6 @@
 Each command runs in a process of its own. The numbers of the tables are made up: what they say is of no interest here.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

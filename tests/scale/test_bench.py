@@ -1,7 +1,5 @@
 """The bench on a tiny model: who takes part, what is compared."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -3,8 +3,6 @@
 The whole of it, a million rows in a minute and 1 GiB a step, is `python tests/scale/million.py`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

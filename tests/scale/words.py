@@ -6,8 +6,6 @@
 The bare pass reads the same texts with a BOS in the same batches and leaves its logits unread. The store is empty.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import os

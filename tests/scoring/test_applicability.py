@@ -1,7 +1,5 @@
 """Methods that do not fit the items: an error, or said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

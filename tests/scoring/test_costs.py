@@ -1,7 +1,5 @@
 """What a plan says against what a run does: tokens as the engine counts them, FLOPs as torch counts them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables cut alike: others' results, of other items and methods, stand in one bank with one's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

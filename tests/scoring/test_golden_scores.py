@@ -1,7 +1,5 @@
 """Numbers move only with a version: golden scores of every kind of model and family of methods."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

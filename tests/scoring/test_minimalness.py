@@ -1,7 +1,5 @@
 """Distances between the two sides of an item: known values, the store, what a scored table keeps."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Sequence

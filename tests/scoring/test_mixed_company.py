@@ -3,8 +3,6 @@
 The company is shorter and longer than a window, a block, or the length at which rotary embeddings change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

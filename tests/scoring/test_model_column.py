@@ -1,7 +1,5 @@
 """The column `model`: tables may be put under each other, and those of before it are read as if they had it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import datasets

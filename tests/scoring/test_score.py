@@ -1,7 +1,5 @@
 """`score`: columns, signatures, the store, errors; with the fake model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

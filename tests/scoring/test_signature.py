@@ -1,7 +1,5 @@
 """What a signature says of its corpus, and that tables of earlier versions are read as they were."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

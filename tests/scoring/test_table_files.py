@@ -1,7 +1,5 @@
 """Scored tables as files of every kind: other programs read the same numbers and texts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

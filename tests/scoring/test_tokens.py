@@ -1,7 +1,5 @@
 """Tokens have strings: byte-level BPE, SentencePiece, WordPiece, bytes of a character, contexts, old tables, sizes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import datasets

@@ -1,7 +1,5 @@
 """The script that trains the models of the example reports: each recipe makes a folder that pairbank scores."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files of `pairbank words`: texts, words per row, reading times; the command on two models."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

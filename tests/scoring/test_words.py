@@ -1,7 +1,5 @@
 """Surprisal of words: against one forward pass per prefix written by hand, `direct_wb`, and windows of all lengths."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

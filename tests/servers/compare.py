@@ -10,8 +10,6 @@ The model has to be served in float32. Ends with an error where flags, token cou
 that the model itself nearly tied on excepted), or a difference of scores by more than 1e-3 nats.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import hashlib

@@ -6,8 +6,6 @@ In: made tables without a fault, claims that are wrong under every specification
 Some five minutes of one idle core with 100 runs.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -5,8 +5,6 @@
 In: nothing but seeds; out: Markdown. About half an hour on one core; the small forms are in the tests of the analyses.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math

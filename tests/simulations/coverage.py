@@ -7,8 +7,6 @@ interval holds the truth, and the share that has an interval where that is not a
 one idle core, 400 a tenth of it.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import joblib

@@ -6,8 +6,6 @@ In: made-up people and models (`distribution_cases`); out, Markdown for docs/val
 drawn anew in each run; coverage is of the mean over all runs.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -6,8 +6,6 @@ In: answers to made sentences, which follow the words, the paradigm and what nob
 docs/validation.md. In the nulls, direct differences follow answers as closely as the text's predictions do.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ In: nothing but seeds; out: Markdown. About five minutes on one idle core; the s
 analysis.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -6,8 +6,6 @@ In: made answers to items of known curves, in paradigms on which models differ a
 200 runs take about an hour of one core.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 

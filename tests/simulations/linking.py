@@ -5,8 +5,6 @@
 In: made-up sentences (`linking_cases`); out, Markdown for docs/validation.md. Coverage of r is of its mean over runs.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

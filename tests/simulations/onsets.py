@@ -7,8 +7,6 @@ learnt is added. Printed is, for each null, the share of runs in which the claim
     PYTHONPATH=src:tests/support python tests/simulations/onsets.py --runs 2000
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable

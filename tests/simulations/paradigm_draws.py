@@ -7,8 +7,6 @@ truth is that of all paradigms: paradigms are drawn anew in every run. Out: Mark
 column a number of paradigms and items; coverage of the interval over items / of the one over paradigms.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 

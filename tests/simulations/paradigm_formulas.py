@@ -9,8 +9,6 @@ with CR2 and those of Bell & McCaffrey, and with a jackknife that leaves out par
 unweighted means.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

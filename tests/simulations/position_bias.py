@@ -7,8 +7,6 @@ answer with orders pooled. The first one picks option 1 in a share of all presen
 difference is on the right side for most items all the same.
 """
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 

@@ -7,8 +7,6 @@ take some three minutes of one idle core. Sentences on introspection: `introspec
 `claims.py`.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import re

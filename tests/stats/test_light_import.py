@@ -1,7 +1,5 @@
 """Importing pairbank.stats loads numpy and pandas, and nothing heavier."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

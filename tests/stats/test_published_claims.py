@@ -1,7 +1,5 @@
 """What Hu et al. 2026 found with their models holds for the 13 models whose scores Hu & Frank 2024 published."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

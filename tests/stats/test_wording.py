@@ -1,7 +1,5 @@
 """One module makes text of numbers, so that every page writes them alike."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

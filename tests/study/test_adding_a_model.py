@@ -1,7 +1,5 @@
 """Adding a model to a bank changes nothing else: scores, probes and features stay; test_tiny_five has every study."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

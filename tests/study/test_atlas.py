@@ -1,7 +1,5 @@
 """The study atlas: every corpus of minimal pairs is in it, and a run ends with one report of all its languages."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

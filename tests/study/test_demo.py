@@ -1,7 +1,5 @@
 """What `make demo` scores: little enough for a first look, of every kind and in several languages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The studies of the five papers run end to end, small, with a tiny random model: build, score, report, bank."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import datasets

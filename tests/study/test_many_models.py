@@ -1,7 +1,5 @@
 """Many models in one run: one after the other, none stopped by another, one bank, one report of all."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import weakref

@@ -1,7 +1,5 @@
 """Lists of models: what a file says is what is loaded, and mistakes are explained with entry and key."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

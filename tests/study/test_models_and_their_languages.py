@@ -1,7 +1,5 @@
 """Model lists that say what a model is scored on: English models stay out of Chinese corpora."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What can be known before scoring is said before scoring."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from dataclasses import replace

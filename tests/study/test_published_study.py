@@ -1,7 +1,5 @@
 """The study `published`: real results in one bank; what their papers print comes out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

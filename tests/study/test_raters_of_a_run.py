@@ -1,7 +1,5 @@
 """Individual ratings, on their way from the files of a corpus through a run to the bank, and to a later report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

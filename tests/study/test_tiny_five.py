@@ -5,8 +5,6 @@ be loaded. In CI the study `demo` runs; all of them, each killed in the middle a
 `python -m pytest -m slow tests/study/test_tiny_five.py`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

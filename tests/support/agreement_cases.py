@@ -1,7 +1,5 @@
 """More kinds of data with known truth for tests/simulations/coverage.py: r given the rest, raters, clustered items."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Scored tables of Hu & Levy's four tasks that tests make up: words, word pairs, sentences judged and compared."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

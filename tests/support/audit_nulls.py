@@ -1,7 +1,5 @@
 """Made-up tables without a fault, and with one planted: for the tests and the simulation of the audit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Copies of this checkout, for tests that write into one or build it."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

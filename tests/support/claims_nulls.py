@@ -1,7 +1,5 @@
 """Made-up data in which a claim is wrong, and how often our verdicts make it: for simulations and their small form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray

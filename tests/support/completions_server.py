@@ -5,8 +5,6 @@ It speaks /v1/models, /v1/completions, /v1/chat/completions, /tokenize and /vers
 numbers come from plain forward passes of one sequence each, so that it shares no code with what it tests.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time
@@ -14,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Self
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -22,6 +21,8 @@ Dialect = Literal["vllm", "vllm-2025", "echo", "llama.cpp", "nothing", "constant
 MOST_LOGPROBS = 20
 MOST_LAST_TOKENS = 128
 SLOW_S = 3.0
+_KNOWN: WeakKeyDictionary[Any, dict[tuple[Any, ...], torch.Tensor]] = WeakKeyDictionary()
+"""Answers of a model as its weights are: every load asks the questions that identify it again."""
 
 
 class RefusedError(Exception):
@@ -110,7 +111,14 @@ class CompletionsServer:
     def logprobs(self, ids: list[int]) -> torch.Tensor:
         """Return log P(. | ids[:k + 1]) of every place, (len(ids), vocabulary)."""
         with self._model_lock, torch.inference_mode():
-            return torch.log_softmax(self.model(torch.tensor([ids]), use_cache=False).logits[0].double(), dim=-1)
+            known = _KNOWN.setdefault(self.model, {})
+            key = (*ids, *((id(x), x._version) for x in self.model.parameters()))
+            if key not in known:
+                if len(known) > 200:
+                    known.clear()
+                logits = self.model(torch.tensor([ids]), use_cache=False).logits[0]
+                known[key] = torch.log_softmax(logits.double(), dim=-1)
+            return known[key]
 
     def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
         ids, n_new, n_top = body["prompt"], body["max_tokens"], body.get("logprobs")

@@ -1,7 +1,5 @@
 """Corpus files that the tests write: archives, JSON lines and tables in the formats of upstream."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Made-up people, strict or mild, and models that answer on a scale of seven points, or yes or no."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -8,8 +8,6 @@ Each study runs by the public command, which is printed, in the folder that hold
 the PNG figures that they show are copied beside docs/reports/README.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -4,8 +4,6 @@ A file counts if any of its functions runs, also while modules are imported; com
 Module and class bodies are not. `python files_of_a_row.py FOLDER_OF_CORPORA`, in an empty folder, with an empty cache.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 import threading

@@ -4,8 +4,6 @@
 figures look like.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ In: the starter corpus. Out: datasets that have the tasks, languages, columns an
 their texts, so that reports of all studies can be stored. Ratings are drawn, not measured.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

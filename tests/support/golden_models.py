@@ -4,8 +4,6 @@ So neither a library's initialisation, nor the order in which it makes its layer
 leaves equal pieces in no fixed order can move a number. In: a folder. Out: a folder a model, for `load_model`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping

@@ -7,8 +7,6 @@ anew, once the version that `refusals` names is raised:
     python tests/support/golden_scores.py --write
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -8,8 +8,6 @@ requests.
         HfApi().create_repo("acme/bank", repo_type="dataset")
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

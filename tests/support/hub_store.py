@@ -1,7 +1,5 @@
 """The state of the Hub emulator: repositories, commits and blobs, with git's and LFS's own hashes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Made answers to made sentences: what their text predicts, what own probabilities predict, and both alike."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kinds of data with known truth, and how often an estimate's interval holds it: for tests/simulations/coverage.py."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ far as `privileged` says: the correlation of answers with it. Without, nothing a
 not in its relatives' probabilities too.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -4,8 +4,6 @@ All other models are yardsticks there and no relative is closer than another, so
 all models less two terms.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

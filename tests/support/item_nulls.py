@@ -1,7 +1,5 @@
 """Made answers to items of known curves: in paradigms on which models differ, and from models that are relatives."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Made-up sentences whose ratings follow log P with known weights of word frequency and length."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pairbank.stats.analyses.linking import RatedSentences

@@ -1,7 +1,5 @@
 """Made-up tables for the multiverse: claims that are wrong under every specification, and ones that are right."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

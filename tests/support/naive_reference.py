@@ -1,7 +1,5 @@
 """The reference: one sequence, one forward pass, every step written out. Shares no code with pairbank."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

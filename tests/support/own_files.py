@@ -1,7 +1,5 @@
 """A user's files for tests: written as bytes, and read as `load_corpus` reads them but without a cache."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Mapping, Sequence

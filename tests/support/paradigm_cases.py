@@ -1,7 +1,5 @@
 """Differences of items that lie in paradigms, with true values: what simulations of intervals over paradigms use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 In: how often it picks the first option; out, whether `comparisons`, ranks or `mixed` would say that the two differ.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

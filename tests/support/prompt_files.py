@@ -1,7 +1,5 @@
 """A prompt file such as a user writes, for the tests to change."""
 
-from __future__ import annotations
-
 BOTH_ORDERS = """
 [[prompts]]
 id = "mine"

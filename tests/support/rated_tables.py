@@ -1,7 +1,5 @@
 """Small scored tables for the tests of sections."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

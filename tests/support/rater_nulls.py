@@ -4,8 +4,6 @@ Raters are right with their own probability; a model is right with one that is l
 little more, so that its advantage lies exactly epsilon below theirs: there the claim is wrong, and hardest to refuse.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scored tables that tests make up: deltas of some models on the same items."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

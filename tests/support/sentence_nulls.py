@@ -4,8 +4,6 @@ The conditions are those of the sections, on arrays: the functions that decide a
 three kinds: few items, items in paradigms (which differ), and ties.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 from itertools import combinations

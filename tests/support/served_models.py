@@ -1,7 +1,5 @@
 """Tiny models of four tokenizers, each here and behind a server that answers as vLLM does."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """Single sentences, labelled and rated, such as a corpus of acceptability judgments has."""
 
-from __future__ import annotations
-
 import datasets
 
 from pairbank.builders.dataset import features

@@ -1,7 +1,5 @@
 """A small bank that holds what a page can break on: markup, formulae, right-to-left text, long text, missing values."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Submissions to a store as strangers make them: tables with a cell or a signature changed, and pull requests."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A bank of three models on two corpora: one of English pairs with ratings, one of other languages without."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -4,8 +4,6 @@ In: a name of the tables. Out: a folder with a random model and a tokenizer. Wei
 is read, or a wrong position, moves a score by much more than rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

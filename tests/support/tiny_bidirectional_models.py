@@ -4,8 +4,6 @@ Weights are drawn wide (standard deviation 0.3), so that a wrong mask or positio
 the tolerance.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -4,8 +4,6 @@ The weights are drawn wide: scores then depend on every token of the context and
 a wrong position or a wrong row shows as whole nats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small tokenizers of every kind, trained here on a few sentences in six scripts: no download, the same everywhere."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -18,8 +18,6 @@ Sequences are sentences behind their BOS, one after the other; AdamW with a cosi
 same machine makes the same weights.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -6,8 +6,6 @@ FAQ, manual pages and fortunes in Chinese) and `world.txt` (the handbook in 22 o
 corpus of judgments.
 """
 
-from __future__ import annotations
-
 import gzip
 import html
 import re

@@ -1,7 +1,5 @@
 """ZhoBLiMP, SLING and HLL: Chinese pairs, in the upstream formats with sentences of our own."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Column maps: layouts that nobody here has seen are read without code."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """COMPS and XCOMPS on files of their format with sentences of our own; their real files are not at hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """DGL: sentences that are labelled, and judged ten times by each rater; on made files of upstream's form."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """EWoK on rows invented here in its format. Its own items must not stand in this repository."""
 
-from __future__ import annotations
-
 import csv
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """LI-Adger, CoLA, BLIMPLI and Hu & Levy's BLiMP sample, in the upstream formats with sentences of our own."""
 
-from __future__ import annotations
-
 import zipfile
 from collections import Counter
 from collections.abc import Callable

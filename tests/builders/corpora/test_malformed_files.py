@@ -1,7 +1,5 @@
 """Bad files: one clear error that names file, row and remedy; on the command line exit code 1, no traceback."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The corpora of some thirty languages: upstream's counts, and their layouts with sentences of our own."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

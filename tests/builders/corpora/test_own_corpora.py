@@ -1,7 +1,5 @@
 """Corpora of users: several files described in one TOML file, folders, composed texts, and ratings of people."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

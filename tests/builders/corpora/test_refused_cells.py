@@ -1,7 +1,5 @@
 """Cells that would be misread in silence: dates in a workbook, ratings off the scale, marks, keys that repeat."""
 
-from __future__ import annotations
-
 import datetime as dt
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Facts that hold for every corpus: pinned sources, one builder config a subset, nothing that contradicts itself."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

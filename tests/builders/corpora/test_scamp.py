@@ -1,7 +1,5 @@
 """SCaMP: two halves of tab-separated pairs without a header."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

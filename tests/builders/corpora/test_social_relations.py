@@ -1,7 +1,5 @@
 """Social relations on rows invented here in the authors' format; their own items are not published."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

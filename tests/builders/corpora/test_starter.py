@@ -1,7 +1,5 @@
 """The sentences that pairbank ships: enough, distinct, minimal, in every language."""
 
-from __future__ import annotations
-
 import difflib
 import unicodedata
 from collections import Counter

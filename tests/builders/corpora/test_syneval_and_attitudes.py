@@ -1,7 +1,5 @@
 """LM-SynEval, MegaVeridicality, MegaNegRaising and MELA, on made files of the same form as upstream's."""
 
-from __future__ import annotations
-
 import pickle
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """SyntaxGym's pairs: derived as published, from suites in the upstream format and from the upstream suites."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mandarin SyntaxGym, on made files of upstream's form: words, conditions, and which words are critical."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

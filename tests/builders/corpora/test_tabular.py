@@ -1,7 +1,5 @@
 """Your own file: two columns of sentences are enough."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

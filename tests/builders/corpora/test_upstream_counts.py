@@ -1,7 +1,5 @@
 """The upstream files themselves: the counts are those that shared/CORPORA.md verified by hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

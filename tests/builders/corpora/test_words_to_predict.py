@@ -1,7 +1,5 @@
 """Corpora of next words: dtfit, p18, news-2023, and the four of Song et al. 2025, Experiment 2."""
 
-from __future__ import annotations
-
 import csv
 import statistics
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Ratings of individual raters: what items' human judgments are made of, and the raters of five published corpora."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

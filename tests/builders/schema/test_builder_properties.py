@@ -1,7 +1,5 @@
 """Whatever the words are: files in upstream's format give rows that the validator and the Features accept."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping, Sequence

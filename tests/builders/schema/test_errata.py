@@ -1,7 +1,5 @@
 """Known faulty items: the list agrees with the corpus's files, and a pair is marked by its texts."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Differences between two sides that a reader does not see are flagged, and nothing else is."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

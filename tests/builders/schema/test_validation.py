@@ -1,7 +1,5 @@
 """What the schema refuses or flags of any corpus's text: numbers as sentences, sides that only look different."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Archives and folders read alike; broken or untrustworthy ones are refused, with file and remedy."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 import zipfile

@@ -1,7 +1,5 @@
 """What programs write above and beside a table is no part of it: titles, comments, row numbers, headers of surveys."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Downloads against a server of our own: cut and resumed, refused, wrong content, mirrors, folders of files."""
 
-from __future__ import annotations
-
 import hashlib
 import http.server
 import threading

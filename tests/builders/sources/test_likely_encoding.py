@@ -1,7 +1,5 @@
 """A file that is not UTF-8 is told the encoding of its script."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whom to cite: every work once, in one file, and whole."""
 
-from __future__ import annotations
-
 import re
 from importlib import resources
 from pathlib import Path

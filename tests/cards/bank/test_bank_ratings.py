@@ -1,7 +1,5 @@
 """Ratings in a bank: they load, they are those of its items, they leave with the texts, and a wrong cell is found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The long view of a bank's scores: what the tables hold, in one line, of one model or all, true after every change."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names that are one file on macOS and Windows cannot stand side by side in a bank."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

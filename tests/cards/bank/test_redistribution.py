@@ -1,7 +1,5 @@
 """Texts that may not be published never reach a bank that can be: not in tables, not in reports, not by renaming."""
 
-from __future__ import annotations
-
 import csv
 import html
 import json

@@ -1,7 +1,5 @@
 """Results of a bank that earlier statistics made are computed anew, also where one table is added."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

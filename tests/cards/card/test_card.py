@@ -1,7 +1,5 @@
 """The card: what it says of a bank, and the check that holds its figures to the results."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

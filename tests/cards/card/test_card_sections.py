@@ -1,7 +1,5 @@
 """What the card says of a bank's columns, items, judges, uses and versions, and the lines that load it, run."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

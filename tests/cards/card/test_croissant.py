@@ -1,7 +1,5 @@
 """The Croissant file: mlcroissant accepts it and reads with it what the parquet files hold; a stale one is found."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

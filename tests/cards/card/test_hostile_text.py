@@ -1,7 +1,5 @@
 """Text that somebody else wrote breaks neither the card, nor its head, nor the CSV files, nor a path."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

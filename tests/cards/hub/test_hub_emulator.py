@@ -1,7 +1,5 @@
 """The Hub emulator against the real clients: what the other tests of publishing stand on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import datasets

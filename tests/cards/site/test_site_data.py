@@ -1,7 +1,5 @@
 """What a site is made of: columns that are exact, only what may be published, whole or not at all."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """The small server of `pairbank browse`, and the two commands."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os

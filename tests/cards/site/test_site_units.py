@@ -1,7 +1,5 @@
 """Units are right on every page: each method's own, from one table, on the card, site, report and in exports."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What commands say of themselves."""
 
-from __future__ import annotations
-
 import sys
 
 import pandas as pd

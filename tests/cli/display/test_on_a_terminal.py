@@ -1,7 +1,5 @@
 """Commands on a terminal of 80 columns, with names and texts as long as real ones."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What stands on the standard output: with --json one document of every command, with --quiet no notes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

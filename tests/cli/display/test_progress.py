@@ -1,7 +1,5 @@
 """Progress as text: rates, and lines for logs."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables fit the terminal, with nothing cut off."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

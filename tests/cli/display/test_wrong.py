@@ -1,7 +1,5 @@
 """The items that a model got wrong: the right ones, worst first, readable in 80 columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The names of score columns: one place for them, exact in both directions."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One rule for memory that runs out: half as much at once, and an error that says what to do where nothing is left."""
 
-from __future__ import annotations
-
 import weakref
 
 import pytest

@@ -4,8 +4,6 @@ PAIRBANK_MEMORY_PAIRS=6700,67000 makes it 13,400 and 134,000 sentences (511 and 
 most of it torch and transformers).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The planner: every requested position once, budgets held, any order alike."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Forward passes side by side: their order, their errors, and which models may have them."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

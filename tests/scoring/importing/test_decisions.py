@@ -1,7 +1,5 @@
 """Decisions: whatever a file calls the sides, whichever orders it has; ties, unparsed answers and position bias."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

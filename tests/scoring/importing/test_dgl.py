@@ -1,7 +1,5 @@
 """Hu et al. 2024: pairs and single sentences are read as published; what the paper's notebook prints comes out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The items of a file, made by column: the same, with the same flags and messages, as row by row."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Kauf et al. 2023: sentences are paired by item and voice; accuracies are those that the files give by hand."""
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from pathlib import Path

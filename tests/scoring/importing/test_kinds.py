@@ -1,7 +1,5 @@
 """Scores of every kind: surprisals, perplexities, ratings, classifiers' scores; said and converted, never guessed."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

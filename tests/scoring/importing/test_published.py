@@ -1,7 +1,5 @@
 """Published sources: files are pinned, found in a folder of copies or downloaded, and read in either form."""
 
-from __future__ import annotations
-
 import gzip
 import tarfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Scores computed elsewhere: the published table of Hu & Frank 2024, and small files wide and long."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """SyntaxGym's item-level results: an item of several sentences is one row; the repository's own figures come out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Single sentences: judged and rated like a side of a pair, equal to the naive loop, and never null in silence."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

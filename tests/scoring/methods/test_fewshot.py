@@ -1,7 +1,5 @@
 """Answered examples before a question: drawn fairly, reproducibly, and written as each kind of model reads them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

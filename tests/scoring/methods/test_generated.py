@@ -1,7 +1,5 @@
 """Prompts whose answer the model writes: what counts as an answer, the columns, the store, the report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

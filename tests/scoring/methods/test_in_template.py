@@ -1,7 +1,5 @@
 """In-template scores: each equals one forward pass per template, on three tokenizers; what they apply to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

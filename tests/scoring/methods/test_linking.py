@@ -1,7 +1,5 @@
 """Linking functions: formulas against hand-computed values."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Linking functions and `direct_wb` through `score` and the command line."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Which methods `pairbank score --multiverse` scores, by what the items are; and that its report has the curve."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The page of methods: in step with the registry, with every method's own definition on it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from typer.testing import CliRunner

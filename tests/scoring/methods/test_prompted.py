@@ -1,7 +1,5 @@
 """Prompted methods: what each kind reads, which items are asked, in which format; with the fake model."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Prompts asked of encoder-decoders in Hu & Levy's framing, and unknown tokens of causal models."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The method `regions`: each region's log-probability against a loop over the whole sentence, for four tokenizers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

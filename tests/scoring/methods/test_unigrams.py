@@ -1,7 +1,5 @@
 """Unigram counts: against a naive counter, and from every kind of source."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

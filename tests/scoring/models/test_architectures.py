@@ -1,7 +1,5 @@
 """Every architecture against the naive loop: tiny random models, many scripts, short and long, alone and together."""
 
-from __future__ import annotations
-
 import functools
 import json
 import logging

@@ -3,8 +3,6 @@
 Each is either exact alone, padded and reordered, or goes one sequence at a time and says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Where a target begins, on trained tokenizers of every kind: PEERS.md section 4, items 1 to 12."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

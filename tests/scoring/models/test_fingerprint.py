@@ -1,7 +1,5 @@
 """Which model it was: weights are hashed whole, and an edited model never gets its predecessor's scores."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """Tokenizers as they are saved: what they write before a text, randomness left in them, and wrong patterns."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import logging

@@ -1,7 +1,5 @@
 """Pseudo-log-likelihoods against a loop of one hidden token, one input, one forward pass, that shares no code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """A back end of somebody else's: what satisfies the Protocols is scored, writes and shows its states as ours do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """`random:MODEL`: an architecture with weights as they are before training, which every signature says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What goes wrong while scoring: memory, NaN, long sequences; on a tiny random model."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Encoder-decoders: Hu & Levy's framing written out by hand, closed forms, and plain one-label forward passes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shares of forward passes: whoever computes which, all together are what one process computes, to the last bit."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Models that think: off closes the block, on refuses options, thinking is never parsed, a cut one is flagged."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The word-boundary correction: against all continuations spelled out, and against a naive computation."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

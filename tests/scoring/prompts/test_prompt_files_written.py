@@ -1,7 +1,5 @@
 """A prompt that is written to a file is read back as the same prompt: every one that ships, and hostile wordings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Prompt files: what ships holds together, and mistakes in a user's file are explained."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every published prompt is in the registry, and what is sent is its text, byte for byte."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

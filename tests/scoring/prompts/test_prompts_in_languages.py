@@ -1,7 +1,5 @@
 """Prompts in eighteen languages: each item is asked in its own, in both orders, and never in another."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

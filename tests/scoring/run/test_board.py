@@ -1,7 +1,5 @@
 """The board that hands out work: each unit once, in whole or in shares; few wait at the end; nothing is lost."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a unit of work is guessed to take: beginnings that requests share count once, and long texts take no time."""
 
-from __future__ import annotations
-
 import random
 
 from pairbank.scoring.run.effort import n_beginnings

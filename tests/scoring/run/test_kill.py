@@ -1,7 +1,5 @@
 """`kill -9` at any point, then the same command: the final bytes are those of a run that was never killed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """Parts of a run meet in the store: the union is what one run gives, to the byte, whoever scores which part."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
 from pathlib import Path

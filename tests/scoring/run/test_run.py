@@ -1,7 +1,5 @@
 """What a run asks of which scorer, and what the key of a stored number depends on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

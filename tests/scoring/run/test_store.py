@@ -1,7 +1,5 @@
 """Damaged shards of the store are set aside and scored again, with one line that says so; nothing damaged is served."""
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

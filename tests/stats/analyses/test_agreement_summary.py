@@ -1,7 +1,5 @@
 """Means and ranges of agreement over corpora and models, against the published figures they stand for."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Asking for analyses: mistakes are told before anything is computed, tables that do not fit make a note."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

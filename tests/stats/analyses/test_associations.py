@@ -1,7 +1,5 @@
 """The section of partial and within-model correlations and of predictors of ratings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

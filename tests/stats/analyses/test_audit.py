@@ -1,7 +1,5 @@
 """The audit finds each fault that is planted, says its effect, seldom finds one where none is, and hides nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

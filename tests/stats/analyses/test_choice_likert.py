@@ -1,7 +1,5 @@
 """CHOICE, LIKERT and LOGPROBS, against the confusion matrices of Ivanova et al. 2024."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The filter by edit distance on the corpus of the paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The section that compares all models and all methods."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores and best layers of languages against morphological complexity."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

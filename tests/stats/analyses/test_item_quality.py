@@ -1,7 +1,5 @@
 """The section on items: suspects, what people say of them, known errors, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

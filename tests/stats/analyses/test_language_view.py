@@ -1,7 +1,5 @@
 """The language view: languages in their families, phenomena of corpora under one name, and whatever is missing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib import resources
 

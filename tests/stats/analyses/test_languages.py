@@ -1,7 +1,5 @@
 """Methods across languages, against the published cells of He et al. 2025."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The section on links between log-probability and ratings: three models, pairs, single sentences, what is missing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

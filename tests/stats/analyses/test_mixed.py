@@ -1,7 +1,5 @@
 """The section of mixed models: what is said, from which units, and how often wrongly."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The multiverse: what is a choice, claims, the whole curve against chance, and parts of the variance against truth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

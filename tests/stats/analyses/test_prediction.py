@@ -1,7 +1,5 @@
 """Experiment 1 and balanced accuracy of Hu & Levy 2023."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Hu & Levy 2023: consistency, performance with corpora pooled, the answer in words, and what the figures draw."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The section on raters: choices and ratings from the table of ratings, models of three kinds, and what is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small forms of tests/simulations/sentences.py: what a report says where it would be wrong, and where it is right."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Checkpoints as models: curves and onsets of a known run, error rates of onsets, order across runs, --revisions."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

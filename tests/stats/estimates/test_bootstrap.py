@@ -1,7 +1,5 @@
 """Bootstrap intervals against closed forms, scipy, and their own promise (coverage)."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 

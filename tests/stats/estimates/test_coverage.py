@@ -1,7 +1,5 @@
 """Small forms of tests/simulations/coverage.py: intervals on the data on which others fail."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

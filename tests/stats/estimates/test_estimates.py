@@ -1,7 +1,5 @@
 """Estimate: a number without an interval, or no number, always says why."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """The one table of metrics: nothing in a summary is missing from it, and the documentation defines all of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Intervals over paradigms: values from outside, when there is none, and how often they hold the truth."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

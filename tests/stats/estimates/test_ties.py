@@ -1,7 +1,5 @@
 """A tie is a tie in every statistic: what holds for 0 holds for rounding noise, and for nothing larger."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The figures of the further analyses: each draws the numbers of its tables, for one model and for many."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The gallery of figures is what the code draws."""
 
-from __future__ import annotations
-
 import re
 import struct
 

@@ -1,7 +1,5 @@
 """Figures have their letters: fonts are found for them, or the scripts that none has are named."""
 
-from __future__ import annotations
-
 import io
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Accuracies against the confusion cells of Ivanova et al. 2024 and hand-made answers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

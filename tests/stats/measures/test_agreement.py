@@ -1,7 +1,5 @@
 """Correlations and kappa against textbook values, scipy, scikit-learn and Ivanova et al. 2024."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Partial and within-subject correlations, relative importance, Bayes factors: all digits, and intervals that cover."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import permutations

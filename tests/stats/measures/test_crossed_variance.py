@@ -1,7 +1,5 @@
 """Components of crossed variance: exact where the formula is known, near the truth, intervals that cover."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

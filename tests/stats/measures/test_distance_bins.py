@@ -1,7 +1,5 @@
 """Equally sized bins, and a correlation in each."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """MORCELA: weights against statsmodels and against what was planted; held-out r, and the null of SLOR being right."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Accuracies of many groups at once, against statsmodels and scipy."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

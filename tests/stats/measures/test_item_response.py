@@ -1,7 +1,5 @@
 """Item curves: known truths are recovered, and the parts equal those of other implementations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import statsmodels.api as sm

@@ -1,7 +1,5 @@
 """The mixed model against lme4 and lmerTest: regular and singular designs, with and without missing cells."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The logistic mixed model against lme4's glmer: regular and singular designs, with and without missing answers."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Evidence for no difference: against pingouin and the likelihood."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar

@@ -1,7 +1,5 @@
 """McNemar's test, detectable differences and corrections, against published values and other tools."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Probes: planted signals are found, noise is not, and no sentence stands on both sides of a split."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

@@ -1,7 +1,5 @@
 """Intervals of ranks: against pair-by-pair tests, and how often they miss a true rank."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import binom

@@ -1,7 +1,5 @@
 """ROC-AUC of pooled strings, its two intervals, and the curve."""
 
-from __future__ import annotations
-
 import math
 import time
 

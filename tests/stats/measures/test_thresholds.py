@@ -1,7 +1,5 @@
 """Thresholds learned from other sentences: by hand, against scikit-learn, and at chance where scores are noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef

@@ -1,7 +1,5 @@
 """What a report's first page must not hide: answers by place, each number's n, texts that were not read, people."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import datasets

@@ -1,7 +1,5 @@
 """What statistics read of a scored table: all that the summary needs, in little memory, and the same numbers."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models with different items: the head of a report says so, and comparisons are on the items in common."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every model has its place: from small to large, in tables that fit a page and in figures that hide none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Models with random weights stand apart: in a section of their own, and in no range or count of models."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A number that stands in several tables of a report has one interval there, by every analysis that prints it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Pieces of work on all cores: their order, their errors, and the same report from one process and from several."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scores of the strings that another tool made, under an id of their own, are what prompts are compared with."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables for people: the text of each cell, and Markdown that cannot be broken by its contents."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The summary of a small scored corpus, number by number."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

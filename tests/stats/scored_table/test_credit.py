@@ -1,7 +1,5 @@
 """What a method earns on each item: by its paper's definition, with presentations pooled where answers are constant."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

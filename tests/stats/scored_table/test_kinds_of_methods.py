@@ -1,7 +1,5 @@
 """Ratings, predictions and fixed orders in the summary: numbers derived by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

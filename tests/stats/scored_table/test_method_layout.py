@@ -1,7 +1,5 @@
 """MethodLayout: what a flat list of log-probabilities means, and what cannot be a layout."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

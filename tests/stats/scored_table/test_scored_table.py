@@ -1,7 +1,5 @@
 """Reading a scored table: what is wrong with it is said with the item's name."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

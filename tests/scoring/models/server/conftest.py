@@ -1,7 +1,5 @@
 """Fixtures of the tests of servers: tiny models here, what serves them, and no waiting."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A model behind a chat API: what it writes, and choices among its most probable tokens, against the model here."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Servers that are slow, busy, broken now and then, killed or started again: the numbers of calm ones, or one line."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Servers with a planted fault are refused at load; another model under the same name never gets or mixes scores."""
 
-from __future__ import annotations
-
 import math
 import time
 import zlib

@@ -1,7 +1,5 @@
 """Several servers as replicas of one model: the numbers of one, the same probes required, a lost one is left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

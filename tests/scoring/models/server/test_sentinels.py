@@ -1,7 +1,5 @@
 """What APIs write for a log-probability that they do not report is missing, with a flag, and never a number."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

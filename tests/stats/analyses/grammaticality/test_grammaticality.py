@@ -1,7 +1,5 @@
 """The section on probability and grammaticality, number by number."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

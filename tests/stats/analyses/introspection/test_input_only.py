@@ -1,7 +1,5 @@
 """The input-only control: what the text predicts of answers, beside what a model's own probabilities predict."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The introspection report as a user gets it: real scores of 13 models, few models, undeclared ones, figures, speed."""
 
-from __future__ import annotations
-
 import math
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Declared features, match types, the filter for disagreement and the correlations of pairs, number by number."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Regressions, contrasts of self with other models and the verdict: against closed forms and plain loops."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

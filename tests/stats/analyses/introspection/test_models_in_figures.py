@@ -1,7 +1,5 @@
 """Figures 2, 5 and 8 to 10 of Song, Hu & Mahowald 2025: numbers drawn, order of models, corpora without truth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Own probabilities against relatives': against algebra, numerical derivatives, pingouin, and simulations of nulls."""
 
-from __future__ import annotations
-
 import importlib.util
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Where items come in paradigms, these are the draws of what introspection says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@ Counts and kappas stand in files decoded from the paper's vector figures (`publi
 between them fix the whole table of agreements, in whole items, so that deltas with these signs can be laid out.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -7,8 +7,6 @@ which were read from the points of vector figures. The other five (`ONE_DIGIT_OF
 axes of three figures were read: with these stretched by 3 parts in 100,000 (`AXES`) all 204 are the printed ones.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models against people: correlations, filters, bins, choices and the ceiling of a section."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

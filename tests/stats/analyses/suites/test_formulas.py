@@ -1,7 +1,5 @@
 """Formulas of test suites: every one of the release against a reading of its text by Python, and what is no formula."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

@@ -1,7 +1,5 @@
 """The section on test suites: accuracy, margins and differences of differences of numbers that are known."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

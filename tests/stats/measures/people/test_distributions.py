@@ -1,7 +1,5 @@
 """Distances between a model's and people's distributions of answers: against scipy, and what they are held against."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance

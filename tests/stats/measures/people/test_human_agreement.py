@@ -1,7 +1,5 @@
 """Human forced choices, against the agreement that the corpora's papers publish."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The ceiling that rating noise puts on a correlation with people."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Raters as systems: accuracies by hand and of QFrBLiMP, and the alternative annotator test against a slow one."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reliability of raters, against published examples and the raw ratings of corpora."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
