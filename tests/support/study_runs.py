@@ -3,6 +3,8 @@
 And what a bank lost or changed since it was copied, as a model is added to it.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections.abc import Callable, Sequence

@@ -127,6 +127,7 @@ def test_a_map_of_one_table_reads_every_table_of_a_folder(tmp_path: Path) -> Non
     assert items["subset"][:] == ["one", "two"]
 
 
+@pytest.mark.ci
 def test_the_file_of_a_shipped_corpus_reads_a_users_copy_of_it(tmp_path: Path) -> None:
     shipped = Path(pairbank.__file__).parent / "builders/data/corpora/jcola.toml"
     text = shipped.read_text(encoding="utf-8").replace("[corpus]\n", '[corpus]\nname = "my-jcola"\n')

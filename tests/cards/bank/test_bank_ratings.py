@@ -10,7 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 import pairbank
-from bank_fixtures import Score, own_pairs, scored_by
+from bank_fixtures import Score
 from pairbank.cards.bank.tables import read_table, write_table
 from pairbank.cards.check import check_bank, check_publishable
 from pairbank.cards.merge import merge_banks
@@ -19,8 +19,6 @@ from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 from pairbank.scoring.models.fake import FakeScorer
-
-__all__ = ["own_pairs", "scored_by"]
 
 
 @pytest.fixture(autouse=True)

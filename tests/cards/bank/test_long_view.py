@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
-from bank_fixtures import Score, own_pairs, scored_by
+from bank_fixtures import Score
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.check import check_bank
 from pairbank.cards.merge import merge_banks
@@ -22,7 +22,6 @@ from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 from pairbank.scoring.models.fake import FakeScorer
 
-__all__ = ["own_pairs", "scored_by"]
 MODELS = ("one", "two", "three")
 
 
@@ -61,6 +60,7 @@ def test_a_method_without_a_number_has_no_row_and_a_single_sentence_no_worse_sid
     assert long["good"][:] == scored["direct_good"][:]
 
 
+@pytest.mark.ci
 def test_the_view_stays_true_when_a_bank_is_extended_merged_stripped_and_shortened(
     tmp_path: Path, scored_by: Score, own_pairs: Path
 ) -> None:

@@ -50,6 +50,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - a cell
     return value.item() if hasattr(value, "item") else value
 
 
+@pytest.mark.ci
 def test_mlcroissant_reads_every_config_offline_as_the_parquet_files_are(
     three_models: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

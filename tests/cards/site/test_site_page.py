@@ -34,6 +34,7 @@ from site_pages import Shown, serving, shown
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.ci  # a page in a browser takes some four seconds of processor time
 TABS = {
     "grid": "Leaderboard",
     "leaderboard": "All results",
@@ -473,7 +474,6 @@ def _only_harmless(page: Shown) -> None:
         assert target is None
 
 
-@pytest.mark.ci
 def test_every_item_is_shown_whole_and_none_of_its_text_becomes_markup(hard: Shown) -> None:
     for name, text in HOSTILE.items():
         hard.open(f"?tab=items&corpus=hard&model=fake_2_&item={quote(_hostile(name))}")
@@ -828,7 +828,6 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_every_tab_fits_the_window_and_can_be_read(
     chromium: Browser, hard_address: str, width: int, scheme: str, tmp_path: Path

@@ -126,6 +126,7 @@ def test_null_runs_rarely_have_an_onset_and_true_ones_rarely_too_early() -> None
     assert result / n_runs > 0.8
 
 
+@pytest.mark.ci
 def test_checkpoints_of_a_folder_are_scored_one_after_the_other(tmp_path: Path) -> None:
     from tiny_models import ARCHITECTURES, saved_model
 

@@ -106,6 +106,7 @@ def test_a_server_killed_in_a_run_fails_alone_and_the_same_command_asks_the_rest
     assert 0 < len(again[0].log) < n_undisturbed
 
 
+@pytest.mark.ci
 def test_a_server_started_again_while_it_is_asked_costs_pauses_and_no_number(
     serve: Serve, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
