@@ -18,6 +18,25 @@ from pairbank.plugins import package_names
 
 FLAGS_SHOWN = 6
 
+Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
+MANY = 4
+"""Names from which on their number is shown."""
+INTRODUCTION = """\
+# Corpora
+
+Made from the builders by `pairbank corpora --markdown`; do not edit by hand.
+
+`pairbank.load_corpus(name)` returns any corpus in the same columns, with one row per choice between a better and a
+worse side. No row is left out: the column `flags` marks rows that need care, with the reason. Each section lists the
+corpus's own columns. `data_dir=` (`--data-dir`) names a folder with the files, or a root with one folder per corpus;
+without it, pairbank downloads them from the pinned address."""
+PARADIGMS = """\
+## Paradigms
+
+Claims that go beyond a corpus's items draw its paradigms. The effective number is n² / Σ n_g², with n_g of n items in
+paradigm g. It equals the number of paradigms if all have one size, and is near 1 if one paradigm holds almost all
+items. The last column has the share of items in the largest paradigm."""
+
 
 def build_all(
     data_dir: str | Path | None = None,
@@ -93,29 +112,6 @@ def _row(
         "flags": flags,
         "note": note,
     }
-
-
-Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
-MANY = 4
-"""Names from which on their number is shown."""
-
-INTRODUCTION = """\
-# Corpora
-
-Made from the builders by `pairbank corpora --markdown`; do not edit by hand.
-
-`pairbank.load_corpus(name)` returns any corpus in the same columns, with one row per choice between a better and a
-worse side. No row is left out: the column `flags` marks rows that need care, with the reason. Each section lists the
-corpus's own columns. `data_dir=` (`--data-dir`) names a folder with the files, or a root with one folder per corpus;
-without it, pairbank downloads them from the pinned address."""
-
-
-PARADIGMS = """\
-## Paradigms
-
-Claims that go beyond a corpus's items draw its paradigms. The effective number is n² / Σ n_g², with n_g of n items in
-paradigm g. It equals the number of paradigms if all have one size, and is near 1 if one paradigm holds almost all
-items. The last column has the share of items in the largest paradigm."""
 
 
 def cached(corpus: Corpus) -> Cached:

@@ -1,18 +1,15 @@
-"""BLiMP, and the parts of it that two papers use. Files in, one item a pair out."""
+"""BLiMP, and the sample of it that Hu & Levy 2023 use. Files in, one item a pair out."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared
-from pairbank.builders.corpora.li import NO_PARADIGM, sides_of
 from pairbank.builders.schema.columns import Item, Scalar
-from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines, read_rating
+from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines
 from pairbank.builders.sources.source import LocatedFile, read_zip_member, zip_members
 from pairbank.errors import CorpusError
 
@@ -31,6 +28,17 @@ BOOLS = ("simple_LM_method", "one_prefix_method", "two_prefix_method", "lexicall
 BLIMP_REQUIRED = ("sentence_good", "sentence_bad", "field", "linguistics_term", "UID", "pairID", *BOOLS)
 REPAIRED_FIELD = "repaired:field_spelling"
 MISSPELT_FIELD, FIELD = "syntax/semantics", "syntax_semantics"
+
+HU_LEVY_BLIMP_FILE = "corpus.csv"
+HU_LEVY_BLIMP_REQUIRED = (
+    "good_sentence",
+    "bad_sentence",
+    "category",
+    "category_fine",
+    "blimp_UID",
+    "blimp_pairID",
+    "item_id",
+)
 
 
 def blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -89,86 +97,6 @@ def blimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
     return {"human_agreement_by_paradigm": agreement}
 
 
-BLIMP = declared("blimp", blimp_rows, metadata=blimp_metadata)
-
-
-BLIMP_LI_FILE = "BLIMPLI.csv"
-BLIMP_LI_REQUIRED = (
-    "sentence_grammatical",
-    "sentence_ungrammatical",
-    "source",
-    "paradigm",
-    "phenomenon",
-    "LS_grammatical",
-    "LS_ungrammatical",
-    "pair_ID",
-)
-
-
-def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the 1,048 pairs in file order: 670 of BLiMP, without ratings, and 378 of the corpus `li`, with its ratings.
-
-    The rated pairs are those of `li` whose sentences have as many words and differ in exactly one, each pair once. The
-    file has one paradigm for all pairs of Sprouse et al. 2013; `data/blimp_li_paradigms.tsv` has those of the same
-    pairs in `li`, by ranges of pair_ID. Untrimmed text is mended as in `li`, unless `repair=False`.
-    """
-    path = files[BLIMP_LI_FILE].path
-    for line, row in read_delimited(path, BLIMP_LI_REQUIRED):
-        where = f"{path}, row {line}"
-        if row["source"] not in BLIMP_LI.subsets:
-            raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(BLIMP_LI.subsets)}")
-        if is_requested(row["source"], options):
-            yield _blimp_li_item(row, where, options)
-
-
-@functools.cache
-def _blimp_li_paradigms() -> Mapping[str, str]:
-    """Return pair_ID -> paradigm of the pairs of Sprouse et al. 2013."""
-    path = Path(str(resources.files("pairbank.builders") / "data" / "blimp_li_paradigms.tsv"))
-    ranges = [row for _, row in read_delimited(path, ("first", "last", "paradigm"), delimiter="\t")]
-    return {str(n): row["paradigm"] for row in ranges for n in range(int(row["first"]), int(row["last"]) + 1)}
-
-
-def _blimp_li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
-    sides = sides_of(row["sentence_grammatical"], row["sentence_ungrammatical"], options)
-    human_good = read_rating(row["LS_grammatical"], where)
-    human_bad = read_rating(row["LS_ungrammatical"], where)
-    rated = row["source"] == "li"
-    if rated and (human_good is None or human_bad is None):
-        raise CorpusError(f"{where}: a pair of li without both ratings; expected two mean z-scores: get the file again")
-    paradigm = row["paradigm"] if row["paradigm"] != NO_PARADIGM else _blimp_li_paradigms().get(row["pair_ID"])
-    if paradigm is None:
-        raise CorpusError(f"{where}: pair_ID {row['pair_ID']!r} is no pair of Sprouse et al. 2013; get the file again")
-    return item_of(
-        ("blimp-li", row["source"], row["pair_ID"]),
-        sides.good,
-        sides.bad,
-        phenomenon=row["phenomenon"],
-        paradigm=paradigm,
-        human_good=human_good,
-        human_bad=human_bad,
-        human_scale="likert7-z" if rated else None,
-        pair_id=row["pair_ID"],
-        flags=sides.flags,
-        extra={"source_good": sides.source_good, "source_bad": sides.source_bad},
-    )
-
-
-BLIMP_LI = declared("blimp-li", blimp_li_rows)
-
-
-HU_LEVY_BLIMP_FILE = "corpus.csv"
-HU_LEVY_BLIMP_REQUIRED = (
-    "good_sentence",
-    "bad_sentence",
-    "category",
-    "category_fine",
-    "blimp_UID",
-    "blimp_pairID",
-    "item_id",
-)
-
-
 def hu_levy_blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the 390 pairs in file order; "syntax/semantics" is mended as in `blimp`, unless `repair=False`."""
     path = files[HU_LEVY_BLIMP_FILE].path
@@ -202,4 +130,5 @@ def _hu_levy_blimp_item(row: Mapping[str, str], options: BuildOptions) -> Item:
     )
 
 
+BLIMP = declared("blimp", blimp_rows, metadata=blimp_metadata)
 HU_LEVY_BLIMP = declared("hu-levy-blimp", hu_levy_blimp_rows)

@@ -32,7 +32,6 @@ DERIVED = "derived:concepts"
 """Flag: concepts, property or both were derived from the sentences, since the file does not have them."""
 NO_CONCEPTS = "no_concepts"
 """Flag: concepts or property are not known; the meta prompt cannot be asked."""
-
 STRIPPED = "stripped:article"
 """Flag: a derived concept stood behind an article in its sentence; concepts are bare, as in COMPS and the paper."""
 ARTICLES = {
@@ -49,7 +48,6 @@ ARTICLES = {
 part of the noun (ar, he)."""
 ELIDED = {"ca": ("l'", "l’"), "fr": ("l'", "l’")}
 """Articles that stand before the noun without a space."""
-
 CHECKED = ("ca", "de", "es", "fr", "nl")
 """Languages in which derived concepts were those of the question in all 24 pairs per language that were checked; with
 rich morphology (ar, he, ko: none right; ru, hu, tr: two thirds) the sentence has another form than the question."""
@@ -57,6 +55,22 @@ WITHOUT_SPACES = ("ja", "zh")
 VERB_MAY_COME_FIRST = ("ar",)
 LONGEST_CONCEPT_WORDS = 4
 FINAL_PUNCTUATION = ".!?…؟۔。"
+
+HUB_COPY = "fpadovani/xcomps-dataset"
+"""A copy of the corpus on the Hub: a split `comps_LANGUAGE` per language, with the columns of the JSON files."""
+
+COMPS_REQUIRED = (
+    "id",
+    "property",
+    "acceptable_concept",
+    "unacceptable_concept",
+    "prefix_acceptable",
+    "prefix_unacceptable",
+    "property_phrase",
+    "negative_sample_type",
+)
+COMPS_TEXTS = COMPS_REQUIRED[1:7]
+OPTIONAL_TEXTS = ("base_id", "nonsense_words", "distraction_type")
 
 
 def xcomps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -71,10 +85,6 @@ def xcomps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iter
             path = files[f"comps_{language}.json"].path
             for identity, row in (_read(path) if path.is_file() else _read_hub_copy(path, language)).items():
                 yield _xcomps_item(language, identity, row, f"{path}, id {identity!r}")
-
-
-HUB_COPY = "fpadovani/xcomps-dataset"
-"""A copy of the corpus on the Hub: a split `comps_LANGUAGE` per language, with the columns of the JSON files."""
 
 
 def _read_hub_copy(folder: Path, language: str) -> dict[str, Any]:
@@ -208,23 +218,6 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-XCOMPS = declared("xcomps", xcomps_rows)
-
-
-COMPS_REQUIRED = (
-    "id",
-    "property",
-    "acceptable_concept",
-    "unacceptable_concept",
-    "prefix_acceptable",
-    "prefix_unacceptable",
-    "property_phrase",
-    "negative_sample_type",
-)
-COMPS_TEXTS = COMPS_REQUIRED[1:7]
-OPTIONAL_TEXTS = ("base_id", "nonsense_words", "distraction_type")
-
-
 def comps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the pairs of each file in its order; the target is the whole sentence, prefix + " " + property phrase.
 
@@ -290,4 +283,5 @@ def _comps_text(value: object) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
+XCOMPS = declared("xcomps", xcomps_rows)
 COMPS = declared("comps", comps_rows)

@@ -36,6 +36,43 @@ HUMAN_CONTRADICTS = "human_contradicts"
 HUMAN_TIE = "human_tie"
 """Flag: people rate both sides alike."""
 
+KAUF_RATINGS = "single_sentences/EventsAdapt/clean_EventsAdapt_human_dat.csv"
+KAUF_2024_REQUIRED = ("Score", "ItemNum", "Sentence", "TrialType", "Voice")
+RATER_COLUMNS = ("rater", "WorkerId")
+SCALE = "plausibility7"
+OTHER_TARGETS = "targets_differ"
+"""Flag: the two stories end in two sentences, though the design has one."""
+_MAP = corpus_map("kauf-2024")
+Judgments = Mapping[str, list[tuple[int, float]]]
+"""Sentence -> raters and their ratings."""
+
+CSV_FILE, PARQUET_FILE, ZIP_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet", "ewok-core-1.0.zip"
+KEY_VARIABLE = "PAIRBANK_EWOK_PASSWORD"
+"""Environment variable with the password of the archive: a command line would be in the shell's history."""
+EWOK_UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
+"""Upstream's own names: one CSV a domain, or the Hub's parquet."""
+HOMEPAGE = "https://huggingface.co/datasets/ewok-core/ewok-core-1.0"
+BY_HAND = f"it is gated: accept the terms of use at {HOMEPAGE}, download your copy"
+TEXTS = ("Target1", "Target2", "Context1", "Context2")
+DESIGN = {
+    "meta_template_id": ("MetaTemplateID", "id of the template's template"),
+    "template_id": ("TemplateID", "id of the template"),
+    "concept_a": ("ConceptA", "the first concept"),
+    "concept_b": ("ConceptB", "the second concept"),
+    "target_diff": ("TargetDiff", "how the targets differ: concept swap, variable swap"),
+    "context_diff": ("ContextDiff", "how the contexts differ: antonym, negation, variable swap, other"),
+    "context_type": ("ContextType", "direct or indirect"),
+}
+EWOK_REQUIRED = ("Domain", *(column for column, _ in DESIGN.values()), *TEXTS)
+Row = Mapping[str, Any]
+
+LIKERT_FILE, CHOICE_FILE = "results-likert.csv", "results-choice.csv"
+RELATIONS_UNPACKED = {LIKERT_FILE: "results-likert-*.csv", CHOICE_FILE: "results-choice-*.csv"}
+IDENTITY = ("MetaTemplateID", "TemplateID", *TEXTS)
+RELATIONS_RATINGS = tuple(f"text_likert_target{target}_context{context}" for target in (1, 2) for context in (1, 2))
+CHOICES = ("text_choice_target1", "text_choice_target2")
+Key = tuple[str, ...]
+
 
 def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield a continuation pair per frame, in file order.
@@ -121,21 +158,6 @@ def _mean(cell: str, *, most: int) -> float | None:
     return mean if 1 <= mean <= most else None
 
 
-DTFIT = declared("dtfit", dtfit_rows)
-
-
-KAUF_RATINGS = "single_sentences/EventsAdapt/clean_EventsAdapt_human_dat.csv"
-KAUF_2024_REQUIRED = ("Score", "ItemNum", "Sentence", "TrialType", "Voice")
-RATER_COLUMNS = ("rater", "WorkerId")
-SCALE = "plausibility7"
-OTHER_TARGETS = "targets_differ"
-"""Flag: the two stories end in two sentences, though the design has one."""
-
-_MAP = corpus_map("kauf-2024")
-Judgments = Mapping[str, list[tuple[int, float]]]
-"""Sentence -> raters and their ratings."""
-
-
 def kauf_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the pairs of the map, then the sentences of EventsAdapt that stand in no pair (reversible events, AAR).
 
@@ -205,30 +227,6 @@ def _judgments(file: LocatedFile) -> tuple[dict[str, list[tuple[int, float]]], d
         if row["Score"] != "":
             result.append((number, rating_value(row["Score"], f"{file.path}, row {line}")))
     return judgments, sentences
-
-
-KAUF_2024 = _MAP.corpus(kauf_rated)
-
-
-CSV_FILE, PARQUET_FILE, ZIP_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet", "ewok-core-1.0.zip"
-KEY_VARIABLE = "PAIRBANK_EWOK_PASSWORD"
-"""Environment variable with the password of the archive: a command line would be in the shell's history."""
-EWOK_UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
-"""Upstream's own names: one CSV a domain, or the Hub's parquet."""
-HOMEPAGE = "https://huggingface.co/datasets/ewok-core/ewok-core-1.0"
-BY_HAND = f"it is gated: accept the terms of use at {HOMEPAGE}, download your copy"
-TEXTS = ("Target1", "Target2", "Context1", "Context2")
-DESIGN = {
-    "meta_template_id": ("MetaTemplateID", "id of the template's template"),
-    "template_id": ("TemplateID", "id of the template"),
-    "concept_a": ("ConceptA", "the first concept"),
-    "concept_b": ("ConceptB", "the second concept"),
-    "target_diff": ("TargetDiff", "how the targets differ: concept swap, variable swap"),
-    "context_diff": ("ContextDiff", "how the contexts differ: antonym, negation, variable swap, other"),
-    "context_type": ("ContextType", "direct or indirect"),
-}
-EWOK_REQUIRED = ("Domain", *(column for column, _ in DESIGN.values()), *TEXTS)
-Row = Mapping[str, Any]
 
 
 def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -367,17 +365,6 @@ def _ewok_rating(cell: object, where: str) -> float | None:
     return rating
 
 
-EWOK = declared("ewok", ewok_rows)
-
-
-LIKERT_FILE, CHOICE_FILE = "results-likert.csv", "results-choice.csv"
-RELATIONS_UNPACKED = {LIKERT_FILE: "results-likert-*.csv", CHOICE_FILE: "results-choice-*.csv"}
-IDENTITY = ("MetaTemplateID", "TemplateID", *TEXTS)
-RELATIONS_RATINGS = tuple(f"text_likert_target{target}_context{context}" for target in (1, 2) for context in (1, 2))
-CHOICES = ("text_choice_target1", "text_choice_target2")
-Key = tuple[str, ...]
-
-
 def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield two context pairs per item, one a target, in the order of the ratings.
 
@@ -470,4 +457,7 @@ def _answer(cell: str, where: str, *, most: int) -> float:
     return mean
 
 
+DTFIT = declared("dtfit", dtfit_rows)
+KAUF_2024 = _MAP.corpus(kauf_rated)
+EWOK = declared("ewok", ewok_rows)
 SOCIAL_RELATIONS = declared("social-relations", social_relations_rows)

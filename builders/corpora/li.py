@@ -1,10 +1,13 @@
-"""Examples of Linguistic Inquiry and of Adger's textbook as pairs. Files in, one item per pair out."""
+"""Examples of Linguistic Inquiry and of Adger's textbook as pairs, and those of BLIMPLI. Files in, items out."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
 
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of, items_of
 from pairbank.builders.corpora.corpus_map import corpus_map
@@ -31,10 +34,30 @@ LI_REQUIRED = (
     "LS_grammatical",
     "LS_ungrammatical",
 )
-
 FINAL_PUNCTUATION = (".", "?", "!", '."', '?"', ".”", "?”", "!”")
 MOJIBAKE = re.compile(r"[^\x00-\u024f\u2010-\u2027]")
 """A character that is neither Latin nor general punctuation: in this English file, only mojibake has one."""
+
+PAIRS = "li-adger_min_pairs.csv"
+SENTENCES = "human_ME_results_li-adger_sentences.csv"
+LI_ADGER_SUBSETS = {"LI": "li", "Adger": "adger"}
+DISCARDED = "discarded_by_compilers"
+OTHER_TEXT = "rated_text_differs"
+"""Flag (with `_good`, `_bad`): the rated sentence of this id is spelt otherwise; it stands in `rated_*`."""
+
+_MORCELA = corpus_map("morcela")
+
+BLIMP_LI_FILE = "BLIMPLI.csv"
+BLIMP_LI_REQUIRED = (
+    "sentence_grammatical",
+    "sentence_ungrammatical",
+    "source",
+    "paradigm",
+    "phenomenon",
+    "LS_grammatical",
+    "LS_ungrammatical",
+    "pair_ID",
+)
 
 
 def mend_mojibake(text: str) -> str:
@@ -147,17 +170,6 @@ def mark_of(identifier: str) -> str | None:
     return parts[-2] if len(parts) > 2 else None
 
 
-LI = declared("li", li_rows)
-
-
-PAIRS = "li-adger_min_pairs.csv"
-SENTENCES = "human_ME_results_li-adger_sentences.csv"
-LI_ADGER_SUBSETS = {"LI": "li", "Adger": "adger"}
-DISCARDED = "discarded_by_compilers"
-OTHER_TEXT = "rated_text_differs"
-"""Flag (with `_good`, `_bad`): the rated sentence of this id is spelt otherwise; it stands in `rated_*`."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rated:
     sentence: str
@@ -241,11 +253,6 @@ def paradigm_of(good_id: str, bad_id: str) -> str:
     return good if good == bad else f"{good} | {bad}"
 
 
-LI_ADGER = declared("li-adger", li_adger_rows)
-
-_MORCELA = corpus_map("morcela")
-
-
 def morcela_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the pairs of the map, each with the paradigm that its ids state."""
     for rated in _MORCELA.rated(files, options):
@@ -254,4 +261,56 @@ def morcela_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
         yield replace(rated, item=replace(item, paradigm=paradigm))
 
 
+def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the 1,048 pairs in file order: 670 of BLiMP, without ratings, and 378 of the corpus `li`, with its ratings.
+
+    The rated pairs are those of `li` whose sentences have as many words and differ in exactly one, each pair once. The
+    file has one paradigm for all pairs of Sprouse et al. 2013; `data/blimp_li_paradigms.tsv` has those of the same
+    pairs in `li`, by ranges of pair_ID. Untrimmed text is mended as in `li`, unless `repair=False`.
+    """
+    path = files[BLIMP_LI_FILE].path
+    for line, row in read_delimited(path, BLIMP_LI_REQUIRED):
+        where = f"{path}, row {line}"
+        if row["source"] not in BLIMP_LI.subsets:
+            raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(BLIMP_LI.subsets)}")
+        if is_requested(row["source"], options):
+            yield _blimp_li_item(row, where, options)
+
+
+@functools.cache
+def _blimp_li_paradigms() -> Mapping[str, str]:
+    """Return pair_ID -> paradigm of the pairs of Sprouse et al. 2013."""
+    path = Path(str(resources.files("pairbank.builders") / "data" / "blimp_li_paradigms.tsv"))
+    ranges = [row for _, row in read_delimited(path, ("first", "last", "paradigm"), delimiter="\t")]
+    return {str(n): row["paradigm"] for row in ranges for n in range(int(row["first"]), int(row["last"]) + 1)}
+
+
+def _blimp_li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
+    sides = sides_of(row["sentence_grammatical"], row["sentence_ungrammatical"], options)
+    human_good = read_rating(row["LS_grammatical"], where)
+    human_bad = read_rating(row["LS_ungrammatical"], where)
+    rated = row["source"] == "li"
+    if rated and (human_good is None or human_bad is None):
+        raise CorpusError(f"{where}: a pair of li without both ratings; expected two mean z-scores: get the file again")
+    paradigm = row["paradigm"] if row["paradigm"] != NO_PARADIGM else _blimp_li_paradigms().get(row["pair_ID"])
+    if paradigm is None:
+        raise CorpusError(f"{where}: pair_ID {row['pair_ID']!r} is no pair of Sprouse et al. 2013; get the file again")
+    return item_of(
+        ("blimp-li", row["source"], row["pair_ID"]),
+        sides.good,
+        sides.bad,
+        phenomenon=row["phenomenon"],
+        paradigm=paradigm,
+        human_good=human_good,
+        human_bad=human_bad,
+        human_scale="likert7-z" if rated else None,
+        pair_id=row["pair_ID"],
+        flags=sides.flags,
+        extra={"source_good": sides.source_good, "source_bad": sides.source_bad},
+    )
+
+
+LI = declared("li", li_rows)
+LI_ADGER = declared("li-adger", li_adger_rows)
 MORCELA = replace(_MORCELA.corpus(), rows=items_of(morcela_rated))
+BLIMP_LI = declared("blimp-li", blimp_li_rows)

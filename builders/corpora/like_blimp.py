@@ -22,6 +22,26 @@ ZHOBLIMP_PATTERN = "ZhoBLiMP/*.jsonl"
 ZHOBLIMP_HUMAN = "human_validation_result.csv"
 ZHOBLIMP_REQUIRED = ("UID", "phenomenon", "sentence_good", "sentence_bad", "pairID")
 
+SLING_ARCHIVE = "SLING_Data.tar.gz"
+SLING_PATTERN = "SLING_Data/**/*.jsonl"
+LATER_ADDITION = "reflexive_"
+SLING_REQUIRED = ("sentence_good", "sentence_bad", "phenomenon", "paradigm", "pair_ID", "field")
+REPAIRED_PARADIGM = "repaired:paradigm_name"
+UNTOLD_PARADIGM = "Plural"
+
+MATERIAL = "human_judgments/survey_material.xlsx"
+JUDGMENTS = ("human_judgments/base_judgments.xlsx", "human_judgments/experimental_judgments.xlsx")
+VERSIONS = ("v1", "v2")
+SURVEY, SCALE = "survey", "likert7"
+ARGUMENTS = "argument_structure"
+Sentence = tuple[str, str, Side]
+"""Text, phenomenon, side."""
+_MAP = corpus_map("turblimp")
+
+_BLIMP_NL = corpus_map("blimp-nl")
+NAMED_TWICE = ("island", "resumptive_prolepsis")
+"""Names that two and three of BLiMP-NL's 84 paradigms share, in different phenomena."""
+
 
 def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the items of all paradigms asked for, paradigms in alphabetical order.
@@ -70,17 +90,6 @@ def zhoblimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
     }
 
 
-ZHOBLIMP = declared("zhoblimp", zhoblimp_rows, metadata=zhoblimp_metadata)
-
-
-SLING_ARCHIVE = "SLING_Data.tar.gz"
-SLING_PATTERN = "SLING_Data/**/*.jsonl"
-LATER_ADDITION = "reflexive_"
-SLING_REQUIRED = ("sentence_good", "sentence_bad", "phenomenon", "paradigm", "pair_ID", "field")
-REPAIRED_PARADIGM = "repaired:paradigm_name"
-UNTOLD_PARADIGM = "Plural"
-
-
 def sling_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the items of all paradigms asked for, files in alphabetical order.
 
@@ -121,20 +130,6 @@ def _sling_item(stem: str, row: Mapping[str, Any], where: str, options: BuildOpt
         flags=(REPAIRED_PARADIGM,) if mend else (),
         extra={"field": row["field"], "paradigm_source": row["paradigm"] if mend else None},
     )
-
-
-SLING = declared("sling", sling_rows)
-
-
-MATERIAL = "human_judgments/survey_material.xlsx"
-JUDGMENTS = ("human_judgments/base_judgments.xlsx", "human_judgments/experimental_judgments.xlsx")
-VERSIONS = ("v1", "v2")
-SURVEY, SCALE = "survey", "likert7"
-ARGUMENTS = "argument_structure"
-Sentence = tuple[str, str, Side]
-"""Text, phenomenon, side."""
-
-_MAP = corpus_map("turblimp")
 
 
 def turblimp_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
@@ -228,13 +223,6 @@ def _ratings(
     return results
 
 
-TURBLIMP = _MAP.corpus(turblimp_rated)
-
-_BLIMP_NL = corpus_map("blimp-nl")
-NAMED_TWICE = ("island", "resumptive_prolepsis")
-"""Names that two and three of BLiMP-NL's 84 paradigms share, in different phenomena."""
-
-
 def blimp_nl_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the pairs of the map; paradigms that share a name are told apart by their numbers."""
     for item in items_of(_BLIMP_NL.rated)(files, options):
@@ -242,4 +230,7 @@ def blimp_nl_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
         yield replace(item, paradigm=f"{item.paradigm}_{number}") if item.paradigm in NAMED_TWICE else item
 
 
+ZHOBLIMP = declared("zhoblimp", zhoblimp_rows, metadata=zhoblimp_metadata)
+SLING = declared("sling", sling_rows)
+TURBLIMP = _MAP.corpus(turblimp_rated)
 BLIMP_NL = replace(_BLIMP_NL.corpus(), rows=blimp_nl_rows)

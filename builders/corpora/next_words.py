@@ -17,6 +17,14 @@ NOT_ALPHANUMERIC = "continuation_not_alphanumeric"
 UNTRIMMED_PREFIX = "untrimmed_prefix"
 """Flag: white space at an end of the prefix; with the space before the word there are two."""
 
+REQUIRED = ("item_id", "prefix", "good_continuation", "bad_continuation", "log_freq", "log_freq_alter")
+WITHOUT_TRUTH = ("nonsense", "randomseq")
+"""Corpora whose `good` is the word that the generator drew."""
+
+FILE = "corpus.csv"
+"""Of both corpora of Hu & Levy 2023, Experiment 1."""
+NEWS_EXTRA = {"category": "category", "published": "published_date_gmt", "downloaded": "download_date"}
+
 
 def word_flags(prefix: str, *continuations: str) -> tuple[str, ...]:
     """Return what needs care in a prefix and the words that may follow it.
@@ -30,11 +38,6 @@ def word_flags(prefix: str, *continuations: str) -> tuple[str, ...]:
     if prefix != prefix.strip():
         flags.append(UNTRIMMED_PREFIX)
     return tuple(flags)
-
-
-REQUIRED = ("item_id", "prefix", "good_continuation", "bad_continuation", "log_freq", "log_freq_alter")
-WITHOUT_TRUTH = ("nonsense", "randomseq")
-"""Corpora whose `good` is the word that the generator drew."""
 
 
 def continuation_rows(name: str, file: str, files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:
@@ -69,17 +72,6 @@ def _number(cell: str, where: str) -> float:
         raise CorpusError(f"{where} is {cell!r}, expected a log frequency; correct the cell") from error
 
 
-WIKIPEDIA = declared("wikipedia", partial(continuation_rows, "wikipedia", "wikipedia.csv"))
-NEWS_2024 = declared("news-2024", partial(continuation_rows, "news-2024", "news.csv"))
-NONSENSE = declared("nonsense", partial(continuation_rows, "nonsense", "jabberwocky.csv"))
-RANDOMSEQ = declared("randomseq", partial(continuation_rows, "randomseq", "randomseq.csv"))
-
-
-FILE = "corpus.csv"
-"""Of both corpora of Hu & Levy 2023, Experiment 1."""
-NEWS_EXTRA = {"category": "category", "published": "published_date_gmt", "downloaded": "download_date"}
-
-
 def prefix_rows(
     name: str, extra: Mapping[str, str], files: Mapping[str, LocatedFile], _options: BuildOptions
 ) -> Iterator[Item]:
@@ -96,5 +88,9 @@ def prefix_rows(
         )
 
 
+WIKIPEDIA = declared("wikipedia", partial(continuation_rows, "wikipedia", "wikipedia.csv"))
+NEWS_2024 = declared("news-2024", partial(continuation_rows, "news-2024", "news.csv"))
+NONSENSE = declared("nonsense", partial(continuation_rows, "nonsense", "jabberwocky.csv"))
+RANDOMSEQ = declared("randomseq", partial(continuation_rows, "randomseq", "randomseq.csv"))
 NEWS_2023 = declared("news-2023", partial(prefix_rows, "news-2023", NEWS_EXTRA))
 P18 = declared("p18", partial(prefix_rows, "p18", {}))

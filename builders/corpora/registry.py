@@ -21,7 +21,7 @@ MODULES: Mapping[str, str] = {
     "sling": "like_blimp",
     "li": "li",
     "li-adger": "li",
-    "blimp-li": "blimp",
+    "blimp-li": "li",
     "hll": "hll",
     "dtfit": "events",
     "cola": "sentences",

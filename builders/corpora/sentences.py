@@ -21,6 +21,42 @@ COLA_ARCHIVE = "cola_public.zip"
 UNMARKED = "unacceptable_without_mark"
 """Flag: labelled 0, but the author's mark is missing."""
 
+PLAYERS = "ItaCoLA_dataset_non-expertannotations.tsv"
+PHENOMENA = "ItaCoLA_dataset_phenomenon.tsv"
+NOT_PHENOMENA = ("UniqueIndexID", "Source", "Acceptability", "Sentence")
+PLAIN = TableFormat(quotes=False)
+_MAP = corpus_map("itacola")
+
+NOCOLA_FILES = {"dev": "NoCoLa_class_dev.txt", "test": "NoCoLa_class_test.txt"}
+HEADINGS = {"Ungrammatical:": 0, "Grammatical:": 1}
+
+NOCOLA_KINDS = {
+    "inflection": ("F", "INFL"),
+    "word choice": ("W", "FL"),
+    "spelling": ("ORT",),
+    "missing": ("M",),
+    "superfluous": ("R",),
+    "punctuation": ("PUNC", "PUNCM", "PUNCR"),
+    "order": ("O",),
+    "case": ("CAP",),
+    "compounding": ("PART", "SPL"),
+    "derivation": ("DER",),
+}
+"""Kind of error, as the authors' script names it -> its codes."""
+_KIND_OF = {code: kind for kind, codes in NOCOLA_KINDS.items() for code in codes}
+
+MEGA_REQUIRED = ("participant", "verb", "frame", "response", "sentence")
+MEGA_SCALE = "likert7"
+NO_RATING = "a_rating_missing"
+"""Flag: one of its ratings was lost (a fault of the web form)."""
+
+STIMULI, PEOPLE = "stimuli.csv", "dgl_people.csv"
+LABELS = {"grammatical": 1, "ungrammatical": 0}
+CHECK = "attention check"
+"""Phenomenon of the sentences that only tell whether people attend."""
+RATERS = ("participant", "rater")
+"""The column of raters: upstream's, and that of a copy without personal columns."""
+
 
 def cola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the sentences split by split, in file order; the test sets, which have no labels, are left out."""
@@ -46,17 +82,6 @@ def _cola_item(split: str, number: int, line: str, where: str) -> Item:
         flags=(UNMARKED,) if label == "0" and not mark else (),
         extra={"label": int(label), "mark": mark or None, "source_code": source_code},
     )
-
-
-COLA = declared("cola", cola_rows)
-
-
-PLAYERS = "ItaCoLA_dataset_non-expertannotations.tsv"
-PHENOMENA = "ItaCoLA_dataset_phenomenon.tsv"
-NOT_PHENOMENA = ("UniqueIndexID", "Source", "Acceptability", "Sentence")
-PLAIN = TableFormat(quotes=False)
-
-_MAP = corpus_map("itacola")
 
 
 def itacola_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
@@ -97,13 +122,6 @@ def _by_id(file: LocatedFile, column: str) -> dict[str, Row]:
     return {row[column]: row for _, row in rows}
 
 
-ITACOLA = _MAP.corpus(itacola_rated)
-
-
-NOCOLA_FILES = {"dev": "NoCoLa_class_dev.txt", "test": "NoCoLa_class_test.txt"}
-HEADINGS = {"Ungrammatical:": 0, "Grammatical:": 1}
-
-
 def nocola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the sentences file by file, in their order; blank lines part the two headings.
 
@@ -141,22 +159,6 @@ def _nocola_sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
         )
 
 
-NOCOLA_KINDS = {
-    "inflection": ("F", "INFL"),
-    "word choice": ("W", "FL"),
-    "spelling": ("ORT",),
-    "missing": ("M",),
-    "superfluous": ("R",),
-    "punctuation": ("PUNC", "PUNCM", "PUNCR"),
-    "order": ("O",),
-    "case": ("CAP",),
-    "compounding": ("PART", "SPL"),
-    "derivation": ("DER",),
-}
-"""Kind of error, as the authors' script names it -> its codes."""
-_KIND_OF = {code: kind for kind, codes in NOCOLA_KINDS.items() for code in codes}
-
-
 def nocola_pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001
     """Yield the pairs in their order; blank lines and comments (`#`) are no pairs."""
     (file,) = files.values()
@@ -180,16 +182,6 @@ def nocola_pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Ite
             phenomenon=_KIND_OF.get(code, code),
             paradigm=code,
         )
-
-
-NOCOLA = declared("nocola", nocola_rows)
-NOCOLA_ZERO = declared("nocola-zero", nocola_pairs)
-
-
-MEGA_REQUIRED = ("participant", "verb", "frame", "response", "sentence")
-MEGA_SCALE = "likert7"
-NO_RATING = "a_rating_missing"
-"""Flag: one of its ratings was lost (a fault of the web form)."""
 
 
 @dataclass(slots=True)
@@ -263,17 +255,6 @@ def _mega_item(subset: str, number: int, sentence: str, judged_sentence: _Senten
     return judged(item, ratings)
 
 
-MEGA_ACCEPTABILITY = declared_with_ratings("mega-acceptability", mega_rated)
-
-
-STIMULI, PEOPLE = "stimuli.csv", "dgl_people.csv"
-LABELS = {"grammatical": 1, "ungrammatical": 0}
-CHECK = "attention check"
-"""Phenomenon of the sentences that only tell whether people attend."""
-RATERS = ("participant", "rater")
-"""The column of raters: upstream's, and that of a copy without personal columns."""
-
-
 def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:  # noqa: ARG001
     """Yield the sentences in their order, with the ratings where the file of people is there.
 
@@ -339,4 +320,9 @@ def _rows(file: LocatedFile, *columns: str) -> Iterator[tuple[int, Mapping[str, 
         yield number, {name: "" if cell is None else str(cell) for name, cell in row.items()}
 
 
+COLA = declared("cola", cola_rows)
+ITACOLA = _MAP.corpus(itacola_rated)
+NOCOLA = declared("nocola", nocola_rows)
+NOCOLA_ZERO = declared("nocola-zero", nocola_pairs)
+MEGA_ACCEPTABILITY = declared_with_ratings("mega-acceptability", mega_rated)
 DGL = declared_with_ratings("dgl", dgl_rated)

@@ -21,10 +21,8 @@ SYNTAXGYM_ARCHIVE = "test_suites.tar.gz"
 SYNTAXGYM_PATTERN = "test_suites/csv/*.csv"
 SYNTAXGYM_REQUIRED = ("item_number", "condition_name", "region_number", "region_name", "content")
 SAMPLE_SEED, SAMPLE_SIZE = 1111, 15
-
 Contrast = tuple[str, str]
 """The condition whose sentence is the better one, and the other."""
-
 _PLAUSIBLE: tuple[Contrast, ...] = (("plaus", "implaus"),)
 _CLEFT: tuple[Contrast, ...] = (("np_match", "np_mismatch"), ("vp_match", "vp_mismatch"))
 _GAP: tuple[Contrast, ...] = (("that_nogap", "what_nogap"), ("what_gap", "that_gap"))
@@ -32,7 +30,6 @@ _EMBEDDED_GAP: tuple[Contrast, ...] = (("that_no-gap", "what_no-gap"), ("what_ga
 _SUBJECT_GAP: tuple[Contrast, ...] = (("that_nogap", "what_nogap"), ("what_subjgap", "that_subjgap"))
 _MATCH: tuple[Contrast, ...] = (("match_sing", "mismatch_sing"), ("match_plural", "mismatch_plural"))
 _MATRIX: tuple[Contrast, ...] = (("no-sub_no-matrix", "sub_no-matrix"), ("sub_matrix", "no-sub_matrix"))
-
 SUITES: dict[str, tuple[str, tuple[Contrast, ...]]] = {
     "center_embed": ("center_embedding", _PLAUSIBLE),
     "center_embed_mod": ("center_embedding", _PLAUSIBLE),
@@ -59,6 +56,19 @@ SUITES: dict[str, tuple[str, tuple[Contrast, ...]]] = {
     "subordination_src-src": ("gross_syntactic_state", _MATRIX),
 }
 """Suite -> its circuit in Hu et al. 2020, section 3, and its contrasts, in the order in which pairs are numbered."""
+
+REGIONS = ("before", "critical", "after")
+_CRITICAL = REGIONS.index("critical") + 1
+_DE = "的"
+
+_GRAMMATICAL = ("grammatical", "ungrammatical")
+_PAIR = (("ungrammatical", "grammatical"),)
+_GARDEN = (("general_classifier", "specific_classifier"),)
+
+SUITES_PATTERN = "test_suites/json/*.json"
+CLOSED_UP = (",", ".", "?", "!", ";", ":", "'s", "n't")
+"""A region that begins with one of these follows without a space."""
+_GARDEN_PATH, _LICENSING = "garden_path_effects", "licensing"
 
 
 def syntaxgym_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -147,14 +157,6 @@ def _sample(n_pairs: int) -> frozenset[int]:
     return frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
 
 
-SYNTAXGYM = declared("syntaxgym", syntaxgym_rows)
-
-
-REGIONS = ("before", "critical", "after")
-_CRITICAL = REGIONS.index("critical") + 1
-_DE = "的"
-
-
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """What the suites of one folder have in common."""
@@ -183,9 +185,6 @@ class _Kind:
         return before, critical, after
 
 
-_GRAMMATICAL = ("grammatical", "ungrammatical")
-_PAIR = (("ungrammatical", "grammatical"),)
-_GARDEN = (("general_classifier", "specific_classifier"),)
 KINDS = {
     "Classifier": _Kind(
         "classifiers",
@@ -243,15 +242,6 @@ def _mandarin_sentences(file: LocatedFile, suite: str, kind: _Kind) -> Iterator[
                 **shared,
             },
         )
-
-
-SYNTAXGYM_MANDARIN = declared("syntaxgym-mandarin", mandarin_rows)
-
-
-SUITES_PATTERN = "test_suites/json/*.json"
-CLOSED_UP = (",", ".", "?", "!", ";", ":", "'s", "n't")
-"""A region that begins with one of these follows without a space."""
-_GARDEN_PATH, _LICENSING = "garden_path_effects", "licensing"
 
 
 def suite_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -333,4 +323,6 @@ def joined_with_spans(contents: Sequence[str]) -> tuple[str, list[tuple[int, int
     return sentence, spans
 
 
+SYNTAXGYM = declared("syntaxgym", syntaxgym_rows)
+SYNTAXGYM_MANDARIN = declared("syntaxgym-mandarin", mandarin_rows)
 SYNTAXGYM_SUITES = declared("syntaxgym-suites", suite_rows)
