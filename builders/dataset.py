@@ -28,7 +28,6 @@ from pairbank.errors import CorpusError, PairbankError
 from pairbank.files import cache_dir, sha256_of_file, sha256_of_text, write_json, writing
 
 logger = logging.getLogger(__name__)
-
 SPLIT = "items"
 COUNTS = "pairbank_rows.json"
 """File beside the rows in the cache: their hash, and the part of the manifest that is counted in them."""
@@ -40,6 +39,9 @@ BUILDERS_VERSION = 1
 """Of `schema/`, `sources/` and this file. Prepared rows are kept under it, the corpus's `version` and its files'
 hashes: raise it when the rows of many corpora move, and only then (of one corpus: raise that corpus's `version`).
 `tests/builders/test_golden_rows.py` fails when rows move and neither does."""
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError)
+"""What `datasets`, pyarrow and JSON raise where files in the cache are cut, emptied, gone or of another kind."""
 
 
 @dataclass
@@ -114,10 +116,6 @@ def prepare(
             for folder in kept:
                 _set_aside(folder, problem)
     return _prepared(corpus, files, options, key=key)
-
-
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError)
-"""What `datasets`, pyarrow and JSON raise where files in the cache are cut, emptied, gone or of another kind."""
 
 
 def _set_aside(folder: Path, problem: BaseException) -> None:

@@ -22,8 +22,6 @@ BINARY = "binary"
 """Scale: 1 = accepts, 0 = not."""
 SHARE_THAT_ACCEPTS = "share that accepts"
 """Scale: the share of a rater's repeated yes/no answers that accept the sentence."""
-
-
 Side = Literal["good", "bad"]
 RATING_COLUMNS: tuple[Column, ...] = (
     Column(name="item_id", type="string", nullable=False, meaning="the item that was judged"),
@@ -37,6 +35,15 @@ RATING_COLUMNS: tuple[Column, ...] = (
     ),
     Column(name="scale", type="string", nullable=False, meaning="likert7, binary, forced-choice (1 = chose good) …"),
 )
+
+Normalisation = Literal["none", "z-by-rater"]
+NORMALISATIONS: tuple[Normalisation, ...] = ("none", "z-by-rater")
+
+SAME_ANSWER = 0.95
+"""Share of answers that are the same from which on they tell nothing: of raters here, of models in position bias."""
+LEAST_JUDGMENTS, LEAST_CONTRARY, LEAST_CONTRARY_CHOICES = 20, 5, 20
+"""Of a rater before the rule applies: all judgments, and those where most of the others answer otherwise. Of forced
+choices there must be more of the latter: one answer is always the better side there, and experts choose it too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +100,6 @@ def mean_or_none(values: list[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-Normalisation = Literal["none", "z-by-rater"]
-NORMALISATIONS: tuple[Normalisation, ...] = ("none", "z-by-rater")
-
-
 def normalised(
     values: Sequence[float], raters: Sequence[int], normalisation: Normalisation = "none"
 ) -> NDArray[np.float64]:
@@ -128,13 +131,6 @@ def scale_after(scale: str, normalisation: Normalisation) -> str:
     ('likert7-z-by-rater', 'likert7')
     """
     return scale if normalisation == "none" else f"{scale}-{normalisation}"
-
-
-SAME_ANSWER = 0.95
-"""Share of answers that are the same from which on they tell nothing: of raters here, of models in position bias."""
-LEAST_JUDGMENTS, LEAST_CONTRARY, LEAST_CONTRARY_CHOICES = 20, 5, 20
-"""Of a rater before the rule applies: all judgments, and those where most of the others answer otherwise. Of forced
-choices there must be more of the latter: one answer is always the better side there, and experts choose it too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

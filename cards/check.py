@@ -46,12 +46,17 @@ from pairbank.stats.wording import number
 if TYPE_CHECKING:
     import pandas as pd
 
-
 Depth = Literal["all", "quick", "files"]
 """Of a check: everything, all but the results, or the files and their hashes alone."""
 Reports = Literal["as written", "free"]
 SHOWN = 12
 """Problems named in one message."""
+
+ACCURACY, AGREEMENT = metrics_by_heading("accuracy"), metrics_by_heading("agreement")
+"""Headings of the card's tables, and the metrics of the summary that stand under each."""
+_NUMBER = r"-?\d[\d,]*\.\d\d"
+Row = Mapping[str, str]
+Key = tuple[str, ...]
 
 
 def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as written") -> dict[str, Any]:
@@ -252,13 +257,6 @@ def _set_problems(
         expected = [*(["split"] if known[name] else []), *columns[name]]
         if differ := sorted(set(map(str, stated[name])) ^ set(expected)):
             yield f"stale: config {name} has other columns ({', '.join(differ)[:200]})"
-
-
-ACCURACY, AGREEMENT = metrics_by_heading("accuracy"), metrics_by_heading("agreement")
-"""Headings of the card's tables, and the metrics of the summary that stand under each."""
-_NUMBER = r"-?\d[\d,]*\.\d\d"
-Row = Mapping[str, str]
-Key = tuple[str, ...]
 
 
 def figure_problems(

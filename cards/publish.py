@@ -36,6 +36,10 @@ from pairbank.stats.wording import plural
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
+TAG = re.compile(r"\w[\w.-]{0,62}", re.ASCII)
+Tell = Callable[[str], None]
+"""Called with what will change, before it does."""
+
 
 def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
     """Return the files of the Space that shows a bank, by path."""
@@ -57,11 +61,6 @@ def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
     return {"README.md": LocalFile(content=f"---\n{head.to_yaml()}\n---\n\n{page}".encode())} | dict(
         sorted(files.items())
     )
-
-
-TAG = re.compile(r"\w[\w.-]{0,62}", re.ASCII)
-Tell = Callable[[str], None]
-"""Called with what will change, before it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

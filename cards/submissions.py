@@ -50,6 +50,22 @@ from pairbank.scoring.scored import MODEL, Scored, read_scored
 from pairbank.scoring.signature import method_hashes
 from pairbank.stats.wording import magnitude, whole
 
+WITHDRAWN = ".withdrawn.json"
+"""Ending of the file that withdraws a submission."""
+SUBMITTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_TIMES_ROUNDING = 10
+"""A score that is computed again may differ by this many times what rounding does to a text."""
+_MOST_NOTES = 12
+_MOST_NAMED = 8
+"""Items that one problem names."""
+_MOST_CHARACTERS = 1_000
+"""Of a reason why a submission is not accepted."""
+MOST_MODEL_BYTES = 10 * 10**9
+"""Weights above this are not downloaded to score items again."""
+
+REPLICATED = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
+"""Values of a signature that a replication has like the table shown."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
@@ -229,20 +245,6 @@ def _json(value: Any) -> bytes:  # noqa: ANN401 - JSON is any
     return f"{json.dumps(value, ensure_ascii=False, indent=2)}\n".encode()
 
 
-WITHDRAWN = ".withdrawn.json"
-"""Ending of the file that withdraws a submission."""
-SUBMITTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_TIMES_ROUNDING = 10
-"""A score that is computed again may differ by this many times what rounding does to a text."""
-_MOST_NOTES = 12
-_MOST_NAMED = 8
-"""Items that one problem names."""
-_MOST_CHARACTERS = 1_000
-"""Of a reason why a submission is not accepted."""
-MOST_MODEL_BYTES = 10 * 10**9
-"""Weights above this are not downloaded to score items again."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What is to be said of a submission."""
@@ -358,10 +360,6 @@ def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> It
         yield f"column(s) {', '.join(more)}: neither of the items nor of the store's other tables of this corpus"
     if not is_left_out(facts) and (fewer := sorted(made - held)):
         yield f"lacks the column(s) {', '.join(fewer)}, which {slug} has; score with the same options"
-
-
-REPLICATED = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
-"""Values of a signature that a replication has like the table shown."""
 
 
 def other_owner(signature: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:

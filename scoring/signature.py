@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import datasets
     import pyarrow as pa
 
-
 METADATA_KEY = b"pairbank"
 """Key of the signature in the schema metadata of a parquet file."""
 MOST_FILES_SHOWN = 3

@@ -28,7 +28,6 @@ BOOLS = ("simple_LM_method", "one_prefix_method", "two_prefix_method", "lexicall
 BLIMP_REQUIRED = ("sentence_good", "sentence_bad", "field", "linguistics_term", "UID", "pairID", *BOOLS)
 REPAIRED_FIELD = "repaired:field_spelling"
 MISSPELT_FIELD, FIELD = "syntax/semantics", "syntax_semantics"
-
 HU_LEVY_BLIMP_FILE = "corpus.csv"
 HU_LEVY_BLIMP_REQUIRED = (
     "good_sentence",

@@ -20,6 +20,8 @@ NOT_AVAILABLE = ("na", "nan", "#n/a")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 
+SIDES = ("target_good", "target_bad")
+
 
 def sentence_in(value: object, where: str, column: str) -> str | None:
     """Return a cell that is to be scored, None for an empty one."""
@@ -130,9 +132,6 @@ def foreign_letters(text: str) -> set[str]:
     (['ß', 'ä', 'ü'], set())
     """
     return {c for c in text.lower() if c.isalpha() and not c.isascii()}
-
-
-SIDES = ("target_good", "target_bad")
 
 
 def line_to_type(good: str, bad: str) -> str:

@@ -29,7 +29,6 @@ Layout = Literal["pairs", "long", "sentences"]
 Row = Mapping[str, Any]
 NumberedRows = Iterable[tuple[int, Row]]
 BadRow = Callable[[CorpusError], None]
-
 OF_A_SIDE = {"sentence": "target", "context": "context", "human": "human"}
 """What a map names of one side (`long`, `sentences`) -> the stem of the schema's columns of both."""
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")

@@ -16,7 +16,6 @@ from typing import Any
 from pairbank.builders.sources.formats import NOTHING_SAID
 
 Rows = Sequence[Mapping[str, Any]]
-
 _WORSE = re.compile(
     r"un ?gramm|agramm|ongramm|ogramm|un ?accept|inaccept|inacept|inaccett|in ?corr|inkorr|implaus|un ?plaus|anomal"
     r"|ill ?form|dispref|reject|violat|virheell|niepopraw|błędn|неграм|неправ|неверн|плох|ошиб|hatalı|yanlış"
@@ -42,6 +41,10 @@ LEAST_ALIKE = 0.3
 """Two columns whose rows share fewer of their words are hardly the sides of minimal pairs."""
 _ROWS_COMPARED = 50
 _MOST_NAMED = 8
+
+_DECIDES = re.compile(r"\b(?:labels?|gold|correct|answers?|better|best|choice|chosen|winner|preferred|which|target)\b")
+_ORDERED = (("a", "b"), ("1", "2"), ("0", "1"), ("first", "second"), ("left", "right"))
+"""Values of a column that say which of two sides is the better one, the first side's first."""
 
 
 def verdict(name: str) -> str:
@@ -150,11 +153,6 @@ def alike(rows: Rows, first: str, second: str) -> float:
 def _shared(first: str, second: str) -> float:
     ours, theirs = (Counter(text if _UNSPACED.search(text) else text.casefold().split()) for text in (first, second))
     return 2 * (ours & theirs).total() / ((ours.total() + theirs.total()) or 1)
-
-
-_DECIDES = re.compile(r"\b(?:labels?|gold|correct|answers?|better|best|choice|chosen|winner|preferred|which|target)\b")
-_ORDERED = (("a", "b"), ("1", "2"), ("0", "1"), ("first", "second"), ("left", "right"))
-"""Values of a column that say which of two sides is the better one, the first side's first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,8 @@ from pairbank.builders.sources.source import Source, SourceFile, bibtex
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
 
+_FOLDER = resources.files("pairbank.builders") / "data" / "corpora"
+
 
 class FileFacts(Declaration):
     """One upstream file; the keys of `SourceFile`, the address being `raw`/name unless it is stated."""
@@ -208,9 +210,6 @@ class OwnFile(CorpusFile):
         """The language of all items that do not state one; "" where the file does not say it."""
         facts = self.corpus
         return facts.language or (facts.languages[0] if len(facts.languages) == 1 else "")
-
-
-_FOLDER = resources.files("pairbank.builders") / "data" / "corpora"
 
 
 def corpus_files() -> list[str]:

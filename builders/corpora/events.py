@@ -35,7 +35,6 @@ HUMAN_CONTRADICTS = "human_contradicts"
 """Flag: people rate the side that was meant to be worse higher."""
 HUMAN_TIE = "human_tie"
 """Flag: people rate both sides alike."""
-
 KAUF_RATINGS = "single_sentences/EventsAdapt/clean_EventsAdapt_human_dat.csv"
 KAUF_2024_REQUIRED = ("Score", "ItemNum", "Sentence", "TrialType", "Voice")
 RATER_COLUMNS = ("rater", "WorkerId")
@@ -45,7 +44,6 @@ OTHER_TARGETS = "targets_differ"
 _MAP = corpus_map("kauf-2024")
 Judgments = Mapping[str, list[tuple[int, float]]]
 """Sentence -> raters and their ratings."""
-
 CSV_FILE, PARQUET_FILE, ZIP_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet", "ewok-core-1.0.zip"
 KEY_VARIABLE = "PAIRBANK_EWOK_PASSWORD"
 """Environment variable with the password of the archive: a command line would be in the shell's history."""
@@ -65,7 +63,6 @@ DESIGN = {
 }
 EWOK_REQUIRED = ("Domain", *(column for column, _ in DESIGN.values()), *TEXTS)
 Row = Mapping[str, Any]
-
 LIKERT_FILE, CHOICE_FILE = "results-likert.csv", "results-choice.csv"
 RELATIONS_UNPACKED = {LIKERT_FILE: "results-likert-*.csv", CHOICE_FILE: "results-choice-*.csv"}
 IDENTITY = ("MetaTemplateID", "TemplateID", *TEXTS)

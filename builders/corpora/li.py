@@ -37,16 +37,13 @@ LI_REQUIRED = (
 FINAL_PUNCTUATION = (".", "?", "!", '."', '?"', ".”", "?”", "!”")
 MOJIBAKE = re.compile(r"[^\x00-\u024f\u2010-\u2027]")
 """A character that is neither Latin nor general punctuation: in this English file, only mojibake has one."""
-
 PAIRS = "li-adger_min_pairs.csv"
 SENTENCES = "human_ME_results_li-adger_sentences.csv"
 LI_ADGER_SUBSETS = {"LI": "li", "Adger": "adger"}
 DISCARDED = "discarded_by_compilers"
 OTHER_TEXT = "rated_text_differs"
 """Flag (with `_good`, `_bad`): the rated sentence of this id is spelt otherwise; it stands in `rated_*`."""
-
 _MORCELA = corpus_map("morcela")
-
 BLIMP_LI_FILE = "BLIMPLI.csv"
 BLIMP_LI_REQUIRED = (
     "sentence_grammatical",

@@ -21,14 +21,12 @@ ZHOBLIMP_ARCHIVE = "ZhoBLiMP.tar.gz"
 ZHOBLIMP_PATTERN = "ZhoBLiMP/*.jsonl"
 ZHOBLIMP_HUMAN = "human_validation_result.csv"
 ZHOBLIMP_REQUIRED = ("UID", "phenomenon", "sentence_good", "sentence_bad", "pairID")
-
 SLING_ARCHIVE = "SLING_Data.tar.gz"
 SLING_PATTERN = "SLING_Data/**/*.jsonl"
 LATER_ADDITION = "reflexive_"
 SLING_REQUIRED = ("sentence_good", "sentence_bad", "phenomenon", "paradigm", "pair_ID", "field")
 REPAIRED_PARADIGM = "repaired:paradigm_name"
 UNTOLD_PARADIGM = "Plural"
-
 MATERIAL = "human_judgments/survey_material.xlsx"
 JUDGMENTS = ("human_judgments/base_judgments.xlsx", "human_judgments/experimental_judgments.xlsx")
 VERSIONS = ("v1", "v2")
@@ -37,7 +35,6 @@ ARGUMENTS = "argument_structure"
 Sentence = tuple[str, str, Side]
 """Text, phenomenon, side."""
 _MAP = corpus_map("turblimp")
-
 _BLIMP_NL = corpus_map("blimp-nl")
 NAMED_TWICE = ("island", "resumptive_prolepsis")
 """Names that two and three of BLiMP-NL's 84 paradigms share, in different phenomena."""

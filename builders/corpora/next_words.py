@@ -16,11 +16,9 @@ NOT_ALPHANUMERIC = "continuation_not_alphanumeric"
 """Flag: the word carries punctuation (`more)`, `$100`), which the model has to predict too."""
 UNTRIMMED_PREFIX = "untrimmed_prefix"
 """Flag: white space at an end of the prefix; with the space before the word there are two."""
-
 REQUIRED = ("item_id", "prefix", "good_continuation", "bad_continuation", "log_freq", "log_freq_alter")
 WITHOUT_TRUTH = ("nonsense", "randomseq")
 """Corpora whose `good` is the word that the generator drew."""
-
 FILE = "corpus.csv"
 """Of both corpora of Hu & Levy 2023, Experiment 1."""
 NEWS_EXTRA = {"category": "category", "published": "published_date_gmt", "downloaded": "download_date"}

@@ -20,16 +20,13 @@ from pairbank.errors import CorpusError
 COLA_ARCHIVE = "cola_public.zip"
 UNMARKED = "unacceptable_without_mark"
 """Flag: labelled 0, but the author's mark is missing."""
-
 PLAYERS = "ItaCoLA_dataset_non-expertannotations.tsv"
 PHENOMENA = "ItaCoLA_dataset_phenomenon.tsv"
 NOT_PHENOMENA = ("UniqueIndexID", "Source", "Acceptability", "Sentence")
 PLAIN = TableFormat(quotes=False)
 _MAP = corpus_map("itacola")
-
 NOCOLA_FILES = {"dev": "NoCoLa_class_dev.txt", "test": "NoCoLa_class_test.txt"}
 HEADINGS = {"Ungrammatical:": 0, "Grammatical:": 1}
-
 NOCOLA_KINDS = {
     "inflection": ("F", "INFL"),
     "word choice": ("W", "FL"),
@@ -44,12 +41,10 @@ NOCOLA_KINDS = {
 }
 """Kind of error, as the authors' script names it -> its codes."""
 _KIND_OF = {code: kind for kind, codes in NOCOLA_KINDS.items() for code in codes}
-
 MEGA_REQUIRED = ("participant", "verb", "frame", "response", "sentence")
 MEGA_SCALE = "likert7"
 NO_RATING = "a_rating_missing"
 """Flag: one of its ratings was lost (a fault of the web form)."""
-
 STIMULI, PEOPLE = "stimuli.csv", "dgl_people.csv"
 LABELS = {"grammatical": 1, "ungrammatical": 0}
 CHECK = "attention check"

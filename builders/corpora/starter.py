@@ -18,7 +18,6 @@ LANGUAGES = ("ar", "ca", "de", "el", "en", "es", "fa", "fr", "he", "hu", "ja", "
 NEGATIVE_TYPES = ("taxonomic", "overlap", "co-occurrence", "random")
 PAIRS, PLAUSIBILITY, CONTEXTS = "starter/minimal_pairs.tsv", "starter/plausibility.tsv", "starter/contexts.tsv"
 CONCEPTS = {language: f"starter/concepts/{language}.tsv" for language in LANGUAGES}
-
 CONCEPT_COLUMNS = ("negative_type", "property", "concept_good", "concept_bad")
 NOTHING = dict.fromkeys((*CONCEPT_COLUMNS, "target_number"))
 

@@ -56,15 +56,12 @@ SUITES: dict[str, tuple[str, tuple[Contrast, ...]]] = {
     "subordination_src-src": ("gross_syntactic_state", _MATRIX),
 }
 """Suite -> its circuit in Hu et al. 2020, section 3, and its contrasts, in the order in which pairs are numbered."""
-
 REGIONS = ("before", "critical", "after")
 _CRITICAL = REGIONS.index("critical") + 1
 _DE = "的"
-
 _GRAMMATICAL = ("grammatical", "ungrammatical")
 _PAIR = (("ungrammatical", "grammatical"),)
 _GARDEN = (("general_classifier", "specific_classifier"),)
-
 SUITES_PATTERN = "test_suites/json/*.json"
 CLOSED_UP = (",", ".", "?", "!", ";", ":", "'s", "n't")
 """A region that begins with one of these follows without a space."""

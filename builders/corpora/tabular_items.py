@@ -33,6 +33,11 @@ LABEL = "label"
 IdOf = Callable[[str, tuple[str | None, ...]], str]
 """Subset and texts of an item -> its id."""
 
+_NOTHING: Mapping[str, Any] = {}
+
+TIDIED = "repaired:tidy"
+"""Flag: a text was made uniform because the user asked for it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TabularOptions:
@@ -61,10 +66,7 @@ class TabularOptions:
     """Whether `6,4` is a number (files that are not separated by commas)."""
 
 
-_NOTHING: Mapping[str, Any] = {}
 _NO_OPTIONS = TabularOptions()
-TIDIED = "repaired:tidy"
-"""Flag: a text was made uniform because the user asked for it."""
 
 
 def tidy_item(item: Item) -> Item:

@@ -23,12 +23,9 @@ KNOWN_ERROR = "known_error"
 """Flag: a public list says that this pair is faulty (`data/errata.toml`); it is kept, and counts as any other."""
 NO_TRUTH = "no_truth"
 """Flag: `good` is a label and neither side is right, so accuracy means nothing here."""
-
-
 Task = Literal["sentence_pair", "continuation_pair", "concept_pair", "context_pair", "word_prediction", "sentence"]
 Scalar = str | float | int | bool | None
 ColumnType = Literal["string", "int32", "float32", "float64", "bool"]
-
 TASKS: tuple[Task, ...] = (
     "sentence_pair",
     "continuation_pair",

@@ -38,6 +38,11 @@ from pairbank.files import sha256_of_text
 WHOLE_SENTENCES = ("sentence", "sentence_pair")
 _NUMBER = re.compile(r"[\s.,:;+%−/-]*\d[\s\d.,:;+%−/-]*")
 
+_Found = tuple[str, object, str]
+
+_FILE = "errata.toml"
+_DIGITS = 16
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -61,9 +66,6 @@ def problems_of(item: Item, extra: Sequence[Column] = ()) -> Iterator[Problem]:
         *_extra_problems(item.extra, extra),
     ):
         yield Problem(item_id=str(item.item_id or "(no id)"), field=name, got=repr(got), expected=expected)
-
-
-_Found = tuple[str, object, str]
 
 
 def _type_problems(columns: Sequence[Column], values: Mapping[str, Scalar]) -> Iterator[_Found]:
@@ -219,10 +221,6 @@ class Validator:
 def _with_flags(item: Item, flags: Sequence[str]) -> Item:
     values = {f.name: getattr(item, f.name) for f in fields(item)}
     return Item(**(values | {"flags": tuple(dict.fromkeys(flags))}))
-
-
-_FILE = "errata.toml"
-_DIGITS = 16
 
 
 class Erratum(Declaration):

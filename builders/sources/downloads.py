@@ -21,7 +21,6 @@ from pairbank.errors import CorpusError, CorpusFileNotFoundError
 from pairbank.files import sha256_of_file
 
 logger = logging.getLogger(__name__)
-
 CHUNK_BYTES = 1 << 20
 TIMEOUT_S = 60
 GITHUB_RAW = "https://raw.githubusercontent.com"

@@ -28,6 +28,9 @@ from pairbank.errors import CorpusError
 
 FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".pickle")
 
+MENDED = "mended:flags"
+"""Key of a row that holds the flags of its mends."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mend:
@@ -62,8 +65,6 @@ class TableFormat:
 
 
 NOTHING_SAID = TableFormat()
-MENDED = "mended:flags"
-"""Key of a row that holds the flags of its mends."""
 
 
 def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:

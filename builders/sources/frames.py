@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 Records = Sequence[tuple[int, list[str]]]
 """(number, cells) of the first records."""
-
 _COMMENT = "#"
 _COLUMNS_BELOW = "# Columns below this comment are as follows"
 _COLUMN = re.compile(r"#\s*\d+\.\s*(.+?)\.?\s*")

@@ -35,6 +35,20 @@ SAY_ENCODING = (
     "for a file of Windows in Western Europe"
 )
 
+MAX_FIELD_BYTES = 16 * 2**20
+NOT_AVAILABLE = ("", "NA", "NaN", "nan", "#N/A")
+SAVE_AS_UTF8 = "save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and build again"
+
+_SCRIPTS = (
+    ("cp932", "Japanese", ("HIRAGANA", "KATAKANA"), 0.2),
+    ("cp949", "Korean", ("HANGUL",), 0.3),
+    ("gb18030", "Chinese", ("CJK",), 0.3),
+)
+"""Encoding, script, how the names of its letters begin, and the least share of them among all letters.
+
+Encodings of one byte per letter (Cyrillic, Greek …) are not among them: any text is readable in each of them.
+"""
+
 
 def encoding_of(path: Path, stated: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the codec that a text file is read with, and what is to be said about it; refuse what is no text."""
@@ -99,11 +113,6 @@ def odd_character(text: str) -> str | None:
     return f"U+{ord(result[0]):04X}" if result else None
 
 
-MAX_FIELD_BYTES = 16 * 2**20
-NOT_AVAILABLE = ("", "NA", "NaN", "nan", "#N/A")
-SAVE_AS_UTF8 = "save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8') and build again"
-
-
 def decode(data: bytes, where: str, encoding: str = "utf-8-sig", *, remedy: str = SAVE_AS_UTF8) -> str:
     """Return text without its byte-order mark; a byte that is not of the encoding is named with its row."""
     try:
@@ -118,17 +127,6 @@ def decode(data: bytes, where: str, encoding: str = "utf-8-sig", *, remedy: str 
         else:
             hint = _as_cp1252(data, error.start)
         raise CorpusError(f"{where}, row {row}: byte {bad!r} is not {name}; {remedy}{hint}") from error
-
-
-_SCRIPTS = (
-    ("cp932", "Japanese", ("HIRAGANA", "KATAKANA"), 0.2),
-    ("cp949", "Korean", ("HANGUL",), 0.3),
-    ("gb18030", "Chinese", ("CJK",), 0.3),
-)
-"""Encoding, script, how the names of its letters begin, and the least share of them among all letters.
-
-Encodings of one byte per letter (Cyrillic, Greek …) are not among them: any text is readable in each of them.
-"""
 
 
 def likely_encoding(data: bytes) -> tuple[str, str] | None:

@@ -34,6 +34,10 @@ MAX_UNPACKED_BYTES = 512 * 2**20
 _PIECE_BYTES = 2**16
 _CUT = "the download was probably cut: get the file again"
 
+logger = logging.getLogger(__name__)
+CONNECTIONS = 8
+"""Files of one folder that are downloaded at a time."""
+
 
 def zip_members(path: Path, suffix: str, *, password: bytes = b"") -> list[str]:
     """Return the sorted member names with this suffix, macOS shadow files left out."""
@@ -249,12 +253,6 @@ def entries(text: str) -> list[tuple[str, str]]:
                 whole.append((start[1], text[start.start() : end]))
                 break
     return whole
-
-
-logger = logging.getLogger(__name__)
-
-CONNECTIONS = 8
-"""Files of one folder that are downloaded at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,9 +44,11 @@ if TYPE_CHECKING:
 
     from pairbank.stats.analyses.neuro import Probed
 
-
 FEATURES = "features"
 """Key of the manifest: model name -> what is declared of it."""
+
+SIDES = ("good", "bad")
+NAMES = [column.name for column in RATING_COLUMNS]
 
 
 def declared_in(manifest: Mapping[str, Any]) -> dict[str, ModelFeatures]:
@@ -199,10 +201,6 @@ def _arrow(frame: pd.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
     import pyarrow as pa
 
     return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-
-
-SIDES = ("good", "bad")
-NAMES = [column.name for column in RATING_COLUMNS]
 
 
 def take_ratings(draft: Draft, given: Sequence[datasets.Dataset | pd.DataFrame]) -> None:

@@ -49,6 +49,13 @@ _MOST_AT_ONCE = 100_000
 _CLOSE = 1e-5
 """Rounding of a mean that the items have as float32."""
 
+_NUMBERS = ("value", "low", "high", "n", "n_excluded")
+_RELATIVE = 1e-6
+"""Other versions of numpy and scipy may add in another order."""
+Row = Mapping[Any, Any]
+_SAME_IN_ALL_VERSIONS = ("accuracy", "raw_agreement", "pearson", "spearman")
+"""Metrics whose value no version of the statistics has changed; their intervals may be others."""
+
 
 def rating_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a bank's ratings."""
@@ -95,16 +102,6 @@ def _mean_problems(ratings: pd.DataFrame, items: datasets.Dataset) -> Iterator[s
     wrong = alike & ~np.isclose(rows["human_good"].astype(float), means, atol=_CLOSE, rtol=_CLOSE)
     if wrong.any():
         yield f"human_good of {int(wrong.sum())} item(s), first {means.index[wrong][0]}, is not the mean of the ratings"
-
-
-_NUMBERS = ("value", "low", "high", "n", "n_excluded")
-_RELATIVE = 1e-6
-"""Other versions of numpy and scipy may add in another order."""
-Row = Mapping[Any, Any]
-
-
-_SAME_IN_ALL_VERSIONS = ("accuracy", "raw_agreement", "pearson", "spearman")
-"""Metrics whose value no version of the statistics has changed; their intervals may be others."""
 
 
 def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -28,6 +28,27 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
+_KEPT_BYTES = 2**24
+
+LONG_COLUMNS: Mapping[str, str] = {
+    "item_id": "the item, in the config of its corpus",
+    "model": "name of the model whose scores these are",
+    "method": "how the item was scored",
+    "good": "score of the better side, in the method's unit",
+    "bad": "score of the worse side; null where there is none",
+    "delta": "good - bad, or a method's own preference; null of one side",
+}
+"""Columns of the long view -> meaning."""
+_MADE_FROM = b"pairbank_scores_sha256"
+"""Key in the file's metadata: the hash of the scored table that a long view was made from."""
+
+IDENTITY = ("model", "corpus", "group_by", "group", "method", "versus", "metric")
+"""Columns of the results that say which number a row is."""
+Results = Literal["computed", "kept"]
+"""Of tables that stay as they are: computed again, or as the bank has them."""
+
+_LOST = ("human_good", "human_bad")
+
 
 def read_table(path: Path) -> datasets.Dataset:
     """Return a parquet file as a Dataset with the Features it was written with."""
@@ -39,9 +60,6 @@ def read_items(root: Path, corpus: str) -> datasets.Dataset:
     path = root / items_path(corpus)
     is_kept = path.is_file() and path.stat().st_size <= _KEPT_BYTES
     return _kept_items(path, path.stat().st_mtime_ns) if is_kept else read_table(path)
-
-
-_KEPT_BYTES = 2**24
 
 
 @functools.lru_cache(maxsize=4)
@@ -63,19 +81,6 @@ def add_models(root: Path, manifest: Mapping[str, Any]) -> None:
         path = root / scores_path(corpus, slug)
         if MODEL not in pq.read_schema(path).names:
             read_scored(path).save(path)
-
-
-LONG_COLUMNS: Mapping[str, str] = {
-    "item_id": "the item, in the config of its corpus",
-    "model": "name of the model whose scores these are",
-    "method": "how the item was scored",
-    "good": "score of the better side, in the method's unit",
-    "bad": "score of the worse side; null where there is none",
-    "delta": "good - bad, or a method's own preference; null of one side",
-}
-"""Columns of the long view -> meaning."""
-_MADE_FROM = b"pairbank_scores_sha256"
-"""Key in the file's metadata: the hash of the scored table that a long view was made from."""
 
 
 def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
@@ -197,12 +202,6 @@ def read_summary(root: Path) -> pd.DataFrame | None:
     return frame
 
 
-IDENTITY = ("model", "corpus", "group_by", "group", "method", "versus", "metric")
-"""Columns of the results that say which number a row is."""
-Results = Literal["computed", "kept"]
-"""Of tables that stay as they are: computed again, or as the bank has them."""
-
-
 def has_current_results(manifest: Mapping[str, Any]) -> bool:
     """Return whether these statistics made a bank's results; a bank of before versions states none."""
     return bool(manifest.get("statistics", 1) == STATISTICS_VERSION)
@@ -253,9 +252,6 @@ def summary_of(
         if kept is not None:
             parts.append(kept)
     return pd.concat(parts, ignore_index=True) if parts else None
-
-
-_LOST = ("human_good", "human_bad")
 
 
 def without_people(table: Scored) -> Scored:

@@ -47,10 +47,26 @@ from pairbank.scoring.signature import method_hashes, shared
 if TYPE_CHECKING:
     import datasets
 
-
 WRITING = ".pairbank-writing"
 _NEW, _WHOLE = "new", "whole"
 _LOG = logging.getLogger(__name__)
+
+IDENTITY = (
+    "model_id",
+    "revision",
+    "dtype",
+    "quantisation",
+    "backend",
+    "architecture",
+    "prompt_format",
+    "bos_policy",
+    "pll",
+    "seq2seq_mode",
+)
+"""Values of a signature that make a model another one, with other numbers."""
+CUT = "keep what all tables have: pairbank cut FILE FILE … --out alike, and a bank of the files in alike"
+
+_IDENTITY_OF_ITEMS = {"item_id", *TEXTS}
 
 
 @contextlib.contextmanager
@@ -201,23 +217,6 @@ def _flush(folder: Path) -> None:
                 os.fsync(file.fileno())
 
 
-IDENTITY = (
-    "model_id",
-    "revision",
-    "dtype",
-    "quantisation",
-    "backend",
-    "architecture",
-    "prompt_format",
-    "bos_policy",
-    "pll",
-    "seq2seq_mode",
-)
-"""Values of a signature that make a model another one, with other numbers."""
-
-CUT = "keep what all tables have: pairbank cut FILE FILE … --out alike, and a bank of the files in alike"
-
-
 @dataclass(slots=True, kw_only=True)
 class Draft:
     """A bank as it will be: the manifest, and what of it is new in this call."""
@@ -346,9 +345,6 @@ def check_old_scores(draft: Draft) -> None:
                     f"corpus {name!r}: the bank's scores of {slug} are of other items than those given; "
                     "score them again, or write another bank"
                 )
-
-
-_IDENTITY_OF_ITEMS = {"item_id", *TEXTS}
 
 
 def _differing_columns(items: datasets.Dataset, table: Scored) -> list[str]:

@@ -52,6 +52,27 @@ CONTEXT: Mapping[str, Any] = json.loads(
     (resources.files("pairbank.cards.card") / "templates" / "croissant_context.json").read_text(encoding="utf-8")
 )
 
+PLL_CITES = {"original": "salazar2020masked", "within_word_l2r": "kauf2023better"}
+"""Work to cite for each way of scoring with a masked model."""
+
+SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+    (100_000_000, "10M<n<100M"),
+    (1_000_000_000, "100M<n<1B"),
+)
+_CREATIVE_COMMONS = ("cc0-1.0", "cc-by-2.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0")
+LICENCES = frozenset([*_CREATIVE_COMMONS, "cc-by-nc-sa-4.0", "apache-2.0", "mit", "odc-by", "other", "unknown"])
+"""Licence ids that the Hub takes; another one is `other` in the head and stands in full on the page."""
+TASK_IDS = {"word_prediction": "language-modeling", "continuation_pair": "language-modeling"}
+"""The Hub's task id of a task; every other one is a judgment of acceptability."""
+SINGLE = ("sentence",)
+"""Tasks with a label a text; the others compare or continue texts."""
+_HUB_DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+/[\w.-]+)/?")
+
 
 def croissant_of(bank: Bank, hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
     """Return croissant.json; `name` is that of the bank on the Hub, and `hashes` are of its data files, by path."""
@@ -231,10 +252,6 @@ def _field(root: str, column: str, kind: str, where: Mapping[str, Any], known: E
     }
 
 
-PLL_CITES = {"original": "salazar2020masked", "within_word_l2r": "kauf2023better"}
-"""Work to cite for each way of scoring with a masked model."""
-
-
 def bibtex_of(manifest: Mapping[str, Any], *, on_hub: str = "") -> list[str]:
     """Return the BibTeX entries of a bank with an author, of pairbank, every corpus and method, each key once."""
     cited = [(facts.get("source") or {}).get("citation", "") for facts in manifest["corpora"].values()]
@@ -307,25 +324,6 @@ def entries(text: str) -> dict[str, str]:
     """
     by_key = dict(entries_in(text))
     return by_key or ({sha256_of_text(text)[:8]: text.strip()} if text.strip() else {})
-
-
-SIZES = (
-    (1_000, "n<1K"),
-    (10_000, "1K<n<10K"),
-    (100_000, "10K<n<100K"),
-    (1_000_000, "100K<n<1M"),
-    (10_000_000, "1M<n<10M"),
-    (100_000_000, "10M<n<100M"),
-    (1_000_000_000, "100M<n<1B"),
-)
-_CREATIVE_COMMONS = ("cc0-1.0", "cc-by-2.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0")
-LICENCES = frozenset([*_CREATIVE_COMMONS, "cc-by-nc-sa-4.0", "apache-2.0", "mit", "odc-by", "other", "unknown"])
-"""Licence ids that the Hub takes; another one is `other` in the head and stands in full on the page."""
-TASK_IDS = {"word_prediction": "language-modeling", "continuation_pair": "language-modeling"}
-"""The Hub's task id of a task; every other one is a judgment of acceptability."""
-SINGLE = ("sentence",)
-"""Tasks with a label a text; the others compare or continue texts."""
-_HUB_DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+/[\w.-]+)/?")
 
 
 def size_category(n_items: int) -> str:

@@ -71,6 +71,13 @@ if TYPE_CHECKING:
 
 Signature = Mapping[str, Any]
 
+MOST_ROWS = 60
+"""Results of more rows than this are shown for whole corpora only."""
+MOST_WHOLE = 2_000
+"""Results of more rows than this, and more signatures, are read from the bank's files and not from a page."""
+MOST_FILES = 8
+"""Upstream files named that were not the pinned ones."""
+
 
 def models_in_words(signatures: Sequence[Signature]) -> list[str]:
     """Return a line of Markdown a model and way of scoring, with the corpora it scored."""
@@ -118,14 +125,6 @@ def imported_in_words(signatures: Sequence[Signature]) -> list[str]:
             key = f"{file} (sha256 {digest}; {inline(str(paper))}), corpus {corpus}"
             lines.setdefault(key, []).append(inline(str(signature["model"]["name"])))
     return [f"{key}: {', '.join(dict.fromkeys(models))}." for key, models in lines.items()]
-
-
-MOST_ROWS = 60
-"""Results of more rows than this are shown for whole corpora only."""
-MOST_WHOLE = 2_000
-"""Results of more rows than this, and more signatures, are read from the bank's files and not from a page."""
-MOST_FILES = 8
-"""Upstream files named that were not the pinned ones."""
 
 
 def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | None) -> Bank:

@@ -42,9 +42,18 @@ if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
     from pairbank.stats.scored_table.method_scores import MethodScores
 
-
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 KINDS = tuple(suffix.removeprefix(".") for suffix in COPIES)
+
+ZENODO, DATACITE = ".zenodo.json", "datacite.json"
+
+SCORES, PEOPLE, SCRIPT = "scores.csv", "ratings.csv", "analysis.R"
+OF_ITEMS = ("subset", "paradigm", "phenomenon", "language", "task", "label", "human_good", "human_bad")
+"""Columns of items that go along; empty where a table has none."""
+COLUMNS = (
+    *("corpus", "item_id", *OF_ITEMS, "human_delta"),
+    *("model", "method", "kind", "presentation", "score", "delta", "correct", "credit"),
+)
 
 
 def export_copies(
@@ -112,9 +121,6 @@ def _tables(sources: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
             read_manifest(source)
         else:
             yield source, Path(source.name if source.suffix == PARQUET else f"{source.name}{PARQUET}")
-
-
-ZENODO, DATACITE = ".zenodo.json", "datacite.json"
 
 
 def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on_hub: str = "") -> list[Path]:
@@ -197,15 +203,6 @@ def _datacite(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[
         "relatedIdentifiers": related,
         **({"url": url} if url else {}),
     }
-
-
-SCORES, PEOPLE, SCRIPT = "scores.csv", "ratings.csv", "analysis.R"
-OF_ITEMS = ("subset", "paradigm", "phenomenon", "language", "task", "label", "human_good", "human_bad")
-"""Columns of items that go along; empty where a table has none."""
-COLUMNS = (
-    *("corpus", "item_id", *OF_ITEMS, "human_delta"),
-    *("model", "method", "kind", "presentation", "score", "delta", "correct", "credit"),
-)
 
 
 def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str | Path) -> list[Path]:

@@ -38,13 +38,26 @@ from pairbank.stats.scored_table.model_features import ModelFeatures, find_featu
 if TYPE_CHECKING:
     pass
 
-
 FORMAT = 3
 """Of the files below `data/`; a page reads those of its own format only."""
 MANIFEST_PATH = f"data/site{SUFFIX}"
 _STEP = re.compile(r"(?:^|[@/_-])step[_-]?(\d+)$")
 Texts = Literal["redistributable", "all"]
 """Which corpora keep their texts: those that may be published, or all, for a page that only its owner sees."""
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".gz": "application/gzip",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".csv": "text/csv; charset=utf-8",
+}
+"""Endings of what a site has; the machine's own table of types may lack or change them."""
+LOCAL = ("localhost", "127.0.0.1", "::1")
+"""Names of this machine for itself."""
 
 
 def write_site(
@@ -264,21 +277,6 @@ def _replaced(out: Path) -> Iterator[Path]:
         finally:
             if old.is_dir() and not out.exists():
                 old.replace(out)
-
-
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".gz": "application/gzip",
-    ".json": "application/json",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".csv": "text/csv; charset=utf-8",
-}
-"""Endings of what a site has; the machine's own table of types may lack or change them."""
-LOCAL = ("localhost", "127.0.0.1", "::1")
-"""Names of this machine for itself."""
 
 
 class _Handler(SimpleHTTPRequestHandler):

@@ -31,12 +31,9 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.api.model import Progress
 
-
 logger = logging.getLogger(__name__)
-
 T = TypeVar("T")
 R = TypeVar("R")
-
 BUDGET_TOKENS_CPU, BUDGET_TOKENS_ACCELERATOR = 1024, 16384
 """Tokens of a pass of a masked model or an encoder-decoder, or of one that reads hidden states."""
 CPU_BATCH_TOKENS = 512
@@ -47,6 +44,11 @@ Not probed at load, for nothing is to be gained: SmolLM2-135M's products take 99
 CUDA_BATCH_TOKENS = (4_096, 65_536)
 """Least and most nodes of a forward pass on a GPU; in between, what fits into its free memory."""
 CUDA_MEMORY_SHARE = 0.4
+
+MASKED_LAYERS = ("full_attention", "sliding_attention", "chunked_attention")
+"""Kinds of layers that attend where the mask lets them; any other kind mixes tokens in its own way."""
+OWN_WINDOWS = ("attention_window", "attention_window_size", "keep_window_size", "index_topk")
+"""Settings of attention that picks its keys by their place in the pack, whatever the mask says."""
 
 
 def default_budget(device: torch.device) -> int:
@@ -187,12 +189,6 @@ class Answers:
     def by_request(self) -> list[FloatArray]:
         """Return the log-probabilities of each request's scored tokens, in order."""
         return np.split(self._values, self._ends[:-1]) if len(self._ends) else []
-
-
-MASKED_LAYERS = ("full_attention", "sliding_attention", "chunked_attention")
-"""Kinds of layers that attend where the mask lets them; any other kind mixes tokens in its own way."""
-OWN_WINDOWS = ("attention_window", "attention_window_size", "keep_window_size", "index_topk")
-"""Settings of attention that picks its keys by their place in the pack, whatever the mask says."""
 
 
 def structural_problem(model: PreTrainedModel) -> str | None:

@@ -25,6 +25,9 @@ from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+Reading: TypeAlias = Callable[[], FloatArray]
+"""Waits for what a device computes, and returns it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
@@ -36,10 +39,6 @@ class Reads:
     """Token whose log-probability is read."""
     owners: IntArray
     """Which of the pass's requests the value belongs to; a request's values stand together, in order."""
-
-
-Reading: TypeAlias = Callable[[], FloatArray]
-"""Waits for what a device computes, and returns it."""
 
 
 def on_device(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:

@@ -20,6 +20,15 @@ from transformers import DynamicCache
 from pairbank.arrays import IntArray
 from pairbank.scoring.api.requests import EncodedRequest
 
+WINDOW_TOKENS = 2_000_000
+"""Cells of the matrix that requests are laid out in, as many as fit at a time; bounds the planner's memory."""
+MIN_SHARED_TOKENS = 64
+"""Nodes that a shared prefix has to save: its own forward pass costs about as much as these."""
+PREFIX_SHARE = 4
+"""A shared prefix's token costs a row of a pass, in memory, about this part of what a node costs."""
+LEAST_FILL = 0.5
+"""A pack may end when this share of the budget is used, where few nodes of the next have to be computed again."""
+
 
 class SharedPrefix(DynamicCache):
     """Keys and values of one sequence; every row of a pass sees them before its own."""
@@ -37,16 +46,6 @@ class SharedPrefix(DynamicCache):
         n_rows = len(key_states)
         keys, values = layer.keys.expand(n_rows, -1, -1, -1), layer.values.expand(n_rows, -1, -1, -1)
         return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
-
-
-WINDOW_TOKENS = 2_000_000
-"""Cells of the matrix that requests are laid out in, as many as fit at a time; bounds the planner's memory."""
-MIN_SHARED_TOKENS = 64
-"""Nodes that a shared prefix has to save: its own forward pass costs about as much as these."""
-PREFIX_SHARE = 4
-"""A shared prefix's token costs a row of a pass, in memory, about this part of what a node costs."""
-LEAST_FILL = 0.5
-"""A pack may end when this share of the budget is used, where few nodes of the next have to be computed again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

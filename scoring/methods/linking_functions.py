@@ -51,6 +51,22 @@ Needs = Literal["nothing", "vocabulary", "unigrams"]
 SLLN_EXPONENT = 0.5
 """α of `slln_lp`: the value that Liu et al. name SLLN-LP in their code (github.com/sjtu-compling/ZhoBLiMP, src)."""
 
+_HU = "Hu et al. 2026, section 6.1"
+
+TEMPLATES = (
+    "The following sentence is grammatically acceptable.\n\n",
+    "Linguists would consider the sentence below to be grammatically correct.\n\n",
+    "Here is a grammatically correct sentence.\n\n",
+    "Here is an English sentence that would be considered as linguistically acceptable.\n\n",
+    "This is a correct English sentence.\n\n",
+)
+
+IN_TEMPLATE: Mapping[str, tuple[str, ...]] = {
+    "in_template": TEMPLATES,
+    **{f"in_template_{number}": (template,) for number, template in enumerate(TEMPLATES, 1)},
+}
+"""Method -> its templates, in the order of tables."""
+
 
 def mean_logprob(logprobs_nats: FloatArray) -> float:
     """Return Σ log p / N in nats: metric 5 of Hu et al. 2026.
@@ -121,7 +137,6 @@ class LinkingFunction:
     """From log p, log p_uni (empty where not needed) and |Σ| (0 where not needed)."""
 
 
-_HU = "Hu et al. 2026, section 6.1"
 _FUNCTIONS = (
     LinkingFunction(
         name="mean_logprob",
@@ -171,8 +186,6 @@ _FUNCTIONS = (
 )
 LINKING_FUNCTIONS: Mapping[str, LinkingFunction] = {function.name: function for function in _FUNCTIONS}
 """By name, in the order of their columns."""
-
-
 LINKING_METHODS: tuple[str, ...] = (*LINKING_FUNCTIONS, PMI)
 """The names of linking functions and of PMI, in the order of their columns."""
 
@@ -318,15 +331,6 @@ class Pmi(OfSides):
         return values | {column: list(dict.fromkeys(flags))}
 
 
-TEMPLATES = (
-    "The following sentence is grammatically acceptable.\n\n",
-    "Linguists would consider the sentence below to be grammatically correct.\n\n",
-    "Here is a grammatically correct sentence.\n\n",
-    "Here is an English sentence that would be considered as linguistically acceptable.\n\n",
-    "This is a correct English sentence.\n\n",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InTemplate(OfSides):
     """log P(sentence | template), of one template or the mean over several; English sentences without a context."""
@@ -370,10 +374,3 @@ class InTemplate(OfSides):
         scores = [float(np.mean([answer.total_nats for answer in side])) for side in sides]
         values, flags = side_values(self.name, scores, [side[0] for side in sides]), ScoreColumns(self.name).flags
         return values | {flags: list(dict.fromkeys([*flags_of(answers), *values[flags]]))}
-
-
-IN_TEMPLATE: Mapping[str, tuple[str, ...]] = {
-    "in_template": TEMPLATES,
-    **{f"in_template_{number}": (template,) for number, template in enumerate(TEMPLATES, 1)},
-}
-"""Method -> its templates, in the order of tables."""

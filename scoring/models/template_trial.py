@@ -23,6 +23,8 @@ LENGTH_LIMIT = 200_000
 PROMPT = "The keys to the cabinet are on the table. " * 50
 TURNS = {"system": "user", "user": "assistant", "assistant": "user"}
 
+_TOO_MUCH = "takes too much time or memory for a prompt"
+
 
 def limits_problem(tokenizer: PreTrainedTokenizerBase) -> str:
     """Return which limit a tokenizer's chat template exceeds; empty if it exceeds none, or fails in another way."""
@@ -38,9 +40,6 @@ def limits_problem(tokenizer: PreTrainedTokenizerBase) -> str:
     if done.returncode > 0:
         return f"cannot be tried ({done.stderr.strip()[-300:]})"
     return _TOO_MUCH if done.returncode else done.stdout.strip()  # below 0: a limit ended it by a signal
-
-
-_TOO_MUCH = "takes too much time or memory for a prompt"
 
 
 def _trial(template: str, variables: dict[str, Any]) -> str:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+TEMPLATE_FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a chat template raises beside jinja2's own errors: it calls methods of what it is given."""
+
 
 def with_unknown_flag(request: EncodedRequest, unknown_id: int | None) -> EncodedRequest:
     """Return the request, flagged where the unknown token is among those scored."""
@@ -79,10 +82,6 @@ def refuse_special_tokens(
                 "it; expected none with this model: change the item or leave it out"
             )
         left.remove(token)
-
-
-TEMPLATE_FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What a chat template raises beside jinja2's own errors: it calls methods of what it is given."""
 
 
 def accepts_system(tokenizer: PreTrainedTokenizerBase) -> bool:

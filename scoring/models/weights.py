@@ -32,7 +32,6 @@ from pairbank.errors import ModelLoadError
 from pairbank.files import cache_dir, cache_json, cached_json, sha256_of_text
 
 logger = logging.getLogger(__name__)
-
 NOTES = frozenset(
     [
         *(".csv", ".gif", ".html", ".ipynb", ".jpeg", ".jpg", ".lock", ".log", ".md", ".parquet", ".part", ".pdf"),

@@ -29,8 +29,6 @@ from pairbank.scoring.prompts.prompt import ANY, SLOTS, Kind, Presentation, Prom
 
 TEXT_OR_TABLE = ("template", "stem")
 SWAPPED = {slot: slot.replace("good", "bad") if "good" in slot else slot.replace("bad", "good") for slot in SLOTS}
-
-
 Text: TypeAlias = str | dict[str, str]
 """A text, or one for each language."""
 COMPARED = {

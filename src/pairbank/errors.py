@@ -13,6 +13,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
+MOST_KNOWN = 60
+"""Names that an error about an unknown one lists; of more than these it lists the first dozen."""
+
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_JOINERS = "\u200c\u200d"
+"""Zero-width joiners are letters' business in Persian and Hindi, and turn nothing."""
+_LINES = "\n\t"
+_PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
+
 
 class PairbankError(Exception):
     """Base of all errors that pairbank raises on purpose. The command line prints them without a traceback."""
@@ -62,10 +71,6 @@ class PublishError(PairbankError, RuntimeError):
     """A bank that the Hub did not take: refused, unreachable, or others have changed what would be replaced."""
 
 
-MOST_KNOWN = 60
-"""Names that an error about an unknown one lists; of more than these it lists the first dozen."""
-
-
 def unknown_name(
     kind: str, name: str, known: Iterable[str], *, whose: Mapping[str, str] | None = None
 ) -> UnknownNameError:
@@ -90,13 +95,6 @@ def unknown_name(
 
 class StudyError(PairbankError, ValueError):
     """A study file that breaks the rules, or a study that cannot be run, with file, key and remedy."""
-
-
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-_JOINERS = "\u200c\u200d"
-"""Zero-width joiners are letters' business in Persian and Hindi, and turn nothing."""
-_LINES = "\n\t"
-_PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
 
 
 def spelt_out(text: str) -> str:

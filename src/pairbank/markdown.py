@@ -19,6 +19,14 @@ from pairbank.errors import spelt_out
 if TYPE_CHECKING:
     import pandas as pd
 
+SHOWN_CHARACTERS = 160
+"""A name longer than this is cut; its hash keeps it apart from others with the same start."""
+CELL_CHARACTERS = 1_000
+"""The same of a table's cell, and of code."""
+_SPECIAL = re.compile(r"([\\`*~|#$]|\](?=[(\[:])|\[(?=\^)|(?<!\w)_|_(?!\w))")
+"""What could start markup inside a line; brackets only where they would make a link or a footnote."""
+_HTML = {"<": "&lt;", ">": "&gt;"}
+
 
 def html_as_text(text: str) -> str:
     """Return a text whose HTML a page of Markdown shows and does not obey.
@@ -81,15 +89,6 @@ def tables_in(page: str) -> list[list[dict[str, str]]]:
 
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-
-
-SHOWN_CHARACTERS = 160
-"""A name longer than this is cut; its hash keeps it apart from others with the same start."""
-CELL_CHARACTERS = 1_000
-"""The same of a table's cell, and of code."""
-_SPECIAL = re.compile(r"([\\`*~|#$]|\](?=[(\[:])|\[(?=\^)|(?<!\w)_|_(?!\w))")
-"""What could start markup inside a line; brackets only where they would make a link or a footnote."""
-_HTML = {"<": "&lt;", ">": "&gt;"}
 
 
 def shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:

@@ -16,53 +16,15 @@ from pairbank.cli.display.progress import Downloads
 if TYPE_CHECKING:
     import datasets
 
-
-def corpora_named(start: str) -> list[str]:
-    """Return the corpora whose names begin so, for the shell's completion."""
-    from pairbank.builders.corpora.registry import CORPORA
-
-    return [name for name in CORPORA if name.startswith(start)]
-
-
-def studies_named(start: str) -> list[str]:
-    """Return the shipped studies whose names begin so."""
-    from pairbank.study.declaration import study_names
-
-    return [name for name in study_names() if name.startswith(start)]
-
-
-def methods_named(start: str) -> list[str]:
-    """Return the methods whose names begin so."""
-    from pairbank.scoring.methods.registry import FAMILIES
-    from pairbank.scoring.prompts.registry import prompts
-
-    return [name for name in (*FAMILIES, *prompts()) if name.startswith(start)]
-
-
 which = partial(typer.Option, rich_help_panel="Which items")
 own = partial(typer.Option, rich_help_panel="A file of your own")
 more = partial(typer.Option, rich_help_panel="More ways of scoring")
 
-CorpusName = Annotated[str, typer.Argument(help="A corpus, or a file of your own items.", autocompletion=corpora_named)]
-StudyName = Annotated[
-    str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)
-]
 DataDir = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Folder with the corpus files, or a root with one folder per corpus."),
 ]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="METHOD",
-        help="direct, a linking function, or a prompt id; repeatable. [default: direct, one forced choice and one "
-        "judgment]",
-        show_default=False,
-        autocompletion=methods_named,
-    ),
-]
+
 UnigramFiles = Annotated[
     list[Path] | None, more(help="Token counts from `pairbank unigrams`; repeatable, one file per tokenizer.")
 ]
@@ -87,6 +49,46 @@ OverLength = Literal["error", "nan"]
 Bom = Annotated[bool, "Start .csv and .tsv files with a byte-order mark, for Excel."]
 Device = Annotated[str, "auto, cpu, cuda, mps, cuda:1 …"]
 Dtype = Annotated[str, "auto, float32, bfloat16 …"]
+
+
+def corpora_named(start: str) -> list[str]:
+    """Return the corpora whose names begin so, for the shell's completion."""
+    from pairbank.builders.corpora.registry import CORPORA
+
+    return [name for name in CORPORA if name.startswith(start)]
+
+
+def studies_named(start: str) -> list[str]:
+    """Return the shipped studies whose names begin so."""
+    from pairbank.study.declaration import study_names
+
+    return [name for name in study_names() if name.startswith(start)]
+
+
+def methods_named(start: str) -> list[str]:
+    """Return the methods whose names begin so."""
+    from pairbank.scoring.methods.registry import FAMILIES
+    from pairbank.scoring.prompts.registry import prompts
+
+    return [name for name in (*FAMILIES, *prompts()) if name.startswith(start)]
+
+
+CorpusName = Annotated[str, typer.Argument(help="A corpus, or a file of your own items.", autocompletion=corpora_named)]
+StudyName = Annotated[
+    str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        "-m",
+        metavar="METHOD",
+        help="direct, a linking function, or a prompt id; repeatable. [default: direct, one forced choice and one "
+        "judgment]",
+        show_default=False,
+        autocompletion=methods_named,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

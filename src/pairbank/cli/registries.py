@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pairbank.scoring.methods.prompted import Pool
     from pairbank.scoring.prompts.prompt import Prompt
 
+app = typer.Typer(cls=Group, invoke_without_command=True)
+
 
 def corpora(*, markdown: Annotated[bool, "Print the reference page (docs/corpora.md)."] = False) -> None:
     """List the corpora with size, languages, tasks, human judgments, licence and cache status.
@@ -241,6 +243,7 @@ def _from_corpus(name: str, item_id: str | None, prompt: Prompt | None, which: I
     return fitting[0], Pool(rows)
 
 
-app = typer.Typer(cls=Group, invoke_without_command=True)
 app.callback()(as_command(methods))
+
+
 add_command(app, show_method, name="show")

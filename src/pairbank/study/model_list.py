@@ -44,6 +44,10 @@ from pairbank.stats.scored_table.model_features import (
     papers,
 )
 
+_FEATURES = tuple(f.name for f in fields(ModelFeatures))
+SCOPE = ("corpora", "languages")
+"""Keys of a list that say what a model is scored on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShippedList:
@@ -118,11 +122,6 @@ def _lines(choice: ModelChoice) -> Iterator[str]:
 
 def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | int | list) else repr(value)
-
-
-_FEATURES = tuple(f.name for f in fields(ModelFeatures))
-SCOPE = ("corpora", "languages")
-"""Keys of a list that say what a model is scored on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
