@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
+from pairbank.builders.corpora.in_memory import file_of
 from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.marks import Marks
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
@@ -51,8 +52,9 @@ logger = logging.getLogger(__name__)
 
 
 def load_corpus(
-    name: str | Path,
+    name: str | Path | Iterable[Any],
     *,
+    corpus: str = "items",
     data_dir: str | Path | None = None,
     subset: str | None = None,
     language: str | None = None,
@@ -79,7 +81,9 @@ def load_corpus(
         name: a built-in corpus (`pairbank corpora` lists them), or the path of a CSV, TSV, JSON, JSON-lines,
             parquet or .xlsx file with your own items (two columns of sentences are enough: better, worse), of a folder
             of such files, of a .toml file that describes them, or of a bank's items (BANK/data/CONFIG/items.parquet),
-            which stay the corpus that they are.
+            which stay the corpus that they are. Or your own items themselves: a DataFrame (pandas, polars, Arrow,
+            datasets), a list of (better, worse) pairs or of dicts, read as such a file is.
+        corpus: name of the corpus that items of your own in memory make.
         data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
         subset: only this subset (for BLiMP: a paradigm).
         language: only this language (BCP-47); for your own file: its language.
@@ -105,8 +109,16 @@ def load_corpus(
         UnknownNameError: no such corpus, subset or language.
         CorpusFileNotFoundError: a file is missing and cannot be downloaded.
         CorpusError: a file or rows that cannot be accepted; all problems at once.
+
+    >>> load_corpus("starter", limit=1)["target_good"][0]
+    'The bells are heavy.'
+    >>> items = load_corpus([("The dogs bark.", "The dogs barks.")], corpus="mine")
+    >>> items["corpus"][0], items["target_bad"][0]
+    ('mine', 'The dogs barks.')
     """
     options = BuildOptions(subset=subset, repair=repair)
+    if not isinstance(name, str | Path):
+        name = file_of(name, corpus)
     if is_banked(name):
         if any((subset, language, columns, task, encoding, marks != "refuse", tidy, map_file, header, fixed)):
             raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, limit and sample apply")

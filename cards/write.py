@@ -19,6 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pairbank.builders.load import load_corpus
 from pairbank.cards.bank.beside_tables import (
     declare,
     drop_ratings,
@@ -77,7 +78,7 @@ from pairbank.cards.card.croissant import croissant_of
 from pairbank.cards.card.render import bank_in, card_text
 from pairbank.cards.check import check_locked
 from pairbank.errors import BankError, unknown_name
-from pairbank.files import real_path, sha256_of_file, write_json, write_text
+from pairbank.files import real_path, several, sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import Scored
 from pairbank.stats.version import STATISTICS_VERSION
 from pairbank.stats.wording import plural
@@ -102,17 +103,17 @@ PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "hugg
 def write_bank(
     folder: str | Path,
     *,
-    corpora: Sequence[datasets.Dataset] = (),
-    scored: Sequence[Scored] = (),
-    ratings: Sequence[datasets.Dataset | pd.DataFrame] = (),
-    reports: Mapping[str, Report] | None = None,
-    probed: Sequence[Probed] = (),
+    corpora: datasets.Dataset | str | Path | Sequence[datasets.Dataset | str | Path] = (),
+    scored: Scored | str | Path | Sequence[Scored | str | Path] = (),
+    ratings: datasets.Dataset | pd.DataFrame | Sequence[datasets.Dataset | pd.DataFrame] = (),
+    reports: Report | Mapping[str, Report] | None = None,
+    probed: Probed | Sequence[Probed] = (),
     features: Mapping[str, ModelFeatures] | None = None,
     texts: Texts = "all",
     licences: Mapping[str, str] | None = None,
     command: str = "",
     title: str = "",
-    authors: Sequence[str] = (),
+    authors: str | Sequence[str] = (),
     contact: str = "",
     published: str = "",
 ) -> Path:
@@ -123,11 +124,12 @@ def write_bank(
 
     Args:
         folder: the bank.
-        corpora: items as `load_corpus` gives them; corpora of scored tables need not be repeated.
-        scored: scored tables.
+        corpora: items as `load_corpus` gives them, or its names or paths; corpora of scored tables need not be
+            repeated.
+        scored: scored tables or their files, one or several.
         ratings: individual ratings of items, as `load_ratings` gives it, or a frame of your own with its columns;
             those of items that the bank holds are written, under the corpora of the items. Raters become numbers.
-        reports: study name -> report, written under `reports/`.
+        reports: study name -> report, written under `reports/`; one report alone is named `report`.
         probed: what `probe` found in the hidden states of models whose scores the bank has.
         features: what is declared of models (family, size …), by name; reports and the site read it from the bank. It
             takes the place of what the bank says of these models.
@@ -145,7 +147,10 @@ def write_bank(
         BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
             or a report quotes texts that must not be published.
     """
-    for name in reports or {}:
+    named = reports if isinstance(reports, Mapping) else {"report": reports} if reports is not None else {}
+    for name, report in named.items():
+        if not hasattr(report, "summary"):
+            raise BankError('reports: expected a name and a report for each, as {"mine": pairbank.report(scored)}')
         if not REPORT_NAME.fullmatch(name):
             raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
     if published and not DATE.fullmatch(published):
@@ -156,21 +161,21 @@ def write_bank(
         empty: dict[str, Any] = {"corpora": {}, "scores": {}}
         manifest = empty if is_new else check_locked(root, depth="quick", reports="free")
         draft = Draft(root=staged, manifest=manifest)
-        for items in corpora:
-            take_items(draft, items)
-        for table in scored:
+        for items in several(corpora):
+            take_items(draft, load_corpus(items) if "item_id" not in getattr(items, "column_names", ()) else items)
+        for table in several(scored, tables=True):
             take_scored(draft, table)
         if not draft.manifest["corpora"]:
             raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
         check_old_scores(draft)
-        take_ratings(draft, ratings)
+        take_ratings(draft, several(ratings))
         settle_ratings(draft)
-        take_probes(draft.root, draft.manifest, probed)
+        take_probes(draft.root, draft.manifest, several(probed))
         declare(draft.manifest, features or {})
         state_licences(draft.manifest, licences or {})
-        message = {"title": title, "authors": list(authors), "contact": contact, "published": published}
+        message = {"title": title, "authors": several(authors), "contact": contact, "published": published}
         draft.manifest |= {name: text for name, text in message.items() if text}
-        _write(draft, reports or {}, texts=texts, command=command)
+        _write(draft, named, texts=texts, command=command)
     return root
 
 

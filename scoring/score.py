@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -17,15 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from pairbank.builders.load import load_corpus
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import ScoringStats
 from pairbank.scoring.api.names import NO_UNIGRAMS
 from pairbank.scoring.methods.registry import without_model
 from pairbank.scoring.methods.unigrams import UnigramTables
+from pairbank.scoring.models.load import scorer_of
 from pairbank.scoring.run.shard import Shard
 from pairbank.scoring.run.units import Part
-from pairbank.scoring.run.work import Progress, ScoreOptions, Work
+from pairbank.scoring.run.work import Progress, ScoreOptions, Work, notebook_bar
 from pairbank.scoring.scored import Scored, with_columns
 from pairbank.scoring.signature import corpus_signature
 
@@ -38,10 +41,10 @@ logger = logging.getLogger(__name__)
 
 
 def score(
-    items: datasets.Dataset,
-    model: Scorer | StoredParts,
+    items: datasets.Dataset | str | Path | Iterable[Any],
+    model: Scorer | str | Path,
     *,
-    methods: Sequence[str] = ("direct",),
+    methods: str | Sequence[str] = ("direct",),
     over_length: OverLength = "error",
     per_token: bool = False,
     unigrams: UnigramTables | None = None,
@@ -55,8 +58,9 @@ def score(
     A method that does not apply to an item (its task or language) leaves nulls.
 
     Args:
-        items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
-        model: what `load_model` gives.
+        items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one), or what `load_corpus` takes: a
+            DataFrame, a list of (better, worse) pairs, a path, a corpus's name.
+        model: what `load_model` gives, or what it takes: a folder, a Hub id.
         methods: `direct`, `direct_wb` (`pairbank.scoring.methods.direct`), linking functions
             (`pairbank.scoring.methods.linking_functions`) and ids of prompts (`pairbank methods` lists them), perhaps
             asked after examples drawn from these items ("meta_question_simple@4shot") or in a chat
@@ -69,17 +73,31 @@ def score(
             without counts have null and the flag `no_unigrams`; an empty list says that there are none at all.
         prompts: TOML files with prompts of your own, whose ids are then methods too.
         seed: of the examples that a method puts before its question; recorded in the signature.
-        progress: called after every forward pass.
+        progress: called after every forward pass; None: a bar in a notebook, nothing elsewhere.
 
     Raises:
         ScoringError: items not in the shared schema, an empty or over-long target, NaN from the model.
         UnknownNameError: a method that does not exist.
         PromptError: a prompt file that breaks the rules.
+
+    >>> scored = score([("The dogs bark.", "The dogs barks.")], "fake:a")
+    >>> round(scored["direct_delta"][0], 2)
+    5.1
     """
+    if "item_id" not in getattr(items, "column_names", ()):
+        items = load_corpus(items)
+    scorer = scorer_of(model) if isinstance(model, str | Path) or not hasattr(model, "info") else model
+    if progress is None and "ipykernel" in sys.modules:
+        progress = notebook_bar(f"scoring with {scorer.info.name}")
     options = ScoreOptions(
-        methods=methods, over_length=over_length, per_token=per_token, unigrams=unigrams, prompts=prompts, seed=seed
+        methods=[methods] if isinstance(methods, str) else methods,
+        over_length=over_length,
+        per_token=per_token,
+        unigrams=unigrams,
+        prompts=prompts,
+        seed=seed,
     )
-    return score_as(items, model, options, progress=progress)
+    return score_as(items, scorer, options, progress=progress)
 
 
 def score_as(

@@ -23,6 +23,7 @@ from pairbank.scoring.signature import COPIES, METADATA_KEY, signature_problems,
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from pairbank.scoring.api.method import Columned
 
@@ -205,12 +206,21 @@ class Scored:
                 frames.append(frame.assign(scale=layout.scale_of_draws, model=self.model, method=layout.method))
         return pd.concat(frames, ignore_index=True).astype({"rater": "int32", "value": "float64"})
 
+    def plot(self) -> Figure:
+        """Return the first figure of a report of this table, for a notebook or `savefig`."""
+        from pairbank import report
+
+        figures = report(self).figures
+        if not figures:
+            raise ScoringError(f"{self.corpus} by {self.model}: nothing to draw; look at report(scored).summary")
+        return figures[0].draw()
+
     def __repr__(self) -> str:
         shown = self.methods if len(self.methods) <= MOST_SHOWN else (*self.methods[:MOST_SHOWN], "…")
         return (
             f"<Scored: {len(self):,} items of {self.corpus} by {self.model}\n"
-            f"  {len(self.methods)} methods: {', '.join(shown)}\n"
-            f"  {len(self.column_names)} columns; .to_pandas(), .dataset, .signature, .save(PATH)>"
+            f"  {len(self.methods)} method{'s' * (len(self.methods) != 1)}: {', '.join(shown)}\n"
+            f"  {len(self.column_names)} columns; .to_pandas(), .plot(), .dataset, .signature, .save(PATH)>"
         )
 
     def _repr_html_(self) -> str:

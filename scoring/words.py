@@ -18,9 +18,10 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, BLOCK_LOGITS_ACCELERATOR, finite
 from pairbank.scoring.engine.threads import n_parallel_passes
 from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.load import scorer_of
 from pairbank.scoring.models.masked import MaskedScorer
 from pairbank.scoring.models.word_boundaries import WordMarks, word_marks
 from pairbank.scoring.run.store import VERSIONS, read_shard, write_shard
@@ -132,8 +134,8 @@ def text_of_words(id: str, words: Sequence[str], regions: Sequence[str] = (), *,
 
 
 def words(
-    texts: Sequence[str | Text],
-    model: Scorer,
+    texts: str | Iterable[str | Text],
+    model: Scorer | str | Path,
     *,
     language: str = "en",
     lags: int = 0,
@@ -144,8 +146,8 @@ def words(
     """Return the surprisal of every word.
 
     Args:
-        texts: texts (numbered from 1), or what `text_in_words` and `text_of_words` made.
-        model: what `load_model` returned: a causal or a masked model.
+        texts: texts (numbered from 1), or what `text_in_words` and `text_of_words` made: one or several.
+        model: what `load_model` returned, or takes: a causal or a masked model.
         language: decides whether spaces part words (BCP-47 tag).
         lags: words before whose surprisal and length stand beside each word's, as columns `…_lag1`, …
         top: number of most probable next tokens to list at the beginning of each word.
@@ -161,9 +163,15 @@ def words(
     Raises:
         ScoringError: a model of another kind, a tokenizer without words' marks, or NaN from the model.
     """
+    given: Any = texts
+    several = [given] if isinstance(given, str | Text) or not isinstance(given, Iterable) else list(given)
+    if not several or hasattr(given, "columns") or not all(isinstance(text, str | Text) for text in several):
+        kind = type(several[0] if several and not isinstance(several[0], str) else given).__name__
+        raise ScoringError(f"expected a text or a list of texts; got {kind}: words(list(frame['sentence']), model)")
+    model = scorer_of(model)
     all_texts = [
         text_in_words(str(n), text, language=language) if isinstance(text, str) else text
-        for n, text in enumerate(texts, 1)
+        for n, text in enumerate(several, 1)
     ]
     if respaced := [text.id for text in all_texts if text.is_respaced]:
         logger.warning(

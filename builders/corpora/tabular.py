@@ -459,7 +459,7 @@ class OwnCorpus:
     def _said_of_languages(self, n_of: Counter[str]) -> Iterator[str]:
         stated, language = self.options.language, f"language {self.language} ({language_name(self.language)}"
         if n_of[NO_LANGUAGE] and stated is None:
-            yield f"{language}), the default; for another, type --language TAG (de, zh, pt-BR)"
+            yield f"{language}), the default; for another, --language TAG (Python: language=TAG)"
             if n_of[FOREIGN] * 5 >= n_of[ROWS]:
                 some = ", ".join(sorted(self.foreign)[:MOST_LETTERS])
                 yield f"yet {n_of[FOREIGN]:,} of {n_of[ROWS]:,} rows have letters that English lacks ({some})"

@@ -166,6 +166,19 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     return loaded
 
 
+def scorer_of(model: Scorer | str | Path) -> Scorer:
+    """Return a model that was loaded as it is, and load one that is named."""
+    if isinstance(model, str | Path):
+        return load_model(model)
+    if not hasattr(model, "info"):
+        raise ModelLoadError(
+            f"expected a model's name, folder or Hub id, or what pairbank.load_model gives; got "
+            f"{type(model).__name__}: pairbank.load_model(FOLDER), once model and tokenizer are saved there "
+            "(save_pretrained)"
+        )
+    return model
+
+
 def remembered(
     model: str | Path, /, *, progress: OnProgress | None = None, anywhere: bool = False, **options: Unpack[LoadOptions]
 ) -> ModelInfo | None:

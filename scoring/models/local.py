@@ -54,6 +54,11 @@ class LocalScorer:
         pad_id = tokenizer.pad_token_id
         self._pad_id = pad_id if isinstance(pad_id, int) else 0
 
+    def __repr__(self) -> str:
+        info = self.info
+        facts = f"{info.name}, {info.dtype} on {info.device}, {info.prompt_format} prompts, BOS {info.bos_policy}"
+        return f"<{type(self).__name__}: {facts}; .info, .model, .tokenizer>"
+
     def last_states(self, inputs: Sequence[TextInput]) -> Float32Array:
         """Return the state of each text's last token at every layer, shape (layers, inputs, hidden)."""
         device = input_device(self.model)

@@ -40,6 +40,22 @@ Progress = Callable[[float, int], None]
 """Called with (items done, items in all) after every forward pass; an item may be done in part, by its work."""
 
 
+def notebook_bar(what: str) -> Progress:
+    """Return a progress bar below a notebook's cell."""
+    from tqdm.auto import tqdm
+
+    bar = tqdm(desc=what, unit=" items")
+
+    def on_progress(n_done: float, n_total: int) -> None:
+        if bar.total is None:
+            bar.reset(n_total)
+        bar.update(n_done - bar.n)
+        if n_done >= n_total:
+            bar.close()
+
+    return on_progress
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreOptions:
     """What is asked of a model, and how; `pairbank.score` describes each."""

@@ -409,3 +409,24 @@ def is_running(pid: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
+
+
+def several(value: Any, *, tables: bool = False) -> list[Any]:  # noqa: ANN401 - whatever a caller has several of
+    """Return what a caller has one or several of as a list; scored tables are read where their files are given.
+
+    >>> several("direct"), several(("a", "b"))
+    (['direct'], ['a', 'b'])
+    """
+    is_table = hasattr(value, "columns") or hasattr(value, "column_names") or hasattr(value, "summary")
+    values = [value] if is_table or isinstance(value, str | Path) else [*value]
+    for place, entry in enumerate(values if tables else ()):
+        if isinstance(entry, str | Path):
+            from pairbank import read_scored
+
+            values[place] = read_scored(entry)
+        elif not hasattr(entry, "signature"):
+            raise BankError(
+                "expected scored tables, or paths of .parquet files that pairbank wrote; got "
+                f"{type(entry).__name__}: scored = pairbank.score(items, model), or pairbank.read_scored(PATH)"
+            )
+    return values

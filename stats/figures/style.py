@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
@@ -40,7 +40,8 @@ class Figure:
     """File name without ending: `introspection_scatter`."""
     caption: str
     """A sentence or two that a reader can quote: what is shown, n, interval."""
-    draw: Callable[[], Drawing]
+    draw: Callable[[], Drawing] = field(repr=False)
+    """Returns it as a figure of matplotlib."""
 
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D5D5D", "#8C6D1F")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairbank.errors import BankError, spelt_out
-from pairbank.files import defused, write_json, write_text, written_together
+from pairbank.files import defused, several, write_json, write_text, written_together
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
@@ -214,7 +214,7 @@ class Report:
 
 
 def report(
-    scored: Sequence[Scored],
+    scored: Scored | str | Path | Iterable[Scored | str | Path],
     *,
     title: str = "",
     description: str = "",
@@ -222,17 +222,17 @@ def report(
     n_resamples: int = N_RESAMPLES,
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
-    analyses: Sequence[str] = (),
+    analyses: str | Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
     features: Mapping[str, ModelFeatures] | None = None,
-    ratings: Sequence[pd.DataFrame | str] = (),
+    ratings: pd.DataFrame | Sequence[pd.DataFrame | str] = (),
     mean_ratings: Sequence[str] = (),
-    probed: Sequence[Probed] = (),
+    probed: Probed | Sequence[Probed] = (),
 ) -> Report:
     """Return every estimate of some scored tables.
 
     Args:
-        scored: what `pairbank.score` or `pairbank.read_scored` gave.
+        scored: what `pairbank.score` or `pairbank.read_scored` gave, or its file: one or several.
         title: heading of the report: its question; empty = one about its models and corpora.
         description: what was done, in a sentence; stands under the title.
         seed: of every random draw; the same seed gives the same bytes.
@@ -255,10 +255,10 @@ def report(
             and no text in common, or an option with a text for a number.
         UnknownNameError: an analysis, or an option of one, that does not exist.
     """
+    scored, analyses = several(scored, tables=True), several(analyses)
+    ratings, probed = several(ratings), several(probed)
     if not scored:
         raise BankError("nothing to report on; give at least one scored table")
-    if others := [str(table) for table in scored if not hasattr(table, "signature")]:
-        raise BankError(f"{others[0]} is no scored table; give what is in the file: read_scored({others[0]!r})")
     pairs = [(table.corpus, table.model) for table in scored]
     if len(set(pairs)) < len(pairs):
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import pairbank
-from pairbank.errors import BankError, ScoringError, UnknownNameError
+from pairbank.errors import BankError, CorpusError, ScoringError, UnknownNameError
 from pairbank.scoring.api.model import Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.fake import FakeScorer
@@ -172,6 +172,8 @@ def test_bad_calls_say_what_to_do(items: datasets.Dataset) -> None:
     with pytest.raises(UnknownNameError, match="no method 'meta_question'; did you mean 'meta_question_simple'"):
         pairbank.score(items, FakeScorer(), methods=["meta_question"])
     with pytest.raises(ScoringError, match="items lack the column"):
+        pairbank.score(items.remove_columns("task"), FakeScorer())
+    with pytest.raises(CorpusError, match="one column, 'text'; expected two"):
         pairbank.score(datasets.Dataset.from_dict({"text": ["A."]}), FakeScorer())
     with pytest.raises(ScoringError, match="no items to score"):
         pairbank.score(items.select([]), FakeScorer())

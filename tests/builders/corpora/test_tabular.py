@@ -85,7 +85,7 @@ def test_text_is_kept_byte_for_byte_and_flagged_where_it_needs_care(tmp_path: Pa
     [
         ("Der Hund schläft süß.", r"yet 2 of 2 rows have letters that English lacks \(ß, ä, ü\)"),
         ("他去学校。", r"yet 2 of 2 rows have letters that English lacks"),
-        ("The dog “sleeps”.", r"the default; for another, type --language TAG [^;]*$"),
+        ("The dog “sleeps”.", r"the default; for another, --language TAG [^;]*$"),
     ],
 )
 def test_sentences_that_are_hardly_english_are_told_where_english_is_the_default(
