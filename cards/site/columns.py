@@ -205,11 +205,9 @@ def write_results(
 
 def _by_paper(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.DataFrame:
     """Return the rows with the accuracy that each method's paper defines, or of answers where these are by position."""
-    own_values = own_accuracies(summary, layouts)
-    own_values["metric"] = own_values["metric"].replace("accuracy_pooled", "accuracy")
-    return pd.concat(
-        [own_values, summary[summary["metric"].isin(("accuracy_pooled", "position_bias"))]], ignore_index=True
-    )
+    own = own_accuracies(summary, layouts)
+    own["metric"] = own["metric"].replace("accuracy_pooled", "accuracy")
+    return pd.concat([own, summary[summary["metric"].isin(("accuracy_pooled", "position_bias"))]], ignore_index=True)
 
 
 def _in_order(methods: list[str], corpora: Mapping[str, CorpusWritten]) -> list[str]:

@@ -39,7 +39,7 @@ from pairbank.scoring.methods.prompted import prompt_of_definition
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
-from pairbank.stats.report.cautions import cannot_read
+from pairbank.stats.report.checks import cannot_read
 from pairbank.stats.report.frames import frame_of
 from pairbank.stats.scored_table.method_scores import Credits, ScoredFrame, credits_of, method_scores, needed_columns
 from pairbank.stats.scored_table.scored_table import GROUPINGS, PARADIGM

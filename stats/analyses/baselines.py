@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 
 from pairbank.builders.schema.columns import KNOWN_ERROR
 from pairbank.errors import BankError
-from pairbank.stats.analyses.form import Result, Words, analysis
+from pairbank.stats.analyses.form import Result, analysis
 from pairbank.stats.measures.accuracy import wilson
 from pairbank.stats.measures.paired_tests import corrected, gain_test
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, flagged
@@ -29,12 +28,6 @@ _Earned = dict[tuple[str, str, str], tuple["pd.Series[float]", bool]]
 def with_and_without(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
     """Return accuracies with and without the items that are known to be faulty, one row per model and method."""
     return pd.DataFrame([row for table in tables if _has_known_errors(table) for row in _both_ways(table)])
-
-
-def known_error_notes(tables: Sequence[ScoredFrame]) -> list[str]:
-    """Return what known faulty items change, a sentence per corpus that has some."""
-    words = Words(Path(__file__).with_suffix(".md.j2"), {"known_errors": with_and_without(tables)})
-    return [note for note in words["text"].split("\n\n") if note]
 
 
 def _has_known_errors(table: ScoredFrame) -> bool:

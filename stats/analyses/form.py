@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -207,7 +207,12 @@ def cells(estimate: Estimate, name: str = "value", *, paradigms: bool = False) -
 
 
 def analysis(
-    *, title: str, needs: str = "", facts: Sequence[Fact] = (), references: Sequence[str] = ()
+    *,
+    title: str,
+    needs: str = "",
+    facts: Sequence[Fact] = (),
+    references: Sequence[str] = (),
+    prefix: str | None = None,
 ) -> Callable[[Callable[..., Result]], Callable[..., Section]]:
     """Declare an analysis: its function becomes one from scored tables to a section.
 
@@ -217,6 +222,7 @@ def analysis(
             Empty where such a result is none to refuse.
         facts: Of the context, gathered for this analysis; each may be set as an option.
         references: Literature.
+        prefix: Of the files of its figures; None = its name.
     """
 
     def declared(function: Callable[..., Result]) -> Callable[..., Section]:
@@ -229,7 +235,8 @@ def analysis(
             if needs and not any(map(len, result.tables.values())):
                 raise BankError(needs.format(corpora=sorted({table.corpus for table in tables})))
             words = Words(folder / f"{name}.md.j2", dict(result.tables) | dict(result.values))
-            return _section(name, result, words, title=result.title or title, references=references)
+            made = _section(name, result, words, title=result.title or title, references=references)
+            return made if prefix is None else replace(made, figures=_figures(result, words, prefix))
 
         return section
 
@@ -253,12 +260,16 @@ def _section(name: str, result: Result, words: Words, *, title: str, references:
         main_columns=tuple(result.columns),
         second_table=result.second_table,
         second_caption=words["second_caption"],
-        figures=tuple(
-            Figure(name=file_name(name, chart.name), caption=words.caption(chart), draw=chart.draw)
-            for chart in result.charts
-        ),
+        figures=_figures(result, words, name),
         main_figure=file_name(name, result.main_chart) if result.main_chart else "",
         references=tuple(references),
+    )
+
+
+def _figures(result: Result, words: Words, *prefix: str) -> tuple[Figure, ...]:
+    return tuple(
+        Figure(name=file_name(*filter(None, prefix), chart.name), caption=words.caption(chart), draw=chart.draw)
+        for chart in result.charts
     )
 
 

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pairbank.markdown import html_as_text
-from pairbank.stats.report.cautions import listed
 from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, find_features
+from pairbank.stats.wording import names
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
-
-_MOST_UNDECLARED = 4
 
 
 def from_small_to_large(
@@ -27,24 +25,24 @@ def from_small_to_large(
     return ordered, _order_sentence(models, features)
 
 
-def names_by_size(names: Sequence[str], given: Mapping[str, ModelFeatures]) -> list[str]:
+def names_by_size(models: Sequence[str], given: Mapping[str, ModelFeatures]) -> list[str]:
     """Return models' names from small to large, where there is no more to find them by.
 
     >>> names_by_size(["mine", "Llama3.1 405B", "Qwen 1.5B"], {})
     ['Qwen 1.5B', 'Llama3.1 405B', 'mine']
     """
-    return by_size(names, {name: find_features(name, given=given, beside=names) for name in names})
+    return by_size(models, {model: find_features(model, given=given, beside=models) for model in models})
 
 
 def _declared(tables: Sequence[Scored], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures | None]:
     """Return what is declared of each model, in order of appearance."""
-    names = {table.model for table in tables}
+    models = {table.model for table in tables}
     features: dict[str, ModelFeatures | None] = {}
     for table in tables:
         if features.get(table.model) is None:
             model_id = str(table.signature.get("model", {}).get("model_id", ""))
             features[table.model] = find_features(
-                table.model, model_id=model_id, corpus=table.corpus, given=given, beside=names
+                table.model, model_id=model_id, corpus=table.corpus, given=given, beside=models
             )
     return features
 
@@ -56,4 +54,4 @@ def _order_sentence(models: Sequence[str], features: Mapping[str, ModelFeatures 
     text = "In tables and figures, models are ordered from small to large, by their declared numbers of parameters"
     if not unknown:
         return f"{text}."
-    return html_as_text(f"{text}; nothing is declared of {listed(unknown, most=_MOST_UNDECLARED)}: last.")
+    return html_as_text(f"{text}; nothing is declared of {names(unknown)}: last.")

@@ -25,23 +25,15 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.baselines import known_error_notes, models_and_nulls
+from pairbank.stats.analyses.baselines import models_and_nulls
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.letters import warn_of_letters
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
-from pairbank.stats.report.cautions import cautions, place_caution, unasked
+from pairbank.stats.report.checks import sentences
 from pairbank.stats.report.frames import scored_frame, scored_frames
 from pairbank.stats.report.item_sets import ids_by_text, item_set_notes
 from pairbank.stats.report.model_order import from_small_to_large
-from pairbank.stats.report.overview import (
-    glosses_of,
-    labels_of,
-    layouts_of,
-    overview_section,
-    own_accuracies,
-    phenomena_section,
-    question_of,
-)
+from pairbank.stats.report.overview import facts_of, glosses_of, overview, phenomena, question_of
 from pairbank.stats.report.page import (
     APPENDIX,
     FIGURES,
@@ -284,22 +276,24 @@ def report(
     context = replace(context, nulls=nulls)
     of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
     names = dict.fromkeys([*analyses, *(["neuro"] if probed else []), *(["null_models"] if nulls else [])])
-    labels, layouts = labels_of(frames), layouts_of(frames)
-    places = html_as_text(place_caution(of_models, layouts, labels)) if analyses else ""
+    facts = facts_of(of_models, frames)
+    has_phenomena = not analyses and not probed and (facts.own["group_by"] == "phenomenon").any()
+    by_phenomenon = phenomena(frames, context, facts=facts) if has_phenomena else None
+    cautions = ("caution", "caution on analyses") if analyses else ("caution",)
     return Report(
         title=title or question_of(of_models, frames),
         description=description,
         summary=summary,
-        overview=overview_section(of_models, frames),
-        phenomena=None if analyses or probed else phenomena_section(own_accuracies(of_models, layouts), labels),
+        overview=overview(frames, context, summary=of_models),
+        phenomena=by_phenomenon if by_phenomenon and by_phenomenon.tables else None,
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),
-        cautions=(*cautions(frames), *([places] if places else [])),
-        unasked=unasked(frames),
-        notes=(*notes, *([order] if order else []), *known_error_notes(frames)),
+        cautions=tuple(map(html_as_text, sentences(facts, *cautions))),
+        unasked=tuple(map(html_as_text, sentences(facts, "unasked"))),
+        notes=(*notes, *([order] if order else []), *map(html_as_text, sentences(facts, "note"))),
         sections=(*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),),
-        labels=labels,
+        labels=facts.labels,
         glosses=glosses_of(frames),
         tables=tuple(scored),
     )

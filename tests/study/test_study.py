@@ -235,7 +235,7 @@ def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: P
         with contextlib.ExitStack() as stack:
             made = {
                 name: stack.enter_context(mock.patch.object(module, name, wraps=getattr(module, name)))
-                for name in ("report", "summarise", "overview_section", "save_figure")
+                for name in ("report", "summarise", "overview", "save_figure")
             }
             stack.enter_context(
                 mock.patch.object(module, "on_all_cores", lambda work, pieces, **_: list(map(work, pieces)))
@@ -247,10 +247,10 @@ def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: P
     save = module.Report.save
     calls, n_figures = counted(FakeScorer(name="fake-1"), FakeScorer(name="fake-2"))
     assert n_figures > 1
-    assert calls == {"report": 1, "summarise": 2, "overview_section": 1, "save_figure": n_figures, "save": 1}
+    assert calls == {"report": 1, "summarise": 2, "overview": 1, "save_figure": n_figures, "save": 1}
     calls, n_figures = counted(FakeScorer(name="fake-3"))
     # the report is of all three; the results of a bank are made from its tables: the two that stay are read again
-    assert calls == {"report": 1, "summarise": 5, "overview_section": 1, "save_figure": n_figures, "save": 1}
+    assert calls == {"report": 1, "summarise": 5, "overview": 1, "save_figure": n_figures, "save": 1}
     figures = figures_in(tmp_path / "bank")
     assert len(figures) == n_figures
     assert all(figure.caption.endswith(".") for figure in figures), "a caption is a sentence; a name is none"

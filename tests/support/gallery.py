@@ -19,7 +19,7 @@ from pairbank.scoring.minimalness import add_edit_distance
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.figures.style import Figure, named, styled
-from pairbank.stats.report.overview import labels_of, overview_section
+from pairbank.stats.report.overview import labels_of, overview
 from pairbank.stats.report.page import in_words
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -86,7 +86,7 @@ def sections() -> dict[str, list[Figure]]:
         chosen = [tables[model] for model in models]
         if analysis == "overview":
             parts = [summarise(t.frame, t.layouts, model=t.model) for t in chosen]
-            made = overview_section(pd.concat(parts, ignore_index=True), chosen)
+            made = overview(chosen, summary=pd.concat(parts, ignore_index=True))
         else:
             made = analysis_named(analysis)(chosen, Context(n_resamples=20))
         result[analysis] = [one for one in made.figures if one.name in names] if names else [made.figures[0]]

@@ -9,8 +9,9 @@ import pytest
 
 from item_nulls import Design, made
 from pairbank.errors import BankError
-from pairbank.stats.analyses.baselines import known_error_notes, with_and_without
+from pairbank.stats.analyses.baselines import with_and_without
 from pairbank.stats.analyses.items import items as section
+from pairbank.stats.report.checks import Facts, sentences
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from scored_frames import scored_frame
 
@@ -58,6 +59,11 @@ def test_known_errors_are_shown_with_few_models_too() -> None:
     assert len(result.tables["known_errors"]) == 3
 
 
+def known_errors(scored: list[ScoredFrame]) -> tuple[str, ...]:
+    none = pd.DataFrame()
+    return sentences(Facts(tables=scored, summary=none, own=none, labels={}, layouts={}), "note")
+
+
 def test_accuracy_is_given_with_and_without_known_errors() -> None:
     scored = tables(13, faulty=30)
     result = with_and_without(scored).set_index("model")
@@ -69,7 +75,7 @@ def test_accuracy_is_given_with_and_without_known_errors() -> None:
         assert row["accuracy_without"] == pytest.approx(right[30:].mean(), abs=1e-12)
         assert row["difference"] == pytest.approx(right[30:].mean() - right.mean(), abs=1e-12)
         assert row["low_with"] < row["accuracy_with"] < row["high_with"]
-    (note,) = known_error_notes(scored)
+    (note,) = known_errors(scored)
     assert note.startswith(
         "**toy** has 30 items with a known error (flag `known_error`). Without them accuracy changes"
     )
@@ -77,7 +83,7 @@ def test_accuracy_is_given_with_and_without_known_errors() -> None:
 
 
 def test_no_known_errors_no_note() -> None:
-    assert known_error_notes(tables(2)) == []
+    assert known_errors(tables(2)) == ()
     assert with_and_without(tables(2)).empty
 
 

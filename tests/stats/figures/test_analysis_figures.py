@@ -13,7 +13,7 @@ from pairbank.stats.analyses.grammaticality import section as grammaticality
 from pairbank.stats.analyses.languages import section as multilingual
 from pairbank.stats.analyses.people import people
 from pairbank.stats.figures.style import save_figure
-from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report.overview import overview
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import rated_table
 
@@ -190,7 +190,7 @@ def test_the_order_of_a_files_rows_changes_no_figure_of_a_report(tmp_path: Path)
     summary = summarise(table.frame, table.layouts, model=table.model)
     drawn = []
     for nth, scored in enumerate((table, shuffled)):
-        figures = {figure.name: figure for figure in overview_section(summary, [scored]).figures}
+        figures = {figure.name: figure for figure in overview([scored], summary=summary).figures}
         (_, svg, _) = save_figure(figures["scatter_toy_gpt2"].draw(), tmp_path / str(nth))
         drawn.append(svg.read_bytes())
     assert drawn[0] == drawn[1]

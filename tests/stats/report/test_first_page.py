@@ -1,5 +1,6 @@
 """What a report's first page must not hide: answers by place, each number's n, texts that were not read, people."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import datasets
@@ -13,16 +14,25 @@ from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.report.cautions import cautions, place_caution, unasked
-from pairbank.stats.report.overview import glosses_of, overview_section, question_of
+from pairbank.stats.report.checks import sentences
+from pairbank.stats.report.overview import facts_of, glosses_of, question_of
+from pairbank.stats.report.overview import overview as overview_of
 from pairbank.stats.report.wide_tables import agreement_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import META, rated_table
 
 
 def overview(*frames: ScoredFrame) -> Section:
-    parts = [summarise(frame.frame, frame.layouts, model=frame.model) for frame in frames]
-    return overview_section(pd.concat(parts, ignore_index=True), frames)
+    return overview_of(frames, summary=summary_of(frames))
+
+
+def summary_of(frames: Sequence[ScoredFrame]) -> pd.DataFrame:
+    return pd.concat([summarise(x.frame, x.layouts, model=x.model) for x in frames], ignore_index=True)
+
+
+def found(frames: Sequence[ScoredFrame], place: str = "caution") -> tuple[str, ...]:
+    """What the checks of a place find."""
+    return sentences(facts_of(summary_of(frames), frames), place)
 
 
 def answering(
@@ -111,12 +121,10 @@ def test_several_models_that_answer_by_place_are_counted_and_named() -> None:
 
 def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -> None:
     def caution(*frames: ScoredFrame) -> str:
-        parts = [summarise(frame.frame, frame.layouts, model=frame.model) for frame in frames]
-        layouts = {layout.method: layout for frame in frames for layout in frame.layouts}
-        return place_caution(pd.concat(parts, ignore_index=True), layouts, {"meta": "MetaQuestion"})
+        return "".join(found(frames, "caution on analyses"))
 
     said = caution(answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c"))
-    assert "**Position bias** in 2 of 3 combinations of model, corpus and prompt (a, b; MetaQuestion)" in said
+    assert "**Position bias** in 2 of 3 combinations of model, corpus and prompt (a, b; `meta`)" in said
     assert not any(caution(answering(lean=1, sense=1, seed=seed)) for seed in range(10))
 
 
@@ -222,23 +230,23 @@ def test_texts_that_a_model_cannot_read_are_told_above_a_share() -> None:
         flags = [["unknown_token"] * (i < n_unknown) + ["identical_tokens"] * (1 <= i <= n_same) for i in range(100)]
         return replace(table, frame=table.frame.assign(direct_flags=pd.Series(flags, dtype=object)))
 
-    assert cautions([flagged(5, 4)]) == ()
-    (said,) = cautions([flagged(94, 20)])
+    assert found([flagged(5, 4)]) == ()
+    (said,) = found([flagged(94, 20)])
     assert said.startswith(
         "**gpt2 cannot read some of toy**: 94 of 100 items hold characters that its tokenizer has no"
     )
     assert "; 20 of 99 pairs are the same tokens on both sides" in said
     many = [replace(flagged(94, 0), model=f"m{i}") for i in range(12)]
-    assert len(cautions(many)) == 9
-    assert cautions(many)[-1].startswith("The same holds of 4 more models and corpora")
+    assert len(found(many)) == 9
+    assert found(many)[-1].startswith("The same holds of 4 more models and corpora")
 
 
 def test_a_method_that_applies_to_no_item_is_named() -> None:
     table = rated_table()
     empty = table.frame.assign(**{name: None for name in map(str, table.frame) if name.startswith("meta_")})
-    (said,) = unasked([replace(table, frame=empty)])
+    (said,) = found([replace(table, frame=empty)], "unasked")
     assert said == "No item of toy (en) can be scored with `meta`."
-    assert unasked([table, replace(table, frame=empty, model="b")]) == ()
+    assert found([table, replace(table, frame=empty, model="b")], "unasked") == ()
 
 
 def test_the_csv_of_agreement_has_numbers() -> None:
@@ -264,11 +272,11 @@ def test_a_model_whose_answers_do_not_depend_on_the_prompt_is_named() -> None:
         second["other_delta"] = columns["meta_delta"] + noise * np.random.default_rng(1).normal(size=len(frame.frame))
         return replace(frame, frame=frame.frame.assign(**second), layouts=(*frame.layouts, other))
 
-    (told,) = cautions([asked_twice(0.0)])
+    (told,) = found([asked_twice(0.0)])
     assert told.startswith("**gpt2 gives the same answers to different prompts**: r = 1.00 between `meta` and `other`")
     both = [asked_twice(0.0), replace(asked_twice(0.0), model="toy")]
-    assert [text.partition(" give ")[0] for text in cautions(both)] == ["**gpt2 and toy"]
-    assert cautions([asked_twice(0.5)]) == ()
+    assert [text.partition(" give ")[0] for text in found(both)] == ["**gpt2 and toy"]
+    assert found([asked_twice(0.5)]) == ()
 
 
 def test_decisions_below_chance_have_a_note_on_answers_that_could_not_be_parsed() -> None:

@@ -8,7 +8,7 @@ import pairbank
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report import overview as pages
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import ModelFeatures
 from scored_frames import related_frames
@@ -18,7 +18,7 @@ NAMES = [f"model {nth:02d}" for nth in range(21)]
 
 def overview(frames: list[ScoredFrame]) -> Section:
     parts = [summarise(frame.frame, frame.layouts, model=frame.model) for frame in frames]
-    return overview_section(pd.concat(parts, ignore_index=True), frames)
+    return pages.overview(frames, summary=pd.concat(parts, ignore_index=True))
 
 
 def test_models_stand_from_small_to_large_and_unknown_ones_last() -> None:

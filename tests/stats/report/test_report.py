@@ -25,7 +25,7 @@ from pairbank.stats.analyses.neuro import (
     neuro,
     summary_rows,
 )
-from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report.overview import overview
 from pairbank.stats.report.page import pages_of
 from pairbank.stats.report.report import Report
 from pairbank.stats.report.summary import summarise
@@ -193,7 +193,7 @@ def test_no_probe_is_an_error_and_one_without_a_value_says_why() -> None:
 def test_people_are_drawn_once_beside_several_models() -> None:
     frames = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
     summary = pd.concat([summarise(one.frame, one.layouts, model=one.model) for one in frames])
-    result = {figure.name: figure for figure in overview_section(summary, frames).figures}
+    result = {figure.name: figure for figure in overview(frames, summary=summary).figures}
     axes = result["accuracy_toy"].draw().axes[0]
     handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     assert set(handles) == {"m0", "m1", "m2", "people"}
@@ -276,7 +276,7 @@ def test_the_first_page_of_six_models_and_two_corpora_prints_on_three_pages(
     ]
     summary = pd.concat([summarise(t.frame, t.layouts, model=t.model).assign(corpus=t.corpus) for t in tables])
     made = Report(
-        title="Six models", summary=summary, overview=overview_section(summary, tables), signatures=(), seed=0
+        title="Six models", summary=summary, overview=overview(tables, summary=summary), signatures=(), seed=0
     )
     folder = made.save(tmp_path / "report")
     page = chromium.new_page()

@@ -12,7 +12,7 @@ from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.introspection.figures import trend
 from pairbank.stats.analyses.introspection.section import introspection
-from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report.overview import overview
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import by_family, by_size, features_in_paper, size_breaks
 from scored_frames import related_frames
@@ -65,7 +65,7 @@ def test_a_corpus_without_truth_has_no_accuracy_and_no_regression_on_correctness
     nonsense = tables[-1]
     summary = summarise(nonsense.frame, nonsense.layouts, model=nonsense.model)
     assert set(summary["metric"]) == {"position_bias", "pearson", "spearman", "kappa", "raw_agreement"}
-    answer = overview_section(summary, [nonsense]).answer
+    answer = overview([nonsense], summary=summary).answer
     assert answer == "In nonsense neither side of an item is right: no accuracy."
 
 

@@ -1,0 +1,226 @@
+"""What a reader must know of the tables: position bias, missing answers, texts that a tokenizer cannot read.
+
+A check yields findings, and the macro of its name in `checks.md.j2` puts each into a sentence. The report reads all
+checks, the overview those of its footnotes, the site `cannot_read`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from pairbank.builders.schema.columns import IDENTICAL_SIDES
+from pairbank.markdown import html_as_text
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, UNKNOWN_TOKEN, reference_of
+from pairbank.stats.analyses.baselines import with_and_without
+from pairbank.stats.analyses.form import Words, groups
+from pairbank.stats.scored_table.method_scores import (
+    SAME_PLACE,
+    ScoredFrame,
+    delta_of,
+    flagged,
+    is_one_place,
+    shows_both,
+)
+
+UNREAD = 0.05
+"""Share of items with unknown tokens, or with the same tokens on both sides, from which on it is reported."""
+MOST_LINES = 8
+"""Findings of one kind; of more, how many."""
+CHANCE = 0.5
+SAME_R = 0.995
+"""Pearson r between two prompts from which on two decimals show 1.00."""
+_LEAST_PAIRS = 10
+KEYS = ["model", "corpus", "method"]
+FIRST, OTHER = "always picks the first option", "never picks the first option"
+POOLED, BIAS = "accuracy_pooled", "position_bias"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What checks look at."""
+
+    tables: Sequence[ScoredFrame]
+    summary: pd.DataFrame
+    own: pd.DataFrame
+    """Accuracies by each method's own definition."""
+    labels: Mapping[str, str]
+    layouts: Mapping[str, MethodLayout]
+
+
+Finding = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Something to look for, and where a report has it."""
+
+    find: Callable[[Facts], Iterable[Finding]]
+    place: Literal["caution", "caution on analyses", "unasked", "footnote", "note"]
+
+
+def sentences(facts: Facts, *places: str) -> tuple[str, ...]:
+    """Return what the checks of some places find, in words.
+
+    >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
+    >>> frame = pd.DataFrame({"item_id": ["a", "b"], "direct_delta": [1.0, 0.0],
+    ...                       "direct_flags": [["unknown_token"], []]})
+    >>> table, none = ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=(direct,)), pd.DataFrame()
+    >>> sentences(Facts(tables=[table], summary=none, own=none, labels={}, layouts={}), "caution")
+    ('**gpt2 cannot read some of toy**: 1 of 2 items hold characters that its tokenizer has no token for (`direct`).',)
+    """
+    return tuple(
+        _words().render(name, {"labels": facts.labels, **finding})
+        for name, check in CHECKS.items()
+        if check.place in places
+        for finding in check.find(facts)
+    )
+
+
+@functools.cache
+def _words() -> Words:
+    return Words(Path(__file__).with_suffix(".md.j2"), {})
+
+
+def cannot_read(table: ScoredFrame) -> str:
+    """Return what of a corpus a model's tokenizer cannot read, or "" where that is hardly anything."""
+    finding = _unread_of(table)
+    return html_as_text(_words().render("unread_texts", finding)) if finding else ""
+
+
+def _unread(facts: Facts) -> Iterator[Finding]:
+    findings = [finding for table in facts.tables if (finding := _unread_of(table))]
+    yield from findings[:MOST_LINES]
+    if len(findings) > MOST_LINES:
+        yield {"n_more": len(findings) - MOST_LINES}
+
+
+def _unread_of(table: ScoredFrame) -> Finding | None:
+    """Return how many items hold unknown tokens, or the same tokens on both sides, where that is more than UNREAD.
+
+    The flags are those of `direct`, or of the first method that has any.
+    """
+    methods = [layout.method for layout in table.layouts if f"{layout.method}_flags" in table.column_names]
+    method = reference_of(methods) or next(iter(methods), None)
+    if method is None:
+        return None
+    flags, n = f"{method}_flags", table.n_rows
+    frame = table.part(["item_id", "flags", f"{method}_delta", flags])
+    is_pair = ~flagged(frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(frame, method))
+    n_pairs, n_unknown = int(is_pair.sum()), int(flagged(frame, flags, UNKNOWN_TOKEN).sum())
+    n_same = int((flagged(frame, flags, IDENTICAL_TOKENS) & is_pair).sum())
+    counts = {"n_unknown": n_unknown * (n_unknown > UNREAD * n), "n": n}
+    counts |= {"n_same": n_same * (n_same > UNREAD * n_pairs), "n_pairs": n_pairs}
+    where = {"model": table.model, "corpus": table.corpus, "method": method}
+    return where | counts if counts["n_unknown"] or counts["n_same"] else None
+
+
+def _same_answers(facts: Facts) -> Iterator[Finding]:
+    """Yield models whose answers are the same whatever the prompt asks, by corpus and prompts."""
+    alike: dict[tuple[str, str, str, int], list[str]] = {}
+    for table in facts.tables:
+        if pairs := same_answers(table):
+            alike.setdefault((table.corpus, *pairs[0], len(pairs) - 1), []).append(table.model)
+    for (corpus, first, second, n_more), models in itertools.islice(alike.items(), MOST_LINES):
+        yield {"corpus": corpus, "first": first, "second": second, "n_more": n_more, "models": models}
+
+
+def same_answers(table: ScoredFrame) -> list[tuple[str, str]]:
+    """Return pairs of prompts to which a model's answers correlate at 1.00, by their log-probabilities."""
+    prompts = {ScoreColumns(x.method).delta: x.method for x in table.layouts if x.is_answer and x.has_logprobs}
+    columns = [name for name in prompts if name in table.column_names]
+    if len(columns) < 2:
+        return []
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = table.part(columns).astype(np.float64).corr(min_periods=_LEAST_PAIRS).to_numpy(dtype=np.float64)
+    pairs = itertools.combinations(range(len(columns)), 2)
+    return [(prompts[columns[a]], prompts[columns[b]]) for a, b in pairs if r[a, b] >= SAME_R]
+
+
+def _position_bias(facts: Facts) -> Iterator[Finding]:
+    shares = by_place(facts.summary, facts.layouts)
+    if shares.empty:
+        return
+    whole = facts.summary[(facts.summary["group_by"] == "all") & facts.summary["value"].notna()]
+    answers = [name for name, layout in facts.layouts.items() if layout.is_answer]
+    n_asked = int(((whole["metric"] == "accuracy") & whole["method"].isin(answers)).sum())
+    yield {
+        "n": len(shares),
+        "n_asked": n_asked,
+        "models": shares.index.get_level_values("model").unique(),
+        "methods": shares.index.get_level_values("method").unique(),
+    }
+
+
+def by_place(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.Series[float]:
+    """Return the share of first options of those with position bias, by model, corpus and method."""
+    both = [name for name, layout in layouts.items() if shows_both(layout)]
+    whole = summary[(summary["group_by"] == "all") & summary["method"].isin(both)]
+    shares: pd.Series[float] = whole[whole["metric"] == BIAS].set_index(KEYS)["value"].astype(float)
+    pooled = whole[(whole["metric"] == POOLED) & whole["value"].notna()].set_index(KEYS).index
+    return shares[shares.map(is_one_place).astype(bool) & shares.index.isin(pooled)]
+
+
+def picks(share: float) -> str:
+    """Return what a model with position bias does."""
+    return FIRST if share >= SAME_PLACE else OTHER
+
+
+def _unasked(facts: Facts) -> Iterator[Finding]:
+    """Yield the methods that have no number of any item of a corpus, by any model."""
+    for corpus in dict.fromkeys(table.corpus for table in facts.tables):
+        tables = [table for table in facts.tables if table.corpus == corpus and table.n_rows]
+        methods = dict.fromkeys(layout.method for table in tables for layout in table.layouts)
+        empty = [method for method in methods if not any(has_numbers(table, method) for table in tables)]
+        if empty:
+            languages = {str(x) for table in tables for x in table.part(["language"]).to_numpy().ravel()}
+            lines = [f"`{method}`" for method in empty[:MOST_LINES]]
+            lines += [f"{len(empty) - MOST_LINES} more"] if len(empty) > MOST_LINES else []
+            yield {"corpus": corpus, "languages": sorted(languages)[:3], "lines": lines}
+
+
+def has_numbers(table: ScoredFrame, method: str) -> bool:
+    """Return whether a method has a number of any item of a table."""
+    columns = [f"{method}_{name}" for name in ("delta", "good", "unparsed", "answers", "logprobs")]
+    return any(table.part([name]).notna().to_numpy().any() for name in columns)
+
+
+def _unparsed(facts: Facts) -> Iterator[Finding]:
+    """Yield in how many written texts no answer was found, by method."""
+    summary = facts.summary
+    rows = summary[(summary["metric"] == "unparsed") & (summary["group_by"] == "all") & (summary["value"] > 0)]
+    yield from ({"method": group.key[0], "rows": group.frame} for group in groups(rows, "method"))
+
+
+def _below_chance(facts: Facts) -> Iterator[Finding]:
+    """Yield published decisions below chance, where answers that could not be parsed may count as wrong."""
+    decisions = [name for name, layout in facts.layouts.items() if layout.is_answer and layout.readout == "decision"]
+    whole = facts.own[(facts.own["group_by"] == "all") & facts.own["method"].isin(decisions)]
+    for group in groups(whole, "corpus", "method"):
+        if n := int((group.frame["high"] < CHANCE).sum()):
+            yield group.first | {"n": n, "n_models": len(group.frame), "chance": CHANCE}
+
+
+def _known_errors(facts: Facts) -> Iterator[Finding]:
+    """Yield what known faulty items change, by corpus."""
+    yield from ({"rows": group.frame} for group in groups(with_and_without(facts.tables), "corpus"))
+
+
+CHECKS = {
+    "unread": Check(find=_unread, place="caution"),
+    "same_answers": Check(find=_same_answers, place="caution"),
+    "position_bias": Check(find=_position_bias, place="caution on analyses"),
+    "unasked": Check(find=_unasked, place="unasked"),
+    "unparsed": Check(find=_unparsed, place="footnote"),
+    "below_chance": Check(find=_below_chance, place="footnote"),
+    "known_errors": Check(find=_known_errors, place="note"),
+}
+"""By the macro that is its words."""
