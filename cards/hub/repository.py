@@ -160,7 +160,7 @@ def _advice(error: BaseException) -> str:
         403: "your token may not write there; use one that may, or another organisation",
         404: "check the name of the repository, and that your token may see it",
         412: "others keep committing there; try again in a moment",
-    }.get(status_of(error) or 0, "nothing was published; try again later" if _is_passing(error) else "")
+    }.get(status_of(error) or 0, "try again later" if _is_passing(error) else "")
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     text = scrubbed("; ".join(dict.fromkeys([lines[0], getattr(error, "server_message", None) or lines[0]])))
     return f"{text} ({advice})" if advice else text

@@ -7,6 +7,7 @@ on a dark page. No global state of matplotlib is changed, and the same figure gi
 from __future__ import annotations
 
 import io
+import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -115,11 +116,18 @@ def named(names: Mapping[str, str]) -> Iterator[None]:
 def label(text: object) -> str:
     r"""Return a text that is short enough for an axis, on one line, by the name that people call it.
 
-    >>> label("x" * 60)[-3:], label("two\nlines")
-    ('xx…', 'two lines')
+    Of long names of models the organisations go first, then the middle: names differ at the end.
+
+    >>> label("two\nlines"), label("openai-community/gpt2 - EleutherAI/pythia-160m-deduped")
+    ('two lines', 'gpt2 - pythia-160m-deduped')
+    >>> label("x" * 60 + "-1b")[-5:], len(label("x" * 60))
+    ('xx-1b', 44)
     """
     kept = _cleaned(str(text))
-    return kept if len(kept) <= LONGEST_LABEL else kept[: LONGEST_LABEL - 1] + "…"
+    if len(kept) > LONGEST_LABEL:
+        kept = re.sub(r"[\w.-]+/(?=\w)", "", kept)
+    half = LONGEST_LABEL // 2
+    return kept if len(kept) <= LONGEST_LABEL else f"{kept[:half]}…{kept[half + 1 - LONGEST_LABEL :]}"
 
 
 def heading(text: object, width: int = 40) -> str:

@@ -124,7 +124,9 @@ def say_plan(plan: Plan) -> None:
     for corpus_name, methods in fitting.items():
         if missing := [name for name in study.methods if name not in methods]:
             say(f"not asked of {corpus_name}, to none of whose items they apply: {', '.join(missing)}")
-    say(f"analyses: {', '.join(study.analyses) or 'none'}; probes by: {', '.join(study.probe) or 'nothing'}")
+    say(f"analyses: {', '.join(study.analyses) or 'none'}")
+    if study.probe:
+        say(f"probes of: {', '.join(study.probe)}")
     n_items = sum(len(corpus.items) for corpus in plan.corpora)
     n_scores = sum(
         len(corpus.items) * len(fitting[corpus.name]) for model in plan.models for corpus in scored_by(model, plan)

@@ -349,8 +349,10 @@ def import_(
     for name, ratings in imports.draws.items():
         path = _write_ratings(ratings, out / "ratings" / f"{slugs[name]}.parquet", kind="draws")
         say(f"{path}: {len(ratings):,} sampled answers, for `pairbank report --set raters.ratings={path}`")
-    for line in (*imports.left_out, *imports.stated):
+    for line in (*imports.left_out, *(figure for figure in imports.stated if not figure.is_same)):
         say(str(line))
+    if agreeing := sum(figure.is_same for figure in imports.stated):
+        say(f"{agreeing:,} accuracies as the source states them")
 
 
 def _imports(files: list[Path], source: SourceOptions) -> Imports:

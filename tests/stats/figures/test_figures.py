@@ -68,7 +68,8 @@ def test_every_kind_is_saved_as_png_svg_and_pdf_with_equal_bytes_each_time(tmp_p
 
 def test_the_axis_shows_names_and_values_of_the_table() -> None:
     axes = _drawn()["intervals"].axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()][:3] == [HOSTILE[0], HOSTILE[1], "a" * 43 + "…"]
+    shown = [text.get_text() for text in axes.get_yticklabels()]
+    assert shown[:3] == [HOSTILE[0], HOSTILE[1], "a" * 22 + "…" + "a" * 21]
     drawn = [np.asarray(line.get_xdata(), dtype=np.float64) for line in axes.lines if np.size(line.get_xdata()) > 2]
     np.testing.assert_allclose(drawn[0], 0.5 + np.arange(6) / 20)
     assert drawn[1].size == 5
