@@ -14,28 +14,15 @@ from pairbank.builders.load import load_corpus
 from pairbank.builders.sources.readers import read_delimited
 from pairbank.errors import CorpusFileNotFoundError
 from pairbank.files import cache_dir, replaced_atomically
+from pairbank.markdown import rendered, table_of
 from pairbank.plugins import package_names
 
 FLAGS_SHOWN = 6
+BUILT = ("corpus", "languages", "rows", "usable", "expected", "flags", "note")
 
 Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
 MANY = 4
 """Names from which on their number is shown."""
-INTRODUCTION = """\
-# Corpora
-
-Made from the builders by `pairbank corpora --markdown`; do not edit by hand.
-
-`pairbank.load_corpus(name)` returns any corpus in the same columns, with one row per choice between a better and a
-worse side. No row is left out: the column `flags` marks rows that need care, with the reason. Each section lists the
-corpus's own columns. `data_dir=` (`--data-dir`) names a folder with the files, or a root with one folder per corpus;
-without it, pairbank downloads them from the pinned address."""
-PARADIGMS = """\
-## Paradigms
-
-Claims that go beyond a corpus's items draw its paradigms. The effective number is n² / Σ n_g², with n_g of n items in
-paradigm g. It equals the number of paradigms if all have one size, and is near 1 if one paradigm holds almost all
-items. The last column has the share of items in the largest paradigm."""
 
 
 def build_all(
@@ -53,7 +40,9 @@ def build_all(
         try:
             items = load_corpus(corpus.name, data_dir=data_dir)
         except CorpusFileNotFoundError as error:
-            table.append(_row(corpus.name, note=f"not built: {str(error).split(';', 1)[0]}"))
+            table.append(
+                dict.fromkeys(BUILT, "") | {"corpus": corpus.name, "note": f"not built: {str(error).split(';', 1)[0]}"}
+            )
             continue
         manifest = manifest_of(items) or {}
         if out is not None:
@@ -65,15 +54,15 @@ def build_all(
             named.append(f"and {len(flags) - FLAGS_SHOWN} more")
         unverified = [name for name, file in manifest["files"].items() if not file["verified"]]
         table.append(
-            _row(
-                corpus.name,
-                rows=f"{manifest['n_rows']:,}",
-                usable=f"{manifest['n_usable']:,}",
-                languages=", ".join(manifest["languages"]),
-                expected=_expected(corpus, manifest["n_by_subset"]),
-                flags=", ".join(named),
-                note=f"not the pinned version: {', '.join(unverified)}" if unverified else "",
-            )
+            {
+                "corpus": corpus.name,
+                "languages": ", ".join(manifest["languages"]),
+                "rows": f"{manifest['n_rows']:,}",
+                "usable": f"{manifest['n_usable']:,}",
+                "expected": _expected(corpus, manifest["n_by_subset"]),
+                "flags": ", ".join(named),
+                "note": f"not the pinned version: {', '.join(unverified)}" if unverified else "",
+            }
         )
     return table
 
@@ -91,27 +80,6 @@ def _expected(corpus: Corpus, n_by_subset: Mapping[str, int]) -> str:
     if n_by_subset.keys() <= corpus.n_by_subset.keys():
         return f"{sum(corpus.n_by_subset[subset] for subset in n_by_subset):,}"
     return f"{corpus.n_items:,}" if corpus.counted else ""
-
-
-def _row(
-    corpus: str,
-    *,
-    languages: str = "",
-    rows: str = "",
-    usable: str = "",
-    expected: str = "",
-    flags: str = "",
-    note: str = "",
-) -> dict[str, str]:
-    return {
-        "corpus": corpus,
-        "languages": languages,
-        "rows": rows,
-        "usable": usable,
-        "expected": expected,
-        "flags": flags,
-        "note": note,
-    }
 
 
 def cached(corpus: Corpus) -> Cached:
@@ -168,17 +136,16 @@ def few(names: tuple[str, ...], kind: str) -> str:
 def catalogue_markdown(corpora: Mapping[str, Corpus] | None = None) -> str:
     """Return the page of corpora: one table of all, then a section each. It depends on our builders alone."""
     known = {name: CORPORA[name] for name in OURS} if corpora is None else corpora
-    parts = [INTRODUCTION, _overview(known.values()), _paradigms(known), *map(_section, known.values())]
-    return "\n\n".join(parts) + "\n"
-
-
-def _overview(corpora: Iterable[Corpus]) -> str:
-    shown = [{key: cell for key, cell in row.items() if key != "cached"} for row in catalogue_rows(corpora)]
-    for row in shown:
-        row["corpus"] = f"[{row['corpus']}](#{row['corpus']})"
-    header = list(shown[0])
-    lines = [header, ["---"] * len(header), *([_cell(row[name]) for name in header] for row in shown)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    counted = {row["corpus"]: row for row in counted_paradigms()}
+    rows = [row | {"corpus": f"[{row['corpus']}](#{row['corpus']})"} for row in catalogue_rows(known.values())]
+    return rendered(
+        Path(__file__).with_name("corpora.md.j2"),
+        (n_items,),
+        overview=table_of({key: cell for key, cell in row.items() if key != "cached"} for row in rows),
+        counted=[counted[name] for name in known if name in counted],
+        uncounted=[name for name in known if name not in counted],
+        corpora=known.values(),
+    )
 
 
 def paradigm_row(name: str, paradigms: Iterable[str | None]) -> dict[str, str]:
@@ -203,55 +170,3 @@ def counted_paradigms() -> list[dict[str, str]]:
     """Return the rows of `data/paradigms.tsv`: of each corpus of ours whose items have been counted."""
     path = Path(str(resources.files("pairbank.builders") / "data" / "paradigms.tsv"))
     return [row for _, row in read_delimited(path, tuple(paradigm_row("", ())), delimiter="\t")]
-
-
-def _paradigms(names: Iterable[str]) -> str:
-    rows = {row["corpus"]: row for row in counted_paradigms()}
-    names = [*names]
-    spread = [rows[name] for name in names if name in rows and rows[name]["paradigms"] != "0"]
-    without = ", ".join(name for name in names if name in rows and rows[name]["paradigms"] == "0")
-    uncounted = ", ".join(name for name in names if name not in rows)
-    header = "| corpus | items | paradigms | effective number | largest share |\n| --- | --- | --- | --- | --- |\n"
-    lines = [f"| {' | '.join((row | {'items': format(int(row['items']), ',')}).values())} |" for row in spread]
-    rest = f"Without paradigms in the source: {without}. Not counted here: {uncounted}."
-    return "\n\n".join([PARADIGMS, header + "\n".join(lines), rest])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _section(corpus: Corpus) -> str:
-    source = corpus.source
-    facts = [
-        f"- Rows: {n_items(corpus)}{'' if corpus.counted else ' (as published, not counted here)'}",
-        f"- Languages: {', '.join(corpus.languages)}",
-        f"- Tasks: {', '.join(corpus.tasks)}",
-        f"- Subsets: {', '.join(f'`{name}`' for name in corpus.subsets) or 'none'}",
-        f"- Human judgments: {corpus.human or 'none'}",
-        f"- Licence: {source.licence}.{f' {source.licence_note}' if source.licence_note else ''}",
-        f"- Texts may stand in a published bank: {'yes' if source.redistributable else 'no'}",
-    ]
-    if not corpus.embedded:
-        revision = f", revision `{source.revision}`" if source.revision else ""
-        facts += [f"- Source: <{source.homepage}>{revision}", f"- Folder: `{corpus.folder or corpus.name}/`"]
-        facts += [f"- File: {line}" for line in _files(corpus)]
-    parts = [f"## {corpus.name}", f"**{corpus.title}.** {corpus.description}", "\n".join(facts)]
-    if corpus.extra_columns:
-        head = "| column | type | null | meaning |\n| --- | --- | --- | --- |\n"
-        rows = (
-            f"| `{c.name}` | {c.type} | {'yes' if c.nullable else 'no'} | {_cell(c.meaning)} |"
-            for c in corpus.extra_columns
-        )
-        parts += ["Its own columns:", head + "\n".join(rows)]
-    if source.citation:
-        parts.append(f"```bibtex\n{source.citation}\n```")
-    return "\n\n".join(parts)
-
-
-def _files(corpus: Corpus) -> Iterable[str]:
-    for file in corpus.source.files:
-        place = f"[`{file.name}`]({file.url})" if file.url else f"`{file.name}`, which you bring"
-        instead = f", or unpacked `{file.unpacked}`" if file.unpacked else ""
-        pinned = "" if file.sha256 else "; no hash is pinned"
-        yield f"{place}{instead}{' (optional)' if file.optional and file.url else ''}{pinned}"

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 from pairbank.builders.corpora.corpus import Corpus
-from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.declared import corpus_files
 from pairbank.errors import unknown_name
 from pairbank.plugins import package_names, plugins
@@ -56,6 +55,8 @@ OURS = (*MODULES, *MAPS)
 @functools.cache
 def _ours(name: str) -> Corpus:
     if name in MAPS:
+        from pairbank.builders.corpora.corpus_map import corpus_map
+
         return corpus_map(name).corpus()
     module = import_module(f"pairbank.builders.corpora.{MODULES[name]}")
     corpus: Corpus = getattr(module, name.upper().replace("-", "_"))

@@ -6,12 +6,15 @@ Everything is read from what is asked and computed, so that it cannot differ fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib.resources.abc import Traversable
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from pairbank.builders.schema.columns import COLUMNS, Task
 from pairbank.errors import ScoringError
+from pairbank.markdown import rendered, table_of
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method, Row, WritingMethod
 from pairbank.scoring.api.model import Scorer
@@ -24,33 +27,7 @@ from pairbank.scoring.prompts.registry import prompt_files, prompts
 
 OPEN, CLOSE = "⟦", "⟧"
 """What is scored, or how much is written, stands between these."""
-INTRODUCTION = f"""\
-# Methods
-
-Made from the registry by `pairbank methods --markdown`; do not edit by hand.
-
-The name of a method is the value of `--method` and `methods=`, and the prefix of its columns. Two suffixes change a
-prompt:
-
-- `@1shot` … `@8shot` (forced choices in both orders, judgments) puts answered examples before the question:
-  `meta_question_simple@4shot`;
-- `@chat` sends a prompt that its paper sent as plain text through the model's chat template:
-  `hl23_sent_comp_meta_instruct@chat`.
-
-Terms in the sections:
-
-- **Δ** is the column `m_delta` = `m_good` − `m_bad`, in nats unless said otherwise; log P(1) is the log-probability of
-  the whole answer "1", teacher-forced.
-- **Counterbalanced**: exchanging better and worse side flips the sign of Δ and changes nothing else.
-- **Requests** are the strings scored (or written) per item.
-- **Its own accuracy** is the definition of its source; reports have both.
-- Every prompt's section ends with its first presentation, as a model without a chat template reads it. Slots are in
-  braces (`{{good}}` is the whole better sentence, `{{target_good}}` its target). The answer options, each of which is
-  scored, are between {OPEN} and {CLOSE}. `pairbank methods show METHOD --corpus CORPUS` fills in the slots.
-
-If a paper and its code differ, the notes state how, and which of them an id follows."""
 _TASKS = {PMI: "all with a context", **dict.fromkeys(IN_TEMPLATE, "sentence_pair, sentence")}
-BOTH_SIDES = {"direct": "log P(target_good | context_good) − log P(target_bad | context_bad)"}
 
 
 def shown(method: Method, row: Row, scorer: Scorer) -> str:
@@ -106,71 +83,23 @@ def item_for(
 
 def methods_markdown(known: Mapping[str, Prompt] | None = None) -> str:
     """Return the page: one table of all methods, then a section each."""
-    result = prompts() if known is None else known
-    sections = [*map(_family_section, FAMILIES), *map(_prompt_section, result.values())]
-    return "\n\n".join([INTRODUCTION, "\n".join(_heads()), _overview(result), *sections]) + "\n"
+    known = prompts() if known is None else known
+    return rendered(
+        Path(__file__).with_name("methods.md.j2"),
+        (delta_in_words, first_presentation),
+        files={file.name: _comment(file) for file in prompt_files()},
+        overview=table_of(row | {"id": f"[{row['id']}](#{row['id']})"} for row in method_rows(known)),
+        families={name: method_named(name).definition for name in FAMILIES},
+        prompts=known.values(),
+        open=OPEN,
+        close=CLOSE,
+    )
 
 
-def _heads() -> Iterator[str]:
-    """Yield what each shipped file says of all its prompts: the comment at its top."""
-    for file in prompt_files():
-        lines = file.read_text(encoding="utf-8").splitlines()
-        comment = takewhile(lambda line: line.startswith("#"), lines)
-        yield f"- `{file.name}`: {' '.join(line.removeprefix('#').strip() for line in comment)}"
-
-
-def _overview(known: Mapping[str, Prompt]) -> str:
-    rows = [row | {"id": f"[{row['id']}](#{row['id']})"} for row in method_rows(known)]
-    header = list(rows[0])
-    lines = [header, ["---"] * len(header), *([row[name].replace("|", "\\|") for name in header] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _family_section(name: str) -> str:
-    definition = method_named(name).definition
-    score = BOTH_SIDES.get(name) or f"{definition['formula']} of the better side − that of the worse one"
-    facts = [f"- Source: {definition['paper']}", "- Kind: direct; no chat template, no question", f"- Δ: `{score}`"]
-    return "\n\n".join([f"## {name}", "\n".join(facts)])
-
-
-def _prompt_section(prompt: Prompt) -> str:
-    status = {"published": "", "dropped": " (dropped by its authors)", "ours": " (no paper has it)"}[prompt.status]
-    facts = [
-        f"- Source: {prompt.paper}{status}",
-        f"- Kind: {prompt.kind.replace('_', ' ')}{', written by the model' if prompt.readout == 'generation' else ''}",
-        f"- Tasks: {', '.join(prompt.tasks)}",
-        f"- Languages: {', '.join(prompt.languages)}",
-        f"- Presentations: {_presentations(prompt)}",
-        f"- Counterbalanced: {'yes' if prompt.counterbalanced else 'no'}",
-        f"- Δ: {delta_in_words(prompt)}",
-        f"- Its own accuracy: {_accuracy(prompt)}",
-        *_sending(prompt),
-        *([f"- Note: {' '.join(prompt.note.split())}"] if prompt.note else []),
-    ]
-    return "\n\n".join([f"## {prompt.id}", "\n".join(facts), _template(prompt)])
-
-
-def _presentations(prompt: Prompt) -> str:
-    names = ", ".join(f"`{p.name}`" for p in prompt.presentations)
-    if not prompt.is_fixed_order:
-        return names
-    columns = sorted({column for p in prompt.presentations for column in p.when})
-    return f"one of {names}, as the item's {' and '.join(f'`{column}`' for column in columns)} says"
-
-
-def _accuracy(prompt: Prompt) -> str:
-    if prompt.kind == "prediction":
-        return "none"
-    return {"averaged": "of Δ", "pooled": "every presentation is a trial"}[prompt.accuracy]
-
-
-def _sending(prompt: Prompt) -> Iterator[str]:
-    if prompt.system:
-        yield f'- System message under a chat template: "{prompt.system}"'
-    if not prompt.chat:
-        yield "- Plain text for every model, instruct models too; with `@chat`, the chat template"
-    if prompt.readout == "generation":
-        yield f"- Written greedily, at most {prompt.max_new_tokens} tokens; answer: first match of `{prompt.pattern}`"
+def _comment(file: Traversable) -> str:
+    """Return what a shipped file says of all its prompts: the comment at its top."""
+    lines = takewhile(lambda line: line.startswith("#"), file.read_text(encoding="utf-8").splitlines())
+    return " ".join(line.removeprefix("#").strip() for line in lines)
 
 
 def delta_in_words(prompt: Prompt) -> str:
@@ -220,7 +149,7 @@ def _signed(sign: str, term: str, *, first: bool) -> str:
     return f"{sign} {term}"
 
 
-def _template(prompt: Prompt) -> str:
+def first_presentation(prompt: Prompt) -> str:
     """Return the first presentation as plain text, in English where there is English."""
     language = "en" if "en" in prompt.languages else prompt.languages[0]
     shown = prompt.presentations[0]

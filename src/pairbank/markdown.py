@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -64,6 +65,22 @@ def to_markdown(table: pd.DataFrame, *, cell: Callable[[str], str] = as_cell) ->
     rows = [[cell(str(name)) for name in table.columns], ["---"] * len(table.columns)]
     rows += [["" if pd.isna(x) else cell(str(x)) for x in row] for row in table.itertuples(index=False, name=None)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def table_of(rows: Iterable[Mapping[str, str]]) -> str:
+    """Return rows of the same keys as a table of Markdown, in whose cells markup counts."""
+    return to_markdown(pd.DataFrame([*rows]), cell=lambda text: text.replace("|", "\\|"))
+
+
+def rendered(template: Path, words: Iterable[Callable[..., str]], **facts: object) -> str:
+    """Return a template of a page, filled in; `words` are its filters."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(  # noqa: S701 - Markdown
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters |= {word.__name__: word for word in words}
+    return environment.from_string(template.read_text(encoding="utf-8")).render(facts)
 
 
 def tables_in(page: str) -> list[list[dict[str, str]]]:
