@@ -55,8 +55,6 @@ WITHOUT_SPACES = ("ja", "zh")
 VERB_MAY_COME_FIRST = ("ar",)
 LONGEST_CONCEPT_WORDS = 4
 FINAL_PUNCTUATION = ".!?…؟۔。"
-HUB_COPY = "fpadovani/xcomps-dataset"
-"""A copy of the corpus on the Hub: a split `comps_LANGUAGE` per language, with the columns of the JSON files."""
 COMPS_REQUIRED = (
     "id",
     "property",

@@ -11,42 +11,20 @@ from pairbank.builders.corpora.declared import corpus_files
 from pairbank.errors import unknown_name
 from pairbank.plugins import package_names, plugins
 
-MODULES: Mapping[str, str] = {
-    "starter": "starter",
-    "blimp": "blimp",
-    "hu-levy-blimp": "blimp",
-    "syntaxgym": "syntaxgym",
-    "zhoblimp": "like_blimp",
-    "sling": "like_blimp",
-    "li": "li",
-    "li-adger": "li",
-    "blimp-li": "li",
-    "hll": "hll",
-    "dtfit": "events",
-    "cola": "sentences",
-    "ewok": "events",
-    "social-relations": "events",
-    "comps": "concepts",
-    "xcomps": "concepts",
-    "p18": "next_words",
-    "news-2023": "next_words",
-    "wikipedia": "next_words",
-    "news-2024": "next_words",
-    "nonsense": "next_words",
-    "randomseq": "next_words",
-    "syntaxgym-suites": "syntaxgym",
-    "syntaxgym-mandarin": "syntaxgym",
-    "turblimp": "like_blimp",
-    "kauf-2024": "events",
-    "itacola": "sentences",
-    "nocola": "sentences",
-    "nocola-zero": "sentences",
-    "mega-acceptability": "sentences",
-    "dgl": "sentences",
-    "morcela": "li",
-    "blimp-nl": "like_blimp",
+_MADE_BY: Mapping[str, tuple[str, ...]] = {
+    "starter": ("starter",),
+    "blimp": ("blimp", "hu-levy-blimp"),
+    "like_blimp": ("zhoblimp", "sling", "turblimp", "blimp-nl"),
+    "syntaxgym": ("syntaxgym", "syntaxgym-suites", "syntaxgym-mandarin"),
+    "li": ("li", "li-adger", "blimp-li", "morcela"),
+    "hll": ("hll",),
+    "sentences": ("cola", "itacola", "nocola", "nocola-zero", "mega-acceptability", "dgl"),
+    "events": ("dtfit", "ewok", "social-relations", "kauf-2024"),
+    "concepts": ("comps", "xcomps"),
+    "next_words": ("p18", "news-2023", "wikipedia", "news-2024", "nonsense", "randomseq"),
 }
-"""Corpus -> the module that makes it, as a constant of its name."""
+"""A module -> the corpora that it makes, each a constant of its name."""
+MODULES = {name: module for module, names in _MADE_BY.items() for name in names}
 MAPS = tuple(name for name in corpus_files() if name not in MODULES)
 """Corpora that are only a mapping: each file of `data/corpora` whose corpus no module makes."""
 OURS = (*MODULES, *MAPS)

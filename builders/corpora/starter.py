@@ -15,7 +15,6 @@ from pairbank.builders.sources.readers import read_delimited
 from pairbank.builders.sources.source import LocatedFile
 
 LANGUAGES = ("ar", "ca", "de", "el", "en", "es", "fa", "fr", "he", "hu", "ja", "ko", "nl", "ru", "tr", "uk", "vi", "zh")
-NEGATIVE_TYPES = ("taxonomic", "overlap", "co-occurrence", "random")
 PAIRS, PLAUSIBILITY, CONTEXTS = "starter/minimal_pairs.tsv", "starter/plausibility.tsv", "starter/contexts.tsv"
 CONCEPTS = {language: f"starter/concepts/{language}.tsv" for language in LANGUAGES}
 CONCEPT_COLUMNS = ("negative_type", "property", "concept_good", "concept_bad")

@@ -186,8 +186,6 @@ _FUNCTIONS = (
 )
 LINKING_FUNCTIONS: Mapping[str, LinkingFunction] = {function.name: function for function in _FUNCTIONS}
 """By name, in the order of their columns."""
-LINKING_METHODS: tuple[str, ...] = (*LINKING_FUNCTIONS, PMI)
-"""The names of linking functions and of PMI, in the order of their columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

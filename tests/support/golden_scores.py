@@ -23,7 +23,7 @@ from golden_models import OPTIONS, golden_model
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column, Item, Task
 from pairbank.scoring import versions
-from pairbank.scoring.methods.linking_functions import LINKING_METHODS
+from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 
 TOLERANCE_NATS = 2e-4
 """Less than a changed formula moves a number by, more than another processor or thread count does."""
@@ -40,7 +40,8 @@ _WRITTEN = ("social24_choice_free", "social24_likert_free")
 _EVERYTHING = (
     "direct",
     "direct_wb",
-    *LINKING_METHODS,
+    *LINKING_FUNCTIONS,
+    "pmi",
     *_READ,
     *_WRITTEN,
     f"{_CHOICE}@2shot",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
@@ -76,7 +77,7 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
     models = chosen_models(declared, what, {})
     stand_in = None if how.like is None else StandIn(model=how.like, kind=how.kind)
     rows: list[dict[str, object]] = []
-    of_models: list[_Costs] = []
+    of_models: list[dict[str, float]] = []
     with status(f"planning for {', '.join(model.name for model in models)}"):
         rate, reported = how.rate()
         plans = plans_of(
@@ -91,7 +92,8 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
                 rows += [_row(shape.name, name, of_corpus) for name, of_corpus in shown.items()]
                 of_models.append(in_all)
     if how.total and len(of_models) > 1:
-        rows.append(_row(f"{len(of_models)} models", "all", sum(of_models, start=_Costs())))
+        in_all = {name: sum(costs[name] for costs in of_models) for name in of_models[0]}
+        rows.append(_row(f"{len(of_models)} models", "all", in_all))
     show(pd.DataFrame(rows), name="costs", whole=["corpus"])
     answer(flops_per_second=rate, measured=reported)
     say(
@@ -103,51 +105,31 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
         say(f"models with a declared size: tokens of {how.like}, its shape at that size")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Costs:
-    """Of a model, or of several together."""
-
-    n_items: float = 0
-    n_tokens: float = 0
-    n_computed: float = 0
-    flops: float = 0
-    host_seconds: float = 0
-    seconds: float = 0
-    """Device and host work at once: for each model, what the slower one takes."""
-    weights_bytes: float = 0
-    result_bytes: float = 0
-
-    def __add__(self, other: _Costs) -> _Costs:
-        return _Costs(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(_Costs)})
+def _costs(shape: Shape, work: Work, rate: float) -> dict[str, float]:
+    return {
+        "items": work.n_items,
+        "tokens": work.n_sequence_tokens,
+        "computed": work.n_computed_tokens,
+        "FLOPs": work.flops(shape),
+        "weights": shape.weights_bytes,
+        "scores": work.result_bytes,
+        "host_seconds": work.host_seconds,
+        "seconds": max(work.flops(shape) / rate, work.host_seconds),  # device and host work at once
+    }
 
 
-def _costs(shape: Shape, work: Work, rate: float) -> _Costs:
-    return _Costs(
-        n_items=work.n_items,
-        n_tokens=work.n_sequence_tokens,
-        n_computed=work.n_computed_tokens,
-        flops=work.flops(shape),
-        host_seconds=work.host_seconds,
-        seconds=max(work.flops(shape) / rate, work.host_seconds),
-        weights_bytes=shape.weights_bytes,
-        result_bytes=work.result_bytes,
-    )
-
-
-def _row(model: str, corpus: str, costs: _Costs) -> dict[str, object]:
-    """Return a line of the table."""
+def _row(model: str, corpus: str, costs: Mapping[str, float]) -> dict[str, object]:
+    n_tokens, n_computed = costs["tokens"], costs["computed"]
     return {
         "model": model,
         "corpus": corpus,
-        "items": round(costs.n_items),
-        "tokens": round(costs.n_tokens),
-        "computed": round(costs.n_computed),
-        "shared": f"{percent(1 - costs.n_computed / costs.n_tokens if costs.n_tokens else 0)}",
-        "FLOPs": magnitude(costs.flops),
-        "weights_GB": round(costs.weights_bytes / 1e9, 1),
-        "scores_MB": round(costs.result_bytes / 1e6, 1),
-        "host_hours": float(magnitude(costs.host_seconds / 3600)),
-        **{f"hours_{n}": float(magnitude(costs.seconds / 3600 / n)) for n in (1, 8, 64)},
+        **{name: round(costs[name]) for name in ("items", "tokens", "computed")},
+        "shared": percent(1 - n_computed / n_tokens if n_tokens else 0),
+        "FLOPs": magnitude(costs["FLOPs"]),
+        "weights_GB": round(costs["weights"] / 1e9, 1),
+        "scores_MB": round(costs["scores"] / 1e6, 1),
+        "host_hours": float(magnitude(costs["host_seconds"] / 3600)),
+        **{f"hours_{n}": float(magnitude(costs["seconds"] / 3600 / n)) for n in (1, 8, 64)},
     }
 
 

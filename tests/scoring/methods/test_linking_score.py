@@ -20,7 +20,7 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.methods.documents import documents_of_items
-from pairbank.scoring.methods.linking_functions import LINKING_METHODS
+from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import BOS, FakeScorer
 from pairbank.scoring.models.load import load_model
@@ -56,7 +56,7 @@ def test_every_linking_function_is_the_formula_over_the_tokens_that_direct_score
     counts = {c: sum(text.count(c) for text in TEXT) for c in map(chr, range(32, 127))}
     n_counted, size = sum(counts.values()), BOS + 1
     table = pairbank.count_unigrams(TEXT, fake)
-    methods = ["direct", *LINKING_METHODS]
+    methods = ["direct", *LINKING_FUNCTIONS, "pmi"]
     rows = pairbank.score(sentences, fake, methods=methods, unigrams=table).dataset
     for row in rows:
         for side in ("good", "bad"):
@@ -100,7 +100,7 @@ def test_the_demo_model_equals_the_formulas_over_a_naive_loop(
     model, tokenizer = demo_model.model, demo_model.tokenizer
     path = pairbank.count_unigrams(TEXT, demo_model).save(tmp_path / "u.parquet")
     items = sentences.select([1])
-    methods = ["direct_wb", *LINKING_METHODS]
+    methods = ["direct_wb", *LINKING_FUNCTIONS, "pmi"]
     [row] = pairbank.score(items, demo_model, methods=methods, unigrams=path).dataset.to_list()
     counted = [i for text in TEXT for i in tokenizer(text)["input_ids"]]
     for side in ("good", "bad"):
@@ -158,7 +158,7 @@ def test_a_run_asks_the_model_once_for_direct_and_all_linking_functions(sentence
     CountingScorer.asked.clear()
     scorer = CountingScorer()
     table = pairbank.count_unigrams(TEXT, scorer)
-    pairbank.score(sentences, scorer, methods=["direct", *LINKING_METHODS], unigrams=table)
+    pairbank.score(sentences, scorer, methods=["direct", *LINKING_FUNCTIONS, "pmi"], unigrams=table)
     assert len(scorer.asked) == 4
 
 
@@ -187,7 +187,7 @@ def test_the_signature_tells_the_counts_and_other_counts_never_meet_stored_score
 def test_a_method_is_the_same_for_all_models_and_what_is_the_models_stands_in_its_signature(
     sentences: datasets.Dataset, tmp_path: Path
 ) -> None:
-    methods = ["direct", *LINKING_METHODS]
+    methods = ["direct", *LINKING_FUNCTIONS, "pmi"]
     families = ("gpt2", "llama", "gpt-j")
     models = [FakeScorer(), *(load_model(saved_model(ARCHITECTURES[x], tmp_path / x)) for x in families)]
     signatures = [
