@@ -80,6 +80,34 @@ def curve_panels(
     return figure
 
 
+def interaction_panels(table: pd.DataFrame, *, x_label: str) -> Drawing:
+    """Draw cell means: a row of panels a design, a column `who`, a line a value of `series` over the levels."""
+    designs, people = levels(table, "design"), levels(table, "who")
+    looks, ticks = line_looks(levels(table, "series")), levels(table, "level")
+    with styled():
+        figure = drawing(max(SINGLE, 0.5 + 1.75 * len(people)), 0.8 + 1.5 * len(designs))
+        panels = figure.subplots(len(designs), len(people), squeeze=False, sharex=True, sharey="row")
+        for (row, column), axes in np.ndenumerate(panels):
+            part = table[(table["design"] == designs[row]) & (table["who"] == people[column])]
+            grid(axes, axis="y")
+            for name, style in looks.items():
+                line = part[part["series"] == name]
+                at = np.array([ticks.index(level) for level in line["level"]], dtype=float)
+                value, low, high = (line[end].to_numpy(dtype=float) for end in ("value", "low", "high"))
+                error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
+                axes.errorbar(at, value, yerr=error, label=label(name), elinewidth=1, **style)
+            if row == 0:
+                axes.set_title(heading(people[column], 22), fontsize=_SMALL)
+            if column == 0:
+                axes.set_ylabel(heading(designs[row], 16), fontsize=_SMALL)
+            axes.set_xticks(range(len(ticks)), [label(tick) for tick in ticks])
+            axes.set_xlim(-0.4, len(ticks) - 0.6)
+            axes.tick_params(labelsize=_SMALL)
+        figure.supxlabel(label(x_label), fontsize=9)
+        legend(figure, panels[0, 0], len(looks))
+    return figure
+
+
 def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
     """Draw ROC curves: a panel a method, a line a model."""
     names, looks = levels(points, "method"), line_looks(levels(points, "model"))

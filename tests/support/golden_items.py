@@ -14,6 +14,7 @@ import datasets
 import numpy as np
 import pandas as pd
 
+import island_designs as islands
 import pairbank
 from pairbank.builders.corpora.syntaxgym import joined_with_spans
 from pairbank.builders.dataset import features
@@ -208,6 +209,29 @@ def single_sentences(corpus: str, n: int, *, start: int, label: bool) -> list[It
         )
         rating = float(rng.normal(5.2 if good else 3.0, 1))
         items.append(item if label else replace(item, human_good=rating, human_scale="likert7", human_n=8))
+    return items
+
+
+def island_sentences(corpus: str, *, n_sets: int) -> list[Item]:
+    """Return rated sentences of two 2 x 2 designs."""
+    rng, items = np.random.default_rng(n_sets), []
+    for dependency in ("wh", "rc"):
+        for number in range(n_sets):
+            for nth, cell in enumerate(islands.CELLS):
+                text = islands.sentence(number, *cell)
+                item = Item(
+                    item_id=f"{corpus}/{dependency}/{number}-{nth}",
+                    corpus=corpus,
+                    subset="all",
+                    language="en",
+                    task="sentence",
+                    target_good=text if dependency == "wh" else f"She asked {text[0].lower()}{text[1:]}",
+                    human_good=float(islands.ISLAND[cell] + rng.normal(0, 0.5)),
+                    human_scale="likert7",
+                    human_n=8,
+                    extra={"dependency": dependency, "item": str(number), "structure": cell[0], "distance": cell[1]},
+                )
+                items.append(item)
     return items
 
 

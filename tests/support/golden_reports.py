@@ -28,6 +28,7 @@ import pandas as pd
 
 import golden_items as made
 import pairbank
+from pairbank.builders.dataset import carry_manifest
 from pairbank.builders.schema.columns import Item
 from pairbank.scoring.api.model import Progress
 from pairbank.scoring.api.requests import EncodedRequest
@@ -145,6 +146,8 @@ class Golden:
     options: Callable[[Sequence[Sequence[Item]]], dict[str, dict[str, Any]]] = lambda _items: {}
     distances: bool = False
     probed: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the manifest of its corpora states."""
     checkpoints: tuple[int, ...] = ()
     """Steps of training at which each model is scored; none = at its end."""
 
@@ -275,6 +278,26 @@ GOLDEN: Mapping[str, Golden] = {
         items=lambda: [made.sentences("blimp", 60), _rated("li", 24, 1)],
         analyses=("comparisons", "paradigms"),
     ),
+    "design": Golden(
+        title="Is there an interaction?",
+        items=lambda: [made.island_sentences("islands", n_sets=8)],
+        facts={
+            "design": {
+                "factors": [
+                    {"column": "structure", "levels": ["non-island", "island"]},
+                    {"column": "distance", "levels": ["short", "long"]},
+                ],
+                "item_set": "item",
+                "by": ["dependency"],
+                "fillers": {},
+                "contrasts": [],
+            }
+        },
+        methods=("direct", "social24_likert"),
+        analyses=("design",),
+        options=lambda items: {"design": {"ratings": [made.ratings(items[0], kind="single")]}},
+        models=("north-1b", "south-2b"),
+    ),
     "items": Golden(
         title="Items",
         analyses=("items",),
@@ -338,6 +361,8 @@ def golden_report(name: str) -> Report:
 
 def _scored(items: Sequence[Item], what: Golden, study: Study | None) -> Iterator[pairbank.Scored]:
     table = made.dataset(items)
+    if what.facts:
+        carry_manifest(table, {"facts": what.facts})
     if what.distances:
         table = _with_distances(table)
     methods = study.methods if study else what.methods

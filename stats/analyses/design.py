@@ -1,0 +1,337 @@
+"""Factorial designs: effects of people's ratings and of models' scores on the same sentences.
+
+A corpus states its design (factors, item sets, fillers) in its manifest; pairs are a design of one factor with the
+levels good and bad. Ratings are z-scored within participants and scores within models, fillers included.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.builders.corpora.column_map import plain_value
+from pairbank.builders.corpora.design import DESIGN
+from pairbank.builders.ratings import FORCED_CHOICE, normalised, without_constant_raters
+from pairbank.errors import BankError
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, typed, where, wide
+from pairbank.stats.analyses.raters.judgments import ratings_given
+from pairbank.stats.estimates.estimate import HUMAN
+from pairbank.stats.figures.charts import interaction_panels, pages
+from pairbank.stats.figures.scatters import scatter_grid
+from pairbank.stats.measures.agreement import pearson
+from pairbank.stats.measures.designs import ContrastTest, Effect, effects_of, of_item_sets, of_ratings
+from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.wording import with_interval
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.stats.analyses.base import Context
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
+
+SIGNIFICANCE = 0.05
+PEOPLE = "people"
+RATINGS, MEANS = "ratings", "mean ratings"
+SIDE = "side"
+LEAST_DESIGNS = 3
+"""Of a correlation over designs."""
+MOST_DESIGNS, MOST_COLUMNS = 6, 4
+"""Rows and columns of an interaction plot; of more designs there are more figures."""
+MOST_POINTS = 1_500
+MOST_NAMED = 3
+"""Methods of models, and people, that the answer has."""
+KEYS = ["corpus", "model", "method"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A design as a manifest states it."""
+
+    levels: dict[str, list[str]]
+    item_set: str
+    by: list[str] = field(default_factory=list)
+    fillers: dict[str, list[str]] = field(default_factory=dict)
+    contrasts: list[list[str]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, table: ScoredFrame) -> Stated:
+        """Return the design of a table; of one that states none, the two sides of its pairs."""
+        facts = table.signature.get("corpus", {}).get("manifest", {}).get("facts", {}).get(DESIGN)
+        if not facts:
+            return cls(levels={SIDE: ["good", "bad"]}, item_set="item_id")
+        levels = {factor["column"]: factor["levels"] for factor in facts["factors"]}
+        named = (*levels, facts["item_set"], *facts["by"], *facts["fillers"])
+        if missing := [name for name in named if name not in table.column_names]:
+            raise BankError(
+                f"{table.corpus} by {table.model}: no columns {missing}, which its design names; score it again"
+            )
+        return cls(levels=levels, **{name: facts[name] for name in ("item_set", "by", "fillers", "contrasts")})
+
+    @property
+    def effects(self) -> list[Effect]:
+        """Main effects, then interactions."""
+        return effects_of(self.levels, self.contrasts)
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """One row per cell, one column per factor; the last factor varies fastest."""
+        return pd.DataFrame(itertools.product(*self.levels.values()), columns=[*self.levels])
+
+    def sentences(self, table: ScoredTable) -> pd.DataFrame:
+        """Return what is scored: `item_id`, `side`, and its `design`, `item_set` and `cell` (-1 = in none)."""
+        frame = table.frame.reset_index(drop=True)
+        if self.item_set == "item_id":
+            paired = frame["target_bad"].notna() if "target_bad" in frame else pd.Series(data=True, index=frame.index)
+            sides = [frame.assign(side=side, row=frame.index)[paired] for side in self.levels[SIDE]]
+            frame = pd.concat(sides, ignore_index=True)
+        else:
+            frame = frame.assign(side="good", row=frame.index)
+        filler = np.zeros(len(frame), dtype=np.bool_)
+        for name, values in self.fillers.items():
+            filler |= frame[name].map(plain_value).isin(values).to_numpy()
+        codes = [
+            pd.Categorical(frame[name], categories=known).codes.astype(np.int64) for name, known in self.levels.items()
+        ]
+        inside = np.all([code >= 0 for code in codes], axis=0) & ~filler
+        cell = np.ravel_multi_index([np.maximum(code, 0) for code in codes], [*map(len, self.levels.values())])
+        label = frame[self.by].astype("string").agg(", ".join, axis=1) if self.by else table.corpus
+        return pd.DataFrame(
+            {"row": frame["row"], "item_id": frame["item_id"], "side": frame["side"], "design": label,
+             "item_set": frame[self.item_set].astype("string"), "cell": np.where(inside, cell, -1),
+             "language": frame.get("language", pd.Series("", index=frame.index))}
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """Scores or ratings of the sentences of a corpus."""
+
+    corpus: str
+    model: str
+    method: str
+    unit: str
+    stated: Stated
+    rows: pd.DataFrame
+    """Of sentences in a cell: `design`, `item_set`, `cell`, `value` (analysed), `raw`, and `rater` of ratings."""
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Its cells in every table."""
+        return {"corpus": self.corpus, "model": self.model, "method": self.method}
+
+    def estimated(self, rows: pd.DataFrame) -> tuple[str, list[ContrastTest], list[float]]:
+        """Return how one design was analysed, its cells and effects, and the same contrasts of raw means."""
+        n_cells = len(self.stated.cells)
+        contrasts = [*np.eye(n_cells), *(effect.weights for effect in self.stated.effects)]
+        by_set = {
+            name: rows.pivot_table(index="item_set", columns="cell", values=name, aggfunc="mean")
+            .reindex(columns=range(n_cells)).to_numpy(dtype=np.float64)
+            for name in ("value", "raw")
+        }  # fmt: skip
+        means = np.array([np.nanmean(column) if (~np.isnan(column)).any() else np.nan for column in by_set["raw"].T])
+        raw = [float(weights[weights != 0] @ means[weights != 0]) for weights in contrasts]
+        if "rater" not in rows:
+            return "t over item sets", [of_item_sets(by_set["value"], weights) for weights in contrasts], raw
+        drawn = {"participant": pd.factorize(rows["rater"])[0], "item_set": pd.factorize(rows["item_set"])[0]}
+        values, cells = rows["value"].to_numpy(dtype=np.float64), rows["cell"].to_numpy()
+        return *of_ratings(values, cells, drawn, contrasts, self.stated.levels), raw
+
+
+@analysis(
+    title="Factorial design: people and models",
+    needs="none of {corpora} has scored sentences of a design; declare [design] in the map of your table and score it",
+    facts=("ratings",),
+    references=(
+        "Sprouse, Wagers & Phillips 2012, Language 88:82-123: differences of differences",
+        "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: maximal random effects",
+        "Bates, Maechler, Bolker & Walker 2015, J Stat Softw 67(1): REML",
+        "Kuznetsova, Brockhoff & Christensen 2017, J Stat Softw 82(13): Satterthwaite's degrees of freedom",
+        "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
+    ),
+)
+def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False) -> Result:
+    """Return cell means and effects of each design, of people and of each model and method; `raw`: not as z-scores."""
+    observed, points = list[Observed](), list[pd.DataFrame]()
+    given = without_constant_raters(ratings_given(context.ratings))[0] if context.ratings else pd.DataFrame()
+    for table in tables:
+        stated, read = Stated.of(table), read_table(table)
+        sentences = Sentences(table=read, stated=stated, rows=stated.sentences(read), raw=raw)
+        of_models = list(sentences.of_model())
+        observed += () if any(one.corpus == table.corpus for one in observed) else sentences.of_people(given)
+        observed += of_models
+        points += [sentences.points(one) for one in of_models if one.method == read.reference]
+    cells, effects = _estimates(observed)
+    if effects.empty:
+        return Result()
+    effects["p_holm"] = effects.groupby([*KEYS, "term"])["p"].transform(lambda p: corrected(p).holm)
+    highest = effects[effects["order"] == effects.groupby("corpus")["order"].transform("max")]
+    over = list(_over_designs(highest))
+    return Result(
+        tables={
+            "interactions": _first_table(highest),
+            "effects": effects.drop(columns="order"),
+            "cells": cells,
+            "with_people": typed(over, () if over else KEYS),
+        },
+        charts=[*_interaction_charts(cells, highest), *_scatters(points)],
+        values={
+            "highest": highest,
+            "raw": raw,
+            "SIGNIFICANCE": SIGNIFICANCE,
+            "HUMAN": HUMAN,
+            "MOST_NAMED": MOST_NAMED,
+            "designs": {one.corpus: one.stated for one in observed},
+        },
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sentences:
+    """The sentences of a table in their design, and what people and methods give them."""
+
+    table: ScoredTable
+    stated: Stated
+    rows: pd.DataFrame
+    raw: bool
+
+    def of_people(self, given: pd.DataFrame) -> Iterator[Observed]:
+        """Yield individual ratings; of a corpus that has none, mean ratings."""
+        rated = given[given["item_id"].isin(set(self.table.item_ids))] if len(given) else given
+        rated = rated[rated["scale"] != FORCED_CHOICE] if len(rated) else rated
+        if len(rated):
+            values = rated["value"].to_numpy(dtype=np.float64)
+            z = values if self.raw else normalised(values.tolist(), rated["rater"].to_list(), "z-by-rater")
+            rows = rated.assign(raw=values, value=z).merge(self.rows, on=["item_id", "side"])
+            yield self._observed(rows, model=HUMAN, method=RATINGS, unit=str(rated["scale"].iloc[0]))
+            return
+        yield from self._scored(self.side("human_{side}"), model=HUMAN, method=MEANS, unit="points")
+
+    def of_model(self) -> Iterator[Observed]:
+        """Yield the scores of each method that scores single sentences."""
+        for scores in self.table.methods:
+            layout, single = scores.layout, scores.sentence_score[self.rows["row"]]
+            values = np.where(np.isnan(single), self.side(layout.method), single)
+            yield from self._scored(values, model=self.table.model, method=layout.method, unit=layout.unit_in_words)
+
+    def side(self, name: str) -> FloatArray:
+        """Return a method's scores of the sides, or a column's numbers where `{side}` stands for each."""
+        read = self.table.side if "{" not in name else lambda text, side: self.table.numbers(text.format(side=side))
+        good, bad = (read(name, side)[self.rows["row"]] for side in ("good", "bad"))
+        return np.where(self.rows["side"] == "good", good, bad)
+
+    def _scored(self, values: FloatArray, **place: str) -> Iterator[Observed]:
+        known = ~np.isnan(values)
+        if known.any():
+            _, languages = np.unique(self.rows["language"].astype("string").fillna(""), return_inverse=True)
+            z = values.copy()
+            if not self.raw:
+                z[known] = normalised(values[known].tolist(), languages[known].tolist(), "z-by-rater")
+            yield self._observed(self.rows.assign(raw=values, value=z), **place)
+
+    def _observed(self, rows: pd.DataFrame, **place: str) -> Observed:
+        kept = rows[rows["cell"] >= 0].dropna(subset=["value"])
+        return Observed(corpus=self.table.corpus, stated=self.stated, rows=kept, **place)
+
+    def points(self, one: Observed) -> pd.DataFrame:
+        """Return rating and score of each sentence, with its condition."""
+        conditions = one.rows["cell"].map(self.stated.cells.agg(", ".join, axis=1))
+        shown = one.rows.assign(human=self.side("human_{side}")[one.rows.index], condition=conditions, unit=one.unit)
+        return shown.assign(**one.place).dropna(subset=["human"]).head(MOST_POINTS)
+
+
+def _estimates(observed: Sequence[Observed]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the cells and the effects of all designs, one row each."""
+    cells, effects = Rows(), Rows()
+    for one in observed:
+        named, contrasts = one.stated.cells, one.stated.effects
+        for group in groups(one.rows.sort_values("design", kind="stable"), "design"):
+            how, tested, raw = one.estimated(group.frame)
+            place = one.place | {"design": group.key[0]}
+            sizes = {"n_item_sets": group.frame["item_set"].nunique(), "unit": one.unit, "model_of_effects": how}
+            sizes["n_raters"] = group.frame["rater"].nunique() if "rater" in group.frame else 0
+            for nth, (test, value) in enumerate(zip(tested, raw, strict=True)):
+                estimate = test.estimate
+                row: dict[str, Any] = {
+                    "value": estimate.value,
+                    "low": estimate.low,
+                    "high": estimate.high,
+                    "raw": value,
+                    "n": estimate.n,
+                }
+                row |= sizes | {"ci_method": estimate.method, "reason": estimate.reason or ""}
+                if nth < len(named):
+                    levels = dict(named.iloc[nth])
+                    cells.append(
+                        place | {"series": ", ".join([*levels.values()][:-1]), "level": [*levels.values()][-1]} | row
+                    )
+                    continue
+                effect = contrasts[nth - len(named)]
+                kind = {"term": effect.term, "contrast": effect.contrast, "order": effect.order}
+                effects.append(place | kind | row | {"df": test.degrees, "p": test.p})
+    return typed(cells), typed(effects)
+
+
+def _over_designs(highest: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield r of each method's effects with people's, over the designs of a corpus."""
+    keys = ["corpus", "design", "term", "contrast"]
+    people = where(highest, model=HUMAN)[[*keys, "value"]].dropna()
+    both = highest[highest["model"] != HUMAN].merge(people, on=keys, suffixes=("", "_people")).dropna(subset=["value"])
+    for group in groups(both, *KEYS):
+        if len(group.frame) >= LEAST_DESIGNS:
+            r = pearson(group.frame["value"], group.frame["value_people"])
+            bounds = {"value": r.value, "low": r.low, "high": r.high, "n": r.n, "reason": r.reason or ""}
+            yield dict(zip(KEYS, group.key, strict=True)) | bounds
+
+
+def _who(row: Mapping[Any, Any]) -> str:
+    return PEOPLE if row["model"] == HUMAN else f"{row['model']}, {row['method']}"
+
+
+def _first_table(highest: pd.DataFrame) -> pd.DataFrame:
+    shown = highest.assign(who=[_who(row) for row in highest.to_dict("records")])
+    keys = [name for name in ("corpus", "design", "contrast") if shown[name].nunique() > 1] or ["design"]
+    shown["n"] = shown["n_item_sets"]
+    return wide(
+        shown, rows=keys, columns="who", cell=partial(with_interval, interval=shown["who"].nunique() <= MOST_COLUMNS)
+    )
+
+
+def _interaction_charts(cells: pd.DataFrame, highest: pd.DataFrame) -> Iterator[Chart]:
+    """Yield cell means, a row per design and a column for people and each model."""
+    for corpus in groups(cells.assign(who=[_who(row) for row in cells.to_dict("records")]), "corpus"):
+        shown = list(dict.fromkeys(corpus.frame["who"]))[:MOST_COLUMNS]
+        drawn = corpus.frame[corpus.frame["who"].isin(shown)]
+        factors = where(highest, corpus=corpus.key[0])["term"].iloc[0].split(":")
+        for nth, names in pages(list(dict.fromkeys(drawn["design"])), MOST_DESIGNS):
+            part = drawn[drawn["design"].isin(names)]
+            yield Chart(
+                name=f"{corpus.key[0]} {nth}"
+                if part["design"].nunique() < drawn["design"].nunique()
+                else corpus.key[0],
+                caption="interaction",
+                draw=partial(interaction_panels, part, x_label=factors[-1]),
+                values={"corpus": corpus.key[0], "n": part["n_item_sets"], "factors": factors},
+            )
+
+
+def _scatters(points: Sequence[pd.DataFrame]) -> Iterator[Chart]:
+    known = [part for part in points if len(part)]
+    for corpus in dict.fromkeys(part["corpus"].iloc[0] for part in known):
+        of_corpus = [part for part in known if part["corpus"].iloc[0] == corpus]
+        for nth, shown in pages(of_corpus, MOST_COLUMNS):
+            panels = {f"{part['model'].iloc[0]}, {part['method'].iloc[0]}": part for part in shown}
+            yield Chart(
+                name=f"scatter {corpus}{'' if len(shown) == len(of_corpus) else f' {nth}'}",
+                caption="scatter",
+                draw=partial(
+                    scatter_grid, panels, x="raw", y="human", series="condition",
+                    x_label=f"score ({shown[0]['unit'].iloc[0]})", y_label="mean rating",
+                ),
+                values={"corpus": corpus, "n": shown[0]["item_id"].nunique()},
+            )  # fmt: skip

@@ -1,0 +1,143 @@
+"""Effects of a factorial design: levels of its factors in, contrasts of its cells and their estimates out.
+
+The difference of two levels is the first minus the second, averaged over the other factors; an interaction is by how
+much a difference grows towards the next level of another factor. Of 2 x 2 cells it is the difference of differences
+(Sprouse, Wagers & Phillips 2012, Language 88:82-123): above 0 where a violation costs more than its two parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.shares import STUDENT, mean_of_items
+from pairbank.stats.measures.random_slopes import Grouping, fit_maximal
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray, IntArray
+
+LMM = "lmm-reml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Effect:
+    """A contrast of a design's cells."""
+
+    term: str
+    """`structure`, `structure:distance`."""
+    contrast: str
+    """Which levels it compares."""
+    order: int
+    """How many factors take part."""
+    weights: FloatArray
+    """Of the cells, the last factor varying fastest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContrastTest:
+    """An estimate with its test."""
+
+    estimate: Estimate
+    p: float
+    degrees: float
+
+
+def effects_of(levels: Mapping[str, Sequence[str]], contrasts: Sequence[Sequence[str]] = ()) -> list[Effect]:
+    """Return main effects, then interactions.
+
+    Args:
+        levels: Factor -> its levels, the baseline first.
+        contrasts: Of one factor, the levels that are compared; default: each with the next.
+
+    >>> found = effects_of({"structure": ["non", "island"], "distance": ["short", "long"]})
+    >>> [(effect.term, effect.weights.tolist()) for effect in found[1:]]
+    [('distance', [0.5, -0.5, 0.5, -0.5]), ('structure:distance', [-1.0, 1.0, 1.0, -1.0])]
+    """
+    pairs = {name: list(itertools.pairwise(known)) for name, known in levels.items()}
+    if contrasts:
+        pairs = {name: [(first, second) for first, second in contrasts] for name in levels}
+    result = []
+    for order in range(1, len(levels) + 1):
+        for factors in itertools.combinations(levels, order):
+            for compared in itertools.product(*(pairs[name] for name in factors)):
+                by_factor = dict(zip(factors, compared, strict=True))
+                vectors = [_vector(known, by_factor.get(name)) for name, known in levels.items()]
+                weights = (-1) ** (order - 1) * np.array([math.prod(part) for part in itertools.product(*vectors)])
+                text = " x ".join(
+                    f"({first} - {second})" if order > 1 else f"{first} - {second}" for first, second in compared
+                )
+                result.append(Effect(term=":".join(factors), contrast=text, order=order, weights=weights))
+    return result
+
+
+def _vector(known: Sequence[str], compared: Sequence[str] | None) -> FloatArray:
+    if compared is None:
+        return np.full(len(known), 1 / len(known))
+    return np.array([float(level == compared[0]) - float(level == compared[1]) for level in known])
+
+
+def of_item_sets(values: FloatArray, weights: FloatArray) -> ContrastTest:
+    """Return a contrast over item sets with Student's t: with one score per cell, the maximal model by item set.
+
+    Args:
+        values: One per item set and cell; item sets that lack a cell are left out.
+        weights: Of the cells.
+    """
+    from scipy.stats import t
+
+    scores = values[~np.isnan(values).any(axis=1)] @ weights
+    estimate = mean_of_items(scores) if scores.size else undefined("no item set has all cells", n=0, method=STUDENT)
+    if math.isnan(estimate.low):
+        return ContrastTest(estimate=estimate, p=math.nan, degrees=math.nan)
+    error = float(scores.std(ddof=1) / math.sqrt(scores.size))
+    return ContrastTest(
+        estimate=estimate, p=float(2 * t.sf(abs(estimate.value) / error, scores.size - 1)), degrees=scores.size - 1
+    )
+
+
+def of_ratings(
+    values: FloatArray,
+    cells: IntArray,
+    drawn: Mapping[str, IntArray],
+    contrasts: Sequence[FloatArray],
+    levels: Mapping[str, Sequence[str]],
+) -> tuple[str, list[ContrastTest]]:
+    """Return contrasts of the cells by a mixed model with all slopes of the design.
+
+    Args:
+        values: One per judgment.
+        cells: Number of its cell.
+        drawn: What is drawn (`participant`, `item_set`) -> number of each judgment's.
+        contrasts: Weights of the cells.
+        levels: Factor -> its levels.
+
+    Returns:
+        The random part as R writes it, or why there is no model; and the contrasts.
+    """
+    from scipy.stats import t
+
+    whole, n_cells = effects_of(levels), math.prod(map(len, levels.values()))
+    coded = np.linalg.inv(np.vstack([np.full(n_cells, 1 / n_cells), *(effect.weights for effect in whole)]))
+    terms = ("1", *(effect.term for effect in whole))
+    groupings = [Grouping(name=name, codes=codes, columns=coded[cells], terms=terms) for name, codes in drawn.items()]
+    try:
+        fit = fit_maximal(values, np.eye(n_cells)[cells], groupings)
+    except BankError as problem:
+        nothing = ContrastTest(
+            estimate=undefined(str(problem), n=len(values), method=LMM), p=math.nan, degrees=math.nan
+        )
+        return str(problem), [nothing] * len(contrasts)
+    tested = []
+    for weights in contrasts:
+        value, error, degrees = fit.contrast(weights)
+        reach = float(t.isf(0.025, degrees)) * error
+        estimate = Estimate(value=value, low=value - reach, high=value + reach, n=len(values), method=LMM)
+        tested.append(ContrastTest(estimate=estimate, p=float(2 * t.sf(abs(value) / error, degrees)), degrees=degrees))
+    return fit.formula, tested

@@ -1,0 +1,89 @@
+"""Random slopes by REML: the numbers of lme4 and lmerTest, on data that anybody can draw again."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from design_nulls import CODED
+from pairbank.errors import BankError
+from pairbank.stats.measures.random_slopes import Grouping, fit_maximal, fit_slopes
+
+SCRIPT = """
+suppressMessages(library(lmerTest))
+d <- read.csv("data.csv")
+options(digits = 12)
+for (bar in c("|", "||")) {
+  f <- as.formula(sprintf("y ~ s * d + (1 + s * d %s p) + (1 + s * d %s i)", bar, bar))
+  m <- suppressMessages(suppressWarnings(lmer(f, d, control = lmerControl(optimizer = "bobyqa"))))
+  cat(REMLcrit(m), coef(summary(m))[4, 1:3], "\\n")
+}
+"""
+
+
+def drawn(seed: int = 0, *, n_raters: int = 20, n_sets: int = 10) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    by_rater, by_set = rng.normal(0, 0.5, (n_raters, 4)), rng.normal(0, 0.6, (n_sets, 4))
+    rows = [
+        (p, i, c, CODED[c] @ (np.array([0, 1, 1, -0.5]) + by_rater[p] + by_set[i]) + rng.normal(0, 0.5))
+        for p in range(n_raters) for i in range(n_sets) for c in range(4) if (p + i + c) % 2
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["p", "i", "cell", "y"])
+    return table.assign(s=CODED[table["cell"], 1], d=CODED[table["cell"], 2])
+
+
+def groupings(data: pd.DataFrame, *, correlated: bool = True) -> list[Grouping]:
+    columns = CODED[data["cell"]]
+    terms = ("1", "s", "d", "s:d")
+    return [
+        Grouping(name=name, codes=data[name].to_numpy(), columns=columns, terms=terms, correlated=correlated)
+        for name in ("p", "i")
+    ]
+
+
+@pytest.mark.ci
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs Rscript with lmerTest")
+def test_estimates_errors_and_degrees_of_freedom_are_those_of_lme4(tmp_path: Path) -> None:
+    data = drawn()
+    data.to_csv(tmp_path / "data.csv", index=False)
+    done = subprocess.run(["Rscript", "-e", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "there is no package" in done.stderr:
+        pytest.skip("needs lmerTest")
+    for line, correlated in zip(done.stdout.splitlines(), (True, False), strict=True):
+        fit = fit_slopes(data["y"].to_numpy(), CODED[data["cell"]], groupings(data, correlated=correlated))
+        expected = [float(x) for x in line.split()]
+        assert fit.deviance == pytest.approx(expected[0], abs=1e-3)
+        assert fit.contrast(np.array([0, 0, 0, 1.0])) == pytest.approx(expected[1:], rel=2e-3)
+
+
+def test_a_variance_of_zero_is_no_trap_for_the_optimum() -> None:
+    """The slope by a standard deviation of 0 is 0 whatever it is; the optimum is left where a variance would rise."""
+    data = drawn(3)
+    fit = fit_slopes(data["y"].to_numpy(), CODED[data["cell"]], groupings(data, correlated=False))
+    assert (fit.parameters > 0.5).all(), "all are about 1 by design"
+
+
+def test_balanced_scores_by_item_set_give_the_paired_t_test() -> None:
+    from scipy.stats import ttest_1samp
+
+    from pairbank.stats.measures.designs import of_item_sets
+
+    values = np.random.default_rng(1).normal(0, 1, (12, 4)) + np.array([3, 2, 2, 0])
+    weights = np.array([-1.0, 1.0, 1.0, -1.0])
+    tested, expected = of_item_sets(values, weights), ttest_1samp(values @ weights, 0)
+    assert tested.p == pytest.approx(expected.pvalue)
+    assert (tested.estimate.low, tested.estimate.high) == pytest.approx(tuple(expected.confidence_interval()))
+
+
+def test_more_effects_than_observations_are_refused_and_the_maximal_model_has_fewer_slopes() -> None:
+    data = drawn(n_raters=4, n_sets=16)
+    once = data.drop_duplicates(["i", "cell"])[["p", "i", "cell", "y"]].reset_index(drop=True)
+    with pytest.raises(BankError, match=r"\(1 \+ s \+ d \+ s:d \| i\) has 64 effects for 64 observations"):
+        fit_slopes(once["y"].to_numpy(), CODED[once["cell"]], groupings(once))
+    fit = fit_maximal(once["y"].to_numpy(), CODED[once["cell"]], groupings(once))
+    assert "s:d | i" not in fit.formula
