@@ -124,6 +124,9 @@ def signature_faults(
         yield f"signature: pairbank is {signature['pairbank']!r:.80}; expected a version"
     if facts.get("version") and corpus["version"] != facts["version"]:
         yield f"signature: version {corpus['version']!r:.80} of the corpus; the store has {facts['version']!r}"
+    papers = [str(definition.get("paper", "")) for definition in signature["methods"].values()]
+    if "imported" in signature and not any(paper.startswith("imported") for paper in papers):
+        yield "signature: it states an import, and no method is imported"
     yield from (f"signature: {text}" for text in _odd_texts(signature, ""))
     for name, definition in signature["methods"].items():
         yield from _definition_faults(name, definition, shown)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairbank.arrays import BoolArray, FloatArray
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import PairbankError
 from pairbank.scoring.api.layout import NATS, SIDES, MethodLayout, ScoreColumns, Side
 from pairbank.scoring.api.names import DIRECT, TIE, MethodName, is_string_logprob
@@ -105,7 +105,7 @@ class _Values:
         c, layout = self.c, self.layout
         sides = (c.good, c.bad)
         is_of_strings = layout.unit_in_words == NATS and is_string_logprob(self.method)
-        scale = None if self.is_imported else _scale(layout)
+        scale = _scale(layout)
         for name, cells in self.numbers.items():
             if n := int(np.isinf(cells).sum()):
                 yield f"column {name} is infinite in {n} value(s)"
@@ -161,16 +161,34 @@ class _Values:
         if n := int((lengths[held] != self.numbers[count][held]).sum()):
             yield f"column {name} has another number of tokens than {count} in {n} row(s)"
             return
+        if not held.any():  # the second side of single sentences
+            return
         starts = np.concatenate([[0], np.cumsum(lengths[held])[:-1]]).astype(np.int64)
         flat = tokens.flatten().to_numpy(zero_copy_only=False)
-        sums = np.add.reduceat(flat, starts) if len(starts) else np.zeros(0)
+        if n := int((flat > _ABOVE_ZERO_NATS).sum()):
+            yield f"column {name} is above 0 in {n} value(s); a log-probability is at most 0"
+        for column, lowest, n_more in ((self.c.ranks(side), 1, 0), (self.c.offsets(side), 0, 1)):
+            if column in self.scored.column_names and not self._is_of_tokens(column, lengths + n_more, lowest):
+                yield f"column {column} has rows that are not those of the tokens of {name}"
+        sums = np.add.reduceat(flat, starts)
         yield from _differing(
             self.c.of(side), self.numbers[self.c.of(side)][held], sums, f"the sum of {name}", atol=1e-6
         )
 
+    def _is_of_tokens(self, column: str, lengths: IntArray, lowest: int) -> bool:
+        """Return whether each list of a column is of its row's tokens, and no number below `lowest`; offsets rise."""
+        cells = self.scored.arrow([column])[column].combine_chunks().drop_null()
+        if not pa.types.is_list(cells.type) or not pa.types.is_integer(cells.type.value_type):
+            return False
+        held = pc.fill_null(pc.list_value_length(self.scored.arrow([column])[column]), 0).to_numpy()
+        flat, inside = cells.flatten().to_numpy(), np.ones(int(held.sum()), dtype=bool)
+        inside[np.cumsum(held[held > 0])[:-1]] = False
+        goes_back = lowest == 0 and bool((np.diff(flat) < 0)[inside[1:]].any())
+        return not goes_back and bool((flat >= lowest).all()) and bool((held == lengths)[held > 0].all())
+
     def _wrong_readout(self) -> Iterator[str]:
         """Yield a prompt's columns that its log-probabilities do not give."""
-        prompt = None if self.is_imported else _prompt(self.method, self.definition)
+        prompt = _prompt(self.method, self.definition)
         if prompt is None or self.c.logprobs not in self.numbers:
             return
         flat, n_options = self.numbers[self.c.logprobs], len(prompt.options)
@@ -182,6 +200,8 @@ class _Values:
             made = _read_out(prompt, self.c, flat.reshape(len(flat), -1, n_options))
             for name, cells in made.items():
                 if name in self.numbers:
+                    if n := int((np.isnan(cells) & np.isfinite(self.numbers[name])).sum()):
+                        yield f"column {name} has a number in {n} row(s) that {self.c.logprobs} does not give"
                     yield from _differing(name, self.numbers[name], cells, f"what {self.c.logprobs} gives")
 
     def _wrong_flags(self) -> Iterator[str]:

@@ -23,18 +23,20 @@ def edited(
     value: Callable[[Any], Any] = lambda x: x,
     sign: Callable[[Any], None] = lambda _: None,
     rows: slice = slice(1),
+    table_as: Callable[[pa.Table], pa.Table] = lambda table: table,
 ) -> Path:
-    """Write a scored table with some values of a column changed (the first one), or its signature."""
+    """Write a scored table with some values of a column changed (the first one), its signature, or the whole table."""
     table = pq.read_table(file)
-    signature = json.loads(table.schema.metadata[METADATA_KEY])
+    metadata = table.schema.metadata
+    table = table_as(table)
+    signature = json.loads(metadata[METADATA_KEY])
     sign(signature)
     if column:
         values = table[column].to_pylist()
         values[rows] = map(value, values[rows])
         at = table.schema.get_field_index(column)
         table = table.set_column(at, table.schema.field(at), pa.array(values, type=table.schema.field(at).type))
-    metadata = {**table.schema.metadata, METADATA_KEY: json.dumps(signature).encode()}
-    pq.write_table(table.replace_schema_metadata(metadata), out)
+    pq.write_table(table.replace_schema_metadata({**metadata, METADATA_KEY: json.dumps(signature).encode()}), out)
     return out
 
 
