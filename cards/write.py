@@ -33,6 +33,7 @@ from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,
     DISPUTED,
+    FORMAT_VERSION,
     LEFT_OUT,
     LONG,
     MANIFEST,
@@ -259,6 +260,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     manifest |= {
         "pairbank": version("pairbank"),
         "statistics": STATISTICS_VERSION,
+        "format": FORMAT_VERSION,
         "command": before if f"\n{command}\n" in f"\n{before}\n" else f"{before}\n{command}".strip("\n"),
         "written_with": package_versions(),
     }

@@ -189,13 +189,18 @@ def read_manifest(root: Path) -> dict[str, Any]:
     return manifest
 
 
+FORMAT_VERSION = 2
+"""Of a bank's files: raise it when a file, a column or a key of the manifest comes, goes or means something else."""
+
+
 def refuse_newer(root: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse to write a bank whose results newer statistics made: this version would take them for its own."""
-    if (version := manifest.get("statistics", 1)) > STATISTICS_VERSION:
-        raise BankError(
-            f"{root}: version {version} of the statistics made its results, this pairbank has {STATISTICS_VERSION}: "
-            f"it is read, but not extended. It needs pairbank >= {manifest['pairbank']}: pip install -U pairbank"
-        )
+    """Refuse to write a bank that a newer version wrote: this one would lose or misread what it does not know."""
+    for name, current in (("statistics", STATISTICS_VERSION), ("format", FORMAT_VERSION)):
+        if (version := manifest.get(name, 1)) > current:
+            raise BankError(
+                f"{root}: it has version {version} of the {name}, this pairbank has {current}: it is read, but not "
+                f"extended. It needs pairbank >= {manifest['pairbank']}: pip install -U pairbank"
+            )
 
 
 PARTS = "parts"
@@ -325,7 +330,7 @@ class _Manifest(StoredRecord):
 
     pairbank: str = ""
     statistics: int = Field(default=1, ge=1)
-    """Version of the statistics that made the results."""
+    format: int = Field(default=1, ge=1)
     command: str = ""
     contact: str = ""
     published: str = ""
