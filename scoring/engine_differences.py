@@ -1,7 +1,7 @@
-"""The numbers of two engines on the same items, for `pairbank compare-engines`.
+"""The numbers of two engines on the same items, for `compare-engines` and `score --compare`.
 
 In: two scored tables, of transformers and a server, two dtypes, a CPU and a GPU, or two versions of a library. Out: how
-far apart they are, one row per method.
+far apart they are, one row per method, or per item and method.
 """
 
 from __future__ import annotations
@@ -27,6 +27,28 @@ def engine_differences(reference: Scored, other: Scored) -> pd.DataFrame:
     table, other_table = reference.to_pandas(), other.to_pandas()
     methods = columns_of(reference.methods, table.columns)
     return pd.DataFrame([_of_method(table, other_table, method, columns) for method, columns in methods.items()])
+
+
+def item_differences(reference: Scored, other: Scored, reasons: Mapping[str, str]) -> pd.DataFrame:
+    """Return both engines' scores, one row per item and method: the difference of a pair, the score of a sentence.
+
+    `why` puts the other engine's flags, where the reference has them not, into the words of `reasons`.
+    """
+    table, other_table, frames = reference.to_pandas(), other.to_pandas(), []
+    for method in (method for method in reference.methods if method in other.methods):
+        names = ScoreColumns(method)
+        is_pair = bool(table[names.delta].notna().any())
+        ours, theirs = (frame[names.delta if is_pair else names.good] for frame in (table, other_table))
+        new_flags = (
+            [flag for flag in flags if flag not in known]
+            for flags, known in zip(other_table[names.flags], table[names.flags], strict=True)
+        )
+        frame = pd.DataFrame({"item_id": table["item_id"], "method": method, "reference": ours, "other": theirs})
+        frame["difference"] = theirs - ours
+        frame["other_side"] = (np.sign(ours) != np.sign(theirs)) if is_pair else False
+        frame["why"] = ["; ".join(reasons.get(flag, flag) for flag in flags) for flags in new_flags]
+        frames.append(frame[ours.notna() & theirs.notna()])
+    return pd.concat(frames, ignore_index=True)
 
 
 def _of_method(

@@ -79,7 +79,10 @@ AUTO_CLASSES: dict[Kind, str] = {
 }
 KNOWN_MODELS = "known_models"
 """Folder of the cache with what is known of models that were loaded."""
-BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
+BACKENDS: dict[str, str] = {
+    "fake": "pairbank.scoring.models.fake",
+    "minicons": "pairbank.scoring.models.minicons",
+}
 """Name -> module with a function `load`."""
 SERVER = "pairbank.scoring.models.server.load"
 

@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 import pairbank
 from pairbank.cli.checkpoints import checkpoints_of, score_checkpoints
 from pairbank.cli.cluster import ClusterOptions, joined, say_part
-from pairbank.cli.display.console import say_report, say_work, status
+from pairbank.cli.display.console import say_report, say_work, show, status
 from pairbank.cli.display.output import answer, note, say, warn
 from pairbank.cli.display.progress import Downloads, bars, work_of
 from pairbank.cli.loading import load
@@ -31,6 +31,7 @@ from pairbank.cli.options import (
     corpora_named,
     more,
 )
+from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from pairbank.scoring.run.work import ScoreOptions
     from pairbank.scoring.score import StoredParts
     from pairbank.scoring.scored import Scored
+
+
+MOST_DIFFERENT = 10
+"""Items that `--compare` prints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,14 @@ class ScoringOptions:
     temperature: Annotated[float, more(min=0.0001, max=99.0, help="Temperature of sampled answers.")] = 1.0
     seed: Annotated[int, more(min=0, help="Seed of few-shot (@…shot) examples and of sampled answers.")] = 0
     unigrams: UnigramFiles = None
+    compare: Annotated[
+        Literal["minicons"] | None,
+        more(
+            help="Also score with this tool under its own defaults, list where the numbers differ and why, and write "
+            "NAME.minicons.csv beside --out.",
+            show_default=False,
+        ),
+    ] = None
     bom: Annotated[bool, more(help="Start .csv and .tsv files with a byte-order mark, for Excel.")] = False
 
     def request(self, corpus: str, items: datasets.Dataset) -> ScoreOptions:
@@ -141,6 +154,7 @@ def score(
     checkpoints = [] if how.revisions is None else checkpoints_of(model, how.revisions, options, out=out)
     if checkpoints and (cluster or part or how.multiverse or worst.wrong is not None):
         raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
+    scorer: Scorer | None = None
     with contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = which.load(corpus)
@@ -157,14 +171,52 @@ def score(
         if machines.join is not None:
             scored = _scored(items, joined(model, options, Joining(of=machines.join)), request)
         else:
-            stored = None if workers else _stored(items, model, options, request)
-            scored = stored or _scored(items, workers or load(model, **options), request)
+            stored = None if workers or how.compare else _stored(items, model, options, request)
+            scorer = workers or (None if stored else load(model, **options))
+            scored = stored or _scored(items, cast("Scorer", scorer), request)
     for path in out:
         _say_replaced(path, before.get(path), scored)
         scored.save(path, bom=how.bom)
     _save_draws(scored, out[0])
     _say_scored(corpus, scored, out, how, worst)
     _say_ratings(which.own_ratings(corpus), out)
+    if how.compare:
+        _compare_minicons(items, scored, scorer, out[0])
+
+
+def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer | None, out: Path) -> None:
+    """Score with minicons' defaults too; print and write where the numbers differ, and why."""
+    from pairbank.files import write_text
+    from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.scoring.engine_differences import item_differences
+    from pairbank.scoring.methods.registry import method_named
+    from pairbank.scoring.models.minicons import REASONS, SAME_NATS, beside
+    from pairbank.scoring.run.work import ScoreOptions
+
+    asked = [DIRECT, *(layout.method for layout in map(MethodLayout.from_dict, scored.layouts) if layout.has_logprobs)]
+    peer = beside(scorer)
+    other = _scored(items, peer, ScoreOptions(methods=[*dict.fromkeys(asked), "mean_logprob"], over_length="nan"))
+    table = item_differences(scored, other, REASONS)
+    table = table.rename(columns={"reference": "pairbank", "other": "minicons"})
+    is_direct = table["method"] == DIRECT
+    means = dict(zip(other.table["item_id"].to_pylist(), other.table["mean_logprob_delta"].to_pylist(), strict=True))
+    table["minicons_mean"] = table["item_id"].map(means).where(is_direct)
+    requests = [r for row in items.select(range(min(len(items), 20))) for r in method_named(DIRECT).requests(row, peer)]
+    gap, path = peer.gap_on_our_tokens(requests), out.with_name(f"{out.stem}.minicons.csv")
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
+    differ = table[table["difference"].abs() > SAME_NATS]
+    by_mean = int(((table["minicons_mean"] > 0) != (table["pairbank"] > 0))[is_direct].sum())
+    shown = differ.reindex(differ["difference"].abs().sort_values(ascending=False).index).head(MOST_DIFFERENT)
+    show(shown.round(3).drop(columns="other_side"), name="minicons", whole=["item_id"])
+    reasons = differ["why"].str.split("; ").explode().value_counts()
+    for reason, n in reasons.items():
+        say(f"{n:,} of {len(differ):,}: {reason}")
+    say(
+        f"{path}: {len(differ):,} of {len(table):,} scores differ by more than {SAME_NATS} nats; minicons prefers the "
+        f"other side in {int(table['other_side'].sum()):,}, and by its default, the mean per token, in {by_mean:,} of "
+        f"{int(is_direct.sum()):,} items. Given the same tokens, the two differ by at most {gap:.5f} nats"
+    )
+    answer(minicons=path, n_differ=len(differ), n_other_side=int(table["other_side"].sum()), n_by_mean=by_mean)
 
 
 def _signatures(out: Sequence[Path], *, are_written: bool) -> dict[Path, Mapping[str, Any] | None]:
