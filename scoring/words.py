@@ -147,7 +147,7 @@ def words(
 
     Args:
         texts: texts (numbered from 1), or what `text_in_words` and `text_of_words` made: one or several.
-        model: what `load_model` returned, or takes: a causal or a masked model.
+        model: a causal or a masked model, loaded or named.
         language: decides whether spaces part words (BCP-47 tag).
         lags: words before whose surprisal and length stand beside each word's, as columns `…_lag1`, …
         top: number of most probable next tokens to list at the beginning of each word.
@@ -163,22 +163,7 @@ def words(
     Raises:
         ScoringError: a model of another kind, a tokenizer without words' marks, or NaN from the model.
     """
-    given: Any = texts
-    several = [given] if isinstance(given, str | Text) or not isinstance(given, Iterable) else list(given)
-    if not several or hasattr(given, "columns") or not all(isinstance(text, str | Text) for text in several):
-        kind = type(several[0] if several and not isinstance(several[0], str) else given).__name__
-        raise ScoringError(f"expected a text or a list of texts; got {kind}: words(list(frame['sentence']), model)")
-    model = scorer_of(model)
-    all_texts = [
-        text_in_words(str(n), text, language=language) if isinstance(text, str) else text
-        for n, text in enumerate(several, 1)
-    ]
-    if respaced := [text.id for text in all_texts if text.is_respaced]:
-        logger.warning(
-            "%d of %d texts have white space that is not one space between two words (the first: text %s); they are "
-            "read with one space there, so their sums are not those of direct for the text as it was written",
-            len(respaced), len(all_texts), respaced[0],
-        )  # fmt: skip
+    all_texts, model = _texts_of(texts, language), scorer_of(model)
     corrected = correct and separator(language) == " "
     if isinstance(model, CausalScorer):
         read = partial(_causal, scorer=model, top=top, corrected=corrected, window_tokens=window_tokens)
@@ -194,6 +179,25 @@ def words(
         asked.append(WORDS_VERSION)  # the words of all other models were right before there was this version
     scored = pa.concat_tables([_stored(shard, json.dumps(asked), read) for shard in _shards(all_texts)]).to_pandas()
     return _table(all_texts, scored, model=model.info.name, lags=lags, top=top)
+
+
+def _texts_of(given: Any, language: str) -> list[Text]:  # noqa: ANN401 - what a caller takes for texts
+    """Return the texts that were given, cut into words; say which are not read as they were written."""
+    several = [given] if isinstance(given, str | Text) or not isinstance(given, Iterable) else list(given)
+    if not several or hasattr(given, "columns") or not all(isinstance(text, str | Text) for text in several):
+        kind = type(several[0] if several and not isinstance(several[0], str) else given).__name__
+        raise ScoringError(f"expected a text or a list of texts; got {kind}: words(list(frame['sentence']), model)")
+    all_texts = [
+        text_in_words(str(n), text, language=language) if isinstance(text, str) else text
+        for n, text in enumerate(several, 1)
+    ]
+    if respaced := [text.id for text in all_texts if text.is_respaced]:
+        logger.warning(
+            "%d of %d texts have white space that is not one space between two words (the first: text %s); they are "
+            "read with one space there, so their sums are not those of direct for the text as it was written",
+            len(respaced), len(all_texts), respaced[0],
+        )  # fmt: skip
+    return all_texts
 
 
 def _table(texts: Sequence[Text], scored: pd.DataFrame, *, model: str, lags: int, top: int) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -154,12 +154,10 @@ def score(
     checkpoints = [] if how.revisions is None else checkpoints_of(model, how.revisions, options, out=out)
     if checkpoints and (cluster or part or how.multiverse or worst.wrong is not None):
         raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
-    scorer: Scorer | None = None
     with contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = which.load(corpus)
-        if which.limit is not None or which.sample is not None:
-            say(f"{len(items):,} items to score{_of_groups(items, which.limit)}")
+        _say_how_many(items, which)
         request = how.request(corpus, items)
         if checkpoints:
             score_checkpoints(items, checkpoints, out[0], request)
@@ -171,9 +169,8 @@ def score(
         if machines.join is not None:
             scored = _scored(items, joined(model, options, Joining(of=machines.join)), request)
         else:
-            stored = None if workers or how.compare else _stored(items, model, options, request)
-            scorer = workers or (None if stored else load(model, **options))
-            scored = stored or _scored(items, cast("Scorer", scorer), request)
+            stored = None if workers else _stored(items, model, options, request)
+            scored = stored or _scored(items, workers or load(model, **options), request)
     for path in out:
         _say_replaced(path, before.get(path), scored)
         scored.save(path, bom=how.bom)
@@ -181,10 +178,10 @@ def score(
     _say_scored(corpus, scored, out, how, worst)
     _say_ratings(which.own_ratings(corpus), out)
     if how.compare:
-        _compare_minicons(items, scored, scorer, out[0])
+        _compare_minicons(items, scored, load(model, **options), out[0])
 
 
-def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer | None, out: Path) -> None:
+def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, out: Path) -> None:
     """Score with minicons' defaults too; print and write where the numbers differ, and why."""
     from pairbank.files import write_text
     from pairbank.scoring.api.layout import MethodLayout
@@ -323,6 +320,11 @@ def _write_ratings(ratings: pd.DataFrame, path: Path, *, kind: Literal["ratings"
     write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
     answer(**{kind: [{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}]})
     return path
+
+
+def _say_how_many(items: datasets.Dataset, which: ItemOptions) -> None:
+    if which.limit is not None or which.sample is not None:
+        say(f"{len(items):,} items to score{_of_groups(items, which.limit)}")
 
 
 def _of_groups(items: datasets.Dataset, limit: int | None) -> str:
