@@ -163,7 +163,8 @@ def words(
     Raises:
         ScoringError: a model of another kind, a tokenizer without words' marks, or NaN from the model.
     """
-    all_texts, model = _texts_of(texts, language), scorer_of(model)
+    all_texts = _texts_of(texts, language)
+    model = scorer_of(model)
     corrected = correct and separator(language) == " "
     if isinstance(model, CausalScorer):
         read = partial(_causal, scorer=model, top=top, corrected=corrected, window_tokens=window_tokens)
