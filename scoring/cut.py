@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pairbank.builders.corpora.tabular_items import SENTENCES as TEXTS
 from pairbank.errors import BankError
@@ -20,6 +22,9 @@ from pairbank.scoring.signature import corpus_signature, method_hashes
 
 if TYPE_CHECKING:
     import datasets
+
+NAMED_BY = ("item_id", "pair_id", "target_good", "target_bad")
+"""What an item that is left out may be named by."""
 
 
 def cut_alike(tables: Sequence[Scored]) -> list[Scored]:
@@ -33,6 +38,23 @@ def cut_alike(tables: Sequence[Scored]) -> list[Scored]:
         by_corpus.setdefault(table.corpus, []).append(table)
     shared = {corpus: _Shared(group) for corpus, group in by_corpus.items()}
     return [shared[table.corpus].part_of(table) for table in tables]
+
+
+def without_items(tables: Sequence[Scored], named: Sequence[str]) -> list[Scored]:
+    """Return the tables without the items that are named, by id, pair id or sentence; refuse a name that fits none."""
+    wrong, unknown, kept = list(dict.fromkeys(named)), set(named), []
+    for table in tables if wrong else ():
+        rows, is_named = table.table, np.zeros(len(table), dtype=bool)
+        for column in (rows[name] for name in NAMED_BY if name in rows.column_names):
+            is_named |= pc.is_in(column, value_set=pc.cast(wrong, column.type)).to_numpy()
+            unknown -= set(pc.unique(column).to_pylist())
+        kept.append(Scored(table=rows.filter(~is_named), signature=table.signature))
+    if unknown:
+        raise BankError(
+            f"{len(unknown)} of {len(wrong)} items to leave out are in no table, the first: {min(unknown)!r}; expected "
+            f"one per line, by {', '.join(NAMED_BY)}"
+        )
+    return kept or list(tables)
 
 
 def filled_alike(tables: Sequence[Scored]) -> list[Scored]:

@@ -73,7 +73,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         models.models,
         plan.plan,
     ),
-    "Results": (results.run, results.report, results.bank, publishing.browse, publishing.site),
+    "Results": (results.run, results.report, results.leaderboard, results.bank, publishing.browse, publishing.site),
     "Publishing": (
         publishing.check,
         publishing.export,

@@ -11,7 +11,7 @@ import typer
 
 import pairbank
 from pairbank.cli.cluster import ClusterOptions, joined, say_part
-from pairbank.cli.display.console import command_line, say_next_steps, say_report, say_work, status
+from pairbank.cli.display.console import command_line, say_next_steps, say_report, say_work, show, status
 from pairbank.cli.display.output import answer, note, say, warn
 from pairbank.cli.display.progress import Downloads, bars
 from pairbank.cli.loading import Loader
@@ -129,6 +129,46 @@ def report(
         folder = made.save(out)
         answer(report=folder / "report.md")
         say(f"\n{folder}/report.html, and the same as report.md; tables beside it, {len(made.figures)} in figures/")
+
+
+def leaderboard(
+    scored: Annotated[
+        list[Path], "Scored tables, bank folders, or aggregate files of Every Eval Ever (.json), which get no ranks."
+    ],
+    *,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="CSV file to write.")] = None,
+    leave_out: Annotated[
+        Path | None,
+        typer.Option(help="Text file with items known to be wrong, one per line: item id, pair id or sentence."),
+    ] = None,
+) -> None:
+    """Rank models by each method: accuracy, and the ranks that paired tests leave each model (95 %).
+
+    Models that share a rank do not differ (exact McNemar tests, also over paradigms, Holm-corrected).
+
+    Example: pairbank leaderboard imported/*.parquet --out leaderboard.csv
+    """
+    from pairbank.files import write_text
+    from pairbank.scoring.cut import without_items
+    from pairbank.scoring.scored import open_scored
+    from pairbank.stats.report.leaderboard import leaderboard as ranked
+    from pairbank.study.scored_files import scored_files
+
+    summaries = [path for path in scored if path.suffix == ".json"]
+    with status("comparing models"):
+        tables = [open_scored(path) for path in scored_files(path for path in scored if path not in summaries)]
+        if leave_out is not None:
+            lines = [line.strip() for line in leave_out.read_text(encoding="utf-8").splitlines()]
+            kept = without_items(tables, [line for line in lines if line])
+            for before, after in zip(tables, kept, strict=True):
+                say(f"{before.model}: {len(before) - len(after):,} of {len(before):,} items left out")
+            tables = kept
+        table = ranked(tables, summaries)
+    numbers = table.round({"accuracy": 3, "low": 3, "high": 3})
+    show(numbers if numbers["note"].any() else numbers.drop(columns="note"), name="leaderboard", whole=["model"])
+    if out is not None:
+        write_text(out, table.to_csv(index=False, lineterminator="\n"))
+        say(str(out))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,111 @@
+"""A leaderboard: in, scored tables; out, accuracy of each model by each method, and the ranks that tests leave it.
+
+Ranks are those of `rank_intervals`: models on one corpus by one method are compared on the items that both have, and
+p-values are corrected over all pairs of models. A model with position bias has an accuracy and no rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.files import read_json
+from pairbank.stats.estimates.bootstrap import wider
+from pairbank.stats.estimates.shares import share_of_items
+from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
+from pairbank.stats.report.frames import scored_frames
+from pairbank.stats.report.item_sets import ids_by_text
+from pairbank.stats.scored_table.method_scores import credits_of
+from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
+
+if TYPE_CHECKING:
+    from pairbank.scoring.scored import Scored
+
+COLUMNS = ("corpus", "method", "ranks", "model", "accuracy", "low", "high", "n", "note")
+
+
+def aggregates(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return the rows of aggregate files of Every Eval Ever (0.2.1, 0.3.0; EuroEval writes them), without ranks."""
+    rows = []
+    for path in paths:
+        whole = read_json(path)
+        if not isinstance(whole, dict) or not {"model_info", "evaluation_results"} <= whole.keys():
+            raise BankError(f"{path}: expected scored tables (.parquet), or an aggregate file of Every Eval Ever")
+        for result in whole["evaluation_results"]:
+            metric, details = result.get("metric_config") or {}, result.get("score_details") or {}
+            uncertainty = details.get("uncertainty") or {}
+            interval = uncertainty.get("confidence_interval") or {}
+            lacks = ["items (no paired test, no rank)"]
+            lacks += [] if interval else ["an interval"]
+            lacks += [] if uncertainty.get("num_samples") else ["n"]
+            rows.append(
+                {
+                    "corpus": (result.get("source_data") or {}).get("dataset_name") or result["evaluation_name"],
+                    "method": metric.get("metric_name") or metric.get("metric_id") or result["evaluation_name"],
+                    "ranks": "–",
+                    "model": str(whole["model_info"].get("name") or whole["model_info"].get("id")),
+                    "accuracy": float(details["score"]),
+                    "low": interval.get("lower"),
+                    "high": interval.get("upper"),
+                    "n": uncertainty.get("num_samples"),
+                    "note": f"aggregate, lacks {', '.join(lacks)}",
+                }
+            )
+    return rows
+
+
+def leaderboard(tables: Sequence[Scored], aggregate_files: Sequence[Path] = ()) -> pd.DataFrame:
+    """Return one row per corpus, method and model, by rank: accuracy, its wider interval, n, and the ranks."""
+    ids, _ = ids_by_text(tables)
+    frames = [read_table(frame).choices for frame in scored_frames(tables, ids, for_analyses=False)]
+    rows: list[dict[str, Any]] = aggregates(aggregate_files)
+    for corpus in dict.fromkeys(frame.corpus for frame in frames):
+        of_corpus = [frame for frame in frames if frame.corpus == corpus]
+        paradigms = pd.concat([f.frame.set_index("item_id").reindex(columns=[PARADIGM]) for f in of_corpus])[PARADIGM]
+        paradigms = paradigms[~paradigms.index.duplicated()]
+        codes = pd.Series(pd.factorize(paradigms)[0], index=paradigms.index)
+        for method in dict.fromkeys(scores.layout.method for frame in of_corpus for scores in frame.methods):
+            earned = {
+                frame.model: (credits_of(scores), pd.Index(frame.item_ids))
+                for frame in of_corpus
+                for scores in frame.methods
+                if scores.layout.method == method
+            }
+            place = {"corpus": corpus, "method": method}
+            rows += [place | row for row in _rows(earned, codes)]
+    return wider(pd.DataFrame(rows)).reindex(columns=list(COLUMNS))
+
+
+def _rows(earned: dict[str, tuple[Any, pd.Index[str]]], codes: pd.Series[int]) -> list[dict[str, Any]]:
+    credit = pd.DataFrame({model: pd.Series(c.credit, index=ids) for model, (c, ids) in earned.items()})
+    credit = credit.dropna(axis="columns", how="all").dropna(how="all")
+    clusters = codes.reindex(credit.index, fill_value=-1).to_numpy()
+    ranked = [model for model in credit.columns if not earned[model][0].is_biased]
+    result = rank_intervals(pair_counts(credit[ranked].to_numpy().T, clusters=clusters)) if len(ranked) > 1 else None
+    rows = []
+    for model in credit.columns:
+        has = credit[model].notna().to_numpy()
+        share = share_of_items(credit[model].to_numpy()[has], clusters=clusters[has])
+        best, worst = (len(earned) + 1,) * 2
+        if result is not None and model in ranked:
+            best, worst = (int(end[ranked.index(model)]) for end in (result.best, result.worst))
+        ranks = "–" if best > len(earned) else f"{best}" if best == worst else f"{best}-{worst}"
+        rows.append(
+            {
+                "ranks": ranks,
+                "model": model,
+                "accuracy": share.value,
+                "low": share.low,
+                "high": share.high,
+                "low_paradigms": share.low_paradigms,
+                "high_paradigms": share.high_paradigms,
+                "n": share.n,
+                "note": "position bias: picks one option throughout" if earned[model][0].is_biased else "",
+                "order": (best, worst, -share.value),
+            }
+        )
+    return sorted(rows, key=lambda row: row["order"])
