@@ -111,7 +111,7 @@ def load_corpus(
         CorpusError: a file or rows that cannot be accepted; all problems at once.
 
     >>> load_corpus("starter", limit=1)["target_good"][0]
-    'The bells are heavy.'
+    'My aunt taught herself to play the cello last winter.'
     >>> items = load_corpus([("The dogs bark.", "The dogs barks.")], corpus="mine")
     >>> items["corpus"][0], items["target_bad"][0]
     ('mine', 'The dogs barks.')

@@ -82,7 +82,7 @@ def score(
 
     >>> scored = score([("The dogs bark.", "The dogs barks.")], "fake:a")
     >>> round(scored["direct_delta"][0], 2)
-    5.1
+    10.19
     """
     if "item_id" not in getattr(items, "column_names", ()):
         items = load_corpus(items)

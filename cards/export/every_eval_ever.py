@@ -32,7 +32,7 @@ from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.schema.columns import IDENTICAL_SIDES
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file, write_text, written_together
-from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
+from pairbank.scoring.api.layout import NATS, MethodLayout, ScoreColumns
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.api.names import TIE
 from pairbank.stats.report.report import table_summary
@@ -45,6 +45,7 @@ DATASTORE = "evaleval/EEE_datastore"
 _NO_OWNER = "unknown"
 _ITEM = ("item_id", "corpus", "subset", "language", "task", "phenomenon", "paradigm", "pair_id")
 _TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
+OPTION_SCORES = "option_scores"
 _WITHHELD = "[text not passed on]"
 
 
@@ -206,8 +207,29 @@ def _records(
                 }
             ],
             "evaluation": {"score": score, "is_correct": score == 1.0},
+            "performance": {"additional_details": {OPTION_SCORES: json.dumps(_option_scores(row, layout, columns))}},
             "metadata": _metadata(row, layout, columns, has_texts=has_texts),
         }
+
+
+def _option_scores(row: Mapping[str, Any], layout: MethodLayout, columns: ScoreColumns) -> list[dict[str, Any]]:
+    """Return the score of each choice, in each presentation, as `docs/every-eval-ever.md` proposes it."""
+    values = row.get(columns.logprobs) or ()
+    kind = "log_probability" if layout.has_logprobs or layout.unit_in_words == NATS else "score"
+    unit = NATS if kind == "log_probability" else layout.unit_in_words
+    if not values:
+        sides = enumerate((row.get(columns.good), row.get(columns.bad)))
+        return [{"choice_idx": k, "quantity": kind, "value": v, "unit": unit} for k, v in sides if v is not None]
+    right = layout.correct or (None,) * len(layout.presentations)
+    asked = [
+        (p, k, o, r) for p, r in zip(layout.presentations, right, strict=True) for k, o in enumerate(layout.options)
+    ]
+    return [
+        {"quantity": kind, "value": value, "unit": unit, "presentation": presentation, "option": option}
+        | ({} if place is None or len(layout.options) != 2 else {"choice_idx": int(k != place)})
+        for (presentation, k, option, place), value in zip(asked, values, strict=False)
+        if not math.isnan(value)
+    ]
 
 
 def _shown(row: Mapping[str, Any]) -> tuple[str, str, str]:

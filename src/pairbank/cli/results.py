@@ -142,7 +142,7 @@ def leaderboard(
         typer.Option(help="Text file with items known to be wrong, one per line: item id, pair id or sentence."),
     ] = None,
 ) -> None:
-    """Rank models by each method: accuracy, and the ranks that paired tests leave each model (95 %).
+    """Rank models by each method: accuracy, and the ranks that paired tests leave each model (95%).
 
     Models that share a rank do not differ (exact McNemar tests, also over paradigms, Holm-corrected).
 
