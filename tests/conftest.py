@@ -100,6 +100,7 @@ def private_cache(
     is_upstream = request.node.get_closest_marker("upstream") is not None
     folder = upstream_cache if is_upstream else tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("PAIRBANK_CACHE", str(folder))
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", folder / "hf")
     return folder
 
 

@@ -82,6 +82,7 @@ def test_individual_ratings_go_along_from_a_bank(tmp_path: Path) -> None:
     assert people["value"].sum() == sum(one["value"] for one in given)
 
 
+@pytest.mark.ci  # R and lme4 start, and fit
 def test_the_script_fits_and_its_estimates_are_those_of_the_tables(folder: Path, tmp_path: Path) -> None:
     rscript = shutil.which("Rscript")
     if rscript is None or subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, check=False).returncode:

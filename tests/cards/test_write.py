@@ -1,7 +1,6 @@
 """The bank: what `load_dataset` reads is what was scored, and tables that do not fit are refused."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import datasets
@@ -15,14 +14,6 @@ from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
 METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i"]
-
-
-@pytest.fixture(autouse=True)
-def private_datasets_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep one cache over a test, so that a stale row would show."""
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf")
-    yield
-    assert (tmp_path / "hf").exists()
 
 
 def scored_by(name: str, *, methods: list[str] = METHODS, limit: int = 2) -> Scored:

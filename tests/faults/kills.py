@@ -91,16 +91,8 @@ VERBS = (
     Verb(
         name="build own",
         argv=(
-            "build",
-            "de.csv",
-            "--language",
-            "de",
-            "--column",
-            "target_good=Satz A",
-            "--column",
-            "target_bad=Satz B",
-            "--out",
-            "new/de.parquet",
+            *("build", "de.csv", "--language", "de", "--column", "target_good=Satz A", "--column"),
+            *("target_bad=Satz B", "--out", "new/de.parquet"),
         ),
     ),
     Verb(name="score", argv=_score("own.csv", "fake:four", "scored.parquet")),

@@ -511,21 +511,8 @@ def numbers() -> Iterator[Case]:
         text = f"good,bad,human_good\nA.,B.,{cell}\n"
         yield csv(f"rating {cell!r}", text, holds={"human_good": None if value is None else pytest.approx(value)})
     for cell in (
-        "inf",
-        "-Infinity",
-        "1e39",
-        "1e300",
-        "1e400",
-        "2e9",
-        "fine",
-        "6.4.1",
-        "1_000",
-        "0x10",
-        "--",
-        "5/7",
-        "٣",
-        "six",
-        "1 2",
+        *("inf", "-Infinity", "1e39", "1e300", "1e400", "2e9", "fine", "6.4.1", "1_000", "0x10", "--", "5/7", "٣"),
+        *("six", "1 2"),
     ):
         text = f"good,bad,human_good\nA.,B.,{cell}\n"
         yield csv(f"rating {cell!r}", text, refused="row 2: column 'human_good' holds .* expected a (finite )?number")

@@ -118,15 +118,7 @@ def test_a_score_that_is_terminated_while_a_server_answers_resumes(
         ("words", "own.txt", "--model", "models/llama", "--out", "words.csv"),
         pytest.param(
             (
-                "score",
-                "own.csv",
-                "--model",
-                "models/llama",
-                "--ray",
-                "local",
-                "--workers",
-                "2",
-                "--out",
+                *("score", "own.csv", "--model", "models/llama", "--ray", "local", "--workers", "2", "--out"),
                 "scored.parquet",
             ),
             marks=pytest.mark.skipif(

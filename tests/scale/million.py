@@ -16,26 +16,8 @@ import time
 from pathlib import Path
 
 WORDS = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "hens",
-    "author",
-    "child",
-    "teacher",
-    "that",
-    "who",
-    "near",
-    "was",
-    "were",
-    "sees",
-    "admire",
-    "clucks",
-    "runs",
-    "run",
-    "often",
-    "never",
+    *("the", "a", "cat", "dog", "hens", "author", "child", "teacher", "that", "who", "near", "was", "were", "sees"),
+    *("admire", "clucks", "runs", "run", "often", "never"),
 ]
 WORDS_A_SENTENCE = 9
 """About 40 characters."""

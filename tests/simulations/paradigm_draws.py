@@ -30,13 +30,7 @@ SIZES = ((12, 2), (10, 10), (20, 10), (20, 50), (67, 15), (75, 10))
 NESTED = ((12, 2), (10, 10), (20, 50))
 """24, 100 and 1,000 items."""
 SHOWN = (
-    "accuracy",
-    "accuracy pooled, position bias",
-    "difference (`comparisons`)",
-    "r",
-    "rho",
-    "kappa",
-    "AUC",
+    *("accuracy", "accuracy pooled, position bias", "difference (`comparisons`)", "r", "rho", "kappa", "AUC"),
     "balanced accuracy",
 )
 """Estimates of the table of uneven sizes."""

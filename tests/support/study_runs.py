@@ -38,18 +38,8 @@ def run_study(
 
 
 OVER_MODELS = (
-    "agreement_summary",
-    "comparisons",
-    "introspection",
-    "languages_varies",
-    "language_view",
-    "self_contrast",
-    "prompting_kappa_range",
-    "prompting_mean_consistency",
-    "mixed",
-    "multiverse",
-    "paradigms",
-    "raters_beside",
+    *("agreement_summary", "comparisons", "introspection", "languages_varies", "language_view", "self_contrast"),
+    *("prompting_kappa_range", "prompting_mean_consistency", "mixed", "multiverse", "paradigms", "raters_beside"),
 )
 """Tables whose rows are of several models at a time: means, ranges, ranks and regressions change with a model.
 

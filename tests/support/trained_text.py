@@ -25,16 +25,7 @@ ENGLISH += ("debian-history", "debian-faq", "fortunes")
 CHINESE = ("debian-reference-zh-cn", "debian-faq-zh-cn", "fortunes-zh", "manpages-zh")
 PACKAGES = ENGLISH + CHINESE
 FORTUNES = (
-    "cookie",
-    "wisdom",
-    "people",
-    "science",
-    "literature",
-    "songs-poems",
-    "work",
-    "politics",
-    "law",
-    "humorists",
+    *("cookie", "wisdom", "people", "science", "literature", "songs-poems", "work", "politics", "law", "humorists"),
 )
 TAG = re.compile(r"<[^>]+>")
 BLOCK = re.compile(r'<(?:(?:p|li|dd|td)(?:\s[^>]*)?|div class="para"[^>]*)>(.*?)</(?:p|li|dd|td|div)>', re.S)

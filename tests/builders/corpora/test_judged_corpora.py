@@ -14,14 +14,7 @@ from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 PAIRS_HEADER = (
-    "dataset",
-    "discard",
-    "notes",
-    "phenomenon",
-    "gramm_id",
-    "gramm_sentence",
-    "ungramm_id",
-    "ungramm_sentence",
+    *("dataset", "discard", "notes", "phenomenon", "gramm_id", "gramm_sentence", "ungramm_id", "ungramm_sentence"),
 )
 SENTENCES_HEADER = ("dataset", "notes", "typo?", "id", "sentence", "judgement")
 PAIRS = [
@@ -133,15 +126,8 @@ def test_a_malformed_cola_file_is_one_clear_error(tmp_path: Path, text: str, mes
 
 
 BLIMPLI_HEADER = (
-    "sentence_grammatical",
-    "sentence_ungrammatical",
-    "source",
-    "paradigm",
-    "phenomenon",
-    "LS_grammatical",
-    "LS_ungrammatical",
-    "LS_diff",
-    "pair_ID",
+    *("sentence_grammatical", "sentence_ungrammatical", "source", "paradigm", "phenomenon", "LS_grammatical"),
+    *("LS_ungrammatical", "LS_diff", "pair_ID"),
 )
 BLIMPLI = [
     ("The owls hoot.", "The owls hoots.", "blimp", "regular_1", "agreement", "", "", "", 0),

@@ -20,12 +20,7 @@ SONG = {
     "randomseq": "randomseq.csv",
 }
 DTFIT = (
-    "item_id",
-    "prefix",
-    "good_continuation",
-    "bad_continuation",
-    "category",
-    "good_human_score",
+    *("item_id", "prefix", "good_continuation", "bad_continuation", "category", "good_human_score"),
     "bad_human_score",
 )
 RATED = ("Sentence", "Plausibility", "Score", "ItemNum")

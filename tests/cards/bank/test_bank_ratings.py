@@ -21,11 +21,6 @@ from pairbank.files import sha256_of_file
 from pairbank.scoring.models.fake import FakeScorer
 
 
-@pytest.fixture(autouse=True)
-def private_datasets_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf")
-
-
 def rated(item_ids: list[str], *, raters: tuple[str, ...] = ("A9XQ", "B2", "C7")) -> pd.DataFrame:
     """Ratings of both sides of some items by workers with identifiers."""
     rows = [

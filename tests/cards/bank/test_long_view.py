@@ -25,11 +25,6 @@ from pairbank.scoring.models.fake import FakeScorer
 MODELS = ("one", "two", "three")
 
 
-@pytest.fixture(autouse=True)
-def private_datasets_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf")
-
-
 def test_the_long_view_holds_every_number_of_the_scored_tables_and_no_text(tmp_path: Path, scored_by: Score) -> None:
     tables = {name: scored_by(name, limit=3) for name in MODELS}
     bank = pairbank.write_bank(tmp_path / "bank", scored=list(tables.values()))

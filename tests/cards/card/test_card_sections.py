@@ -202,13 +202,8 @@ def snippet(bank: Path, language: str, word: str) -> str:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "datasets"])
-def test_the_lines_of_python_give_the_rows_of_the_table(
-    three_models: Path, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import datasets
-
+def test_the_lines_of_python_give_the_rows_of_the_table(three_models: Path, library: str) -> None:
     pytest.importorskip(library, reason=f"{library} is not installed")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf")
     names: dict[str, object] = {}
     exec(snippet(three_models, "python", f" {library}"), names)  # noqa: S102 - our own card's lines
     frame = names["scored" if library == "datasets" else "frame"]

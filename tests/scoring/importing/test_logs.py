@@ -160,11 +160,6 @@ def changed(tmp_path: Path, task: str, change: Any) -> Path:  # noqa: ANN401
     return path
 
 
-def with_text(line: dict[str, Any], old: str, new: str) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(json.dumps(line).replace(old, new))
-    return result
-
-
 def test_texts_join_over_white_space_alone_and_others_are_listed(tmp_path: Path, starter: Any) -> None:  # noqa: ANN401
     def change(n: int, line: dict[str, Any]) -> dict[str, Any]:
         if n == 0:

@@ -167,12 +167,7 @@ PARTS = [
 ]
 NO_PARTS = [
     *(
-        "README.md",
-        "1_Pooling/README.md",
-        "scores.parquet",
-        "own.csv",
-        "plot.PNG",
-        ".gitattributes",
+        *("README.md", "1_Pooling/README.md", "scores.parquet", "own.csv", "plot.PNG", ".gitattributes"),
         ".git/config.json",
     ),
     *(".cache/huggingface/x.json", "checkpoint-500/model.safetensors", "runs/a/events.out.tfevents.1"),
