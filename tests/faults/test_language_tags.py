@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import pairbank
+from items import made_item
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.schema.columns import Item
 from pairbank.builders.schema.language_tags import joined, language_tag, separator
 from pairbank.builders.schema.validation import problems_of
 from pairbank.errors import UnknownNameError
@@ -37,16 +37,7 @@ def test_every_corpus_that_ships_has_standard_tags() -> None:
 
 
 def test_a_builder_that_gives_another_form_is_told_the_standard_one() -> None:
-    item = Item(
-        item_id="a/b/1",
-        corpus="a",
-        subset="b",
-        language="zh_CN",
-        task="sentence_pair",
-        target_good="A",
-        target_bad="B",
-        context_bad="",
-    )
+    item = made_item("a/b/1", "A", "B", language="zh_CN")
     assert [str(problem) for problem in problems_of(item)] == ["a/b/1: language is 'zh_CN', expected zh-CN"]
 
 

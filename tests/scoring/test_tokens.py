@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import pairbank
+from items import made_item
 from pairbank.builders.dataset import features
-from pairbank.builders.schema.columns import Item
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.layout import SIDES
 from pairbank.scoring.api.method import answered
@@ -33,16 +33,14 @@ def items() -> datasets.Dataset:
         ("en", "", "A 🐈 naps.", "A 🐈 nap."),
     ]
     rows = [
-        Item(
-            item_id=f"own/all/{n}",
-            corpus="own",
-            subset="all",
+        made_item(
+            f"own/all/{n}",
+            good,
+            bad,
             language=language,
             task="continuation_pair" if context else "sentence_pair",
             context_good=context,
             context_bad=context,
-            target_good=good,
-            target_bad=bad,
         ).row()
         for n, (language, context, good, bad) in enumerate(texts)
     ]

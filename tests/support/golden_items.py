@@ -16,6 +16,7 @@ import pandas as pd
 
 import island_designs as islands
 import pairbank
+from items import made_item
 from pairbank.builders.corpora.syntaxgym import joined_with_spans
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column, Item, Scalar
@@ -47,17 +48,12 @@ def sentences(
     for number in range(n):
         row = rows[(start + step * number) % len(rows)]
         subset = subsets[number % len(subsets)]
-        item = Item(
-            item_id=f"{corpus}/{subset}/{number}",
-            corpus=corpus,
-            subset=subset,
-            language="en",
-            task="sentence_pair",
+        item = made_item(
+            f"{corpus}/{subset}/{number}",
+            row["target_good"],
+            row["target_bad"],
             phenomenon=row["phenomenon"],
             paradigm=row["paradigm"],
-            target_good=row["target_good"],
-            context_bad="",
-            target_bad=row["target_bad"],
         )
         good, bad = rng.normal([5.4, 3.1], 0.9)
         items.append(
@@ -72,17 +68,14 @@ def foreign(corpus: str, language: str, n: int) -> list[Item]:
     """Return pairs of whole sentences in another language: the concept pairs of the starter corpus."""
     rows = [row for row in starter("concepts") if row["language"] == language][:n]
     return [
-        Item(
-            item_id=f"{corpus}/{language}/{number}",
-            corpus=corpus,
+        made_item(
+            f"{corpus}/{language}/{number}",
+            _joined(row, "good"),
+            _joined(row, "bad"),
             subset="all" if number % 2 else "more",
             language=language,
-            task="sentence_pair",
             phenomenon="concepts",
             paradigm=row["negative_type"],
-            target_good=_joined(row, "good"),
-            context_bad="",
-            target_bad=_joined(row, "bad"),
         )
         for number, row in enumerate(rows)
     ]
@@ -99,15 +92,7 @@ def words(corpus: str, n: int, *, start: int) -> list[Item]:
     for number, item in enumerate(sentences(corpus, n, start=start)):
         parts = item.target_good.removesuffix(".").split()
         items.append(
-            Item(
-                item_id=f"{corpus}/{number}",
-                corpus=corpus,
-                subset="all",
-                language="en",
-                task="word_prediction",
-                context_good=" ".join(parts[:-1]),
-                target_good=parts[-1],
-            )
+            made_item(f"{corpus}/{number}", parts[-1], task="word_prediction", context_good=" ".join(parts[:-1]))
         )
     return items
 
@@ -116,17 +101,14 @@ def continuations(corpus: str, n: int, *, start: int = 0) -> list[Item]:
     """Return contexts with a fitting and another word."""
     rows = starter("plausibility")
     return [
-        Item(
-            item_id=f"{corpus}/{number}",
-            corpus=corpus,
-            subset="all",
-            language="en",
+        made_item(
+            f"{corpus}/{number}",
+            row["target_good"].removesuffix("."),
+            row["target_bad"].removesuffix("."),
             task="continuation_pair",
             phenomenon="plausibility",
             context_good=row["context_good"],
-            target_good=row["target_good"].removesuffix("."),
             context_bad=row["context_bad"],
-            target_bad=row["target_bad"].removesuffix("."),
         )
         for number, row in enumerate(rows[(start + 2 * place) % len(rows)] for place in range(n))
     ]
@@ -147,20 +129,17 @@ def contexts(corpus: str, n: int, *, rated: bool) -> list[Item]:
         if rated:
             extra["human_choice"] = float(np.clip(round(chosen, 1), 0, 1))
         items.append(
-            Item(
-                item_id=f"{corpus}/{number}",
-                corpus=corpus,
-                subset="all",
-                language="en",
+            made_item(
+                f"{corpus}/{number}",
+                row["target_good"],
+                row["target_bad"],
                 task="context_pair",
                 phenomenon=row["phenomenon"],
                 paradigm=row["paradigm"],
                 context_good=row["context_good"],
-                target_good=row["target_good"],
                 context_bad=row["context_bad"],
-                target_bad=row["target_bad"],
                 extra=extra,
-                **(people if rated else {}),
+                **people if rated else {},
             )
         )
     return items
@@ -174,18 +153,16 @@ def concepts(corpus: str, languages: Sequence[str], n: int) -> list[Item]:
         for number, row in enumerate(rows[:: max(1, len(rows) // n)][:n]):
             names = ("negative_type", "property", "concept_good", "concept_bad")
             items.append(
-                Item(
-                    item_id=f"{corpus}/{language}/{number}",
-                    corpus=corpus,
-                    subset=language,
+                made_item(
+                    f"{corpus}/{language}/{number}",
+                    row["target_good"],
+                    row["target_bad"],
                     language=language,
                     task="concept_pair",
                     phenomenon="concepts",
                     paradigm=row["negative_type"],
                     context_good=row["context_good"],
-                    target_good=row["target_good"],
                     context_bad=row["context_bad"],
-                    target_bad=row["target_bad"],
                     extra={name: row[name] for name in names},
                 )
             )
@@ -197,14 +174,10 @@ def single_sentences(corpus: str, n: int, *, start: int, label: bool) -> list[It
     rng, items = np.random.default_rng(start), []
     for number, pair in enumerate(sentences(corpus, n, start=start, step=5)):
         good = number % 2 == 0
-        item = Item(
-            item_id=f"{corpus}/{number}",
-            corpus=corpus,
-            subset="all",
-            language="en",
-            task="sentence",
+        item = made_item(
+            f"{corpus}/{number}",
+            pair.target_good if good else str(pair.target_bad),
             phenomenon=None if label else pair.phenomenon,
-            target_good=pair.target_good if good else str(pair.target_bad),
             extra={"label": int(good)} if label else {},
         )
         rating = float(rng.normal(5.2 if good else 3.0, 1))
@@ -281,15 +254,11 @@ def _suite(
     for number, conditions in enumerate(items, 1):
         for condition, regions in conditions.items():
             sentence, spans = joined_with_spans(regions)
-            yield Item(
-                item_id=f"{corpus}/{name}/{number}-{condition}",
-                corpus=corpus,
-                subset=name,
-                language="en",
-                task="sentence",
+            yield made_item(
+                f"{corpus}/{name}/{number}-{condition}",
+                sentence,
                 phenomenon=phenomenon,
                 paradigm=name,
-                target_good=sentence,
                 extra={
                     "item_number": number,
                     "condition": condition,

@@ -20,6 +20,7 @@ import numpy as np
 
 import pairbank
 from golden_models import OPTIONS, golden_model
+from items import made_item
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column, Item, Task
 from pairbank.scoring import versions
@@ -180,14 +181,12 @@ def _items() -> Iterator[Item]:
 
 def _item(task: Task, good: str, bad: str | None, *, language: str = "en", **more: str) -> Item:
     own = {name: more.pop(name, None) for name in ("property", "concept_good", "concept_bad", "target_number")}
-    return Item(
-        item_id=f"golden/{task}/{more.get('context_good', '')}{good}",
-        corpus="golden",
-        subset=task,
+    return made_item(
+        f"golden/{task}/{more.get('context_good', '')}{good}",
+        good,
+        bad,
         language=language,
         task=task,
-        target_good=good,
-        target_bad=bad,
         context_good=more.get("context_good", ""),
         context_bad=None if bad is None else more.get("context_bad", ""),
         extra=own,

@@ -2,8 +2,9 @@
 
 import datasets
 
+from items import made_item
 from pairbank.builders.dataset import features
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.schema.columns import Column
 
 LABEL = Column(name="label", type="int32", nullable=False, meaning="1 = acceptable, 0 = not")
 ENGLISH = ("The {} hens cluck.", "The {} hens clucks.")
@@ -14,15 +15,7 @@ def labelled(n_pairs: int = 6, *, language: str = "en", corpus: str = "labelled"
     """Return sentences without ratings, every other one unacceptable."""
     texts = GERMAN if language == "de" else ENGLISH
     items = [
-        Item(
-            item_id=f"{corpus}/all/{n}-{label}",
-            corpus=corpus,
-            subset="all",
-            language=language,
-            task="sentence",
-            target_good=texts[1 - label].format(n),
-            extra={"label": label},
-        )
+        made_item(f"{corpus}/all/{n}-{label}", texts[1 - label].format(n), language=language, extra={"label": label})
         for n in range(n_pairs)
         for label in (1, 0)
     ]
@@ -33,13 +26,10 @@ def rated(n: int = 12, *, language: str = "en", corpus: str = "rated-sentences")
     """Return sentences with the mean of five ratings from 1 to 7 each, and no label."""
     texts = GERMAN if language == "de" else ENGLISH
     items = [
-        Item(
-            item_id=f"{corpus}/all/{i}",
-            corpus=corpus,
-            subset="all",
+        made_item(
+            f"{corpus}/all/{i}",
+            texts[i % 2].format(i),
             language=language,
-            task="sentence",
-            target_good=texts[i % 2].format(i),
             human_good=6.0 - 3 * (i % 2) + (i % 5) / 5,
             human_scale="likert7",
             human_n=5,

@@ -7,8 +7,8 @@ from pathlib import Path
 import datasets
 
 import pairbank
+from items import made_item
 from pairbank.builders.dataset import features
-from pairbank.builders.schema.columns import Item
 from pairbank.scoring.models.fake import FakeScorer
 
 METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i"]
@@ -37,17 +37,11 @@ class QuickScorer(FakeScorer):
 def hard_items() -> datasets.Dataset:
     """Return 60 plain pairs, most with human judgments, then one item for each hostile text."""
     items = [
-        Item(
-            item_id=f"hard/{'even' if n % 2 == 0 else 'odd'}/{n}",
-            corpus="hard",
-            subset="even" if n % 2 == 0 else "odd",
-            language="en",
-            task="sentence_pair",
+        made_item(
+            f"hard/{'even' if n % 2 == 0 else 'odd'}/{n}",
+            f"The pilot number {n} sees the river.",
+            f"The pilot number {n} see the river.",
             phenomenon="agreement" if n % 3 else "binding",
-            target_good=f"The pilot number {n} sees the river.",
-            target_bad=f"The pilot number {n} see the river.",
-            context_good="",
-            context_bad="",
             human_good=None if n % 10 == 0 else 5.0 + (n % 7) / 10,
             human_bad=None if n % 10 == 0 else 4.5 + (n % 5) / 10,
             human_scale="likert7",
@@ -56,17 +50,12 @@ def hard_items() -> datasets.Dataset:
         for n in range(60)
     ]
     items += [
-        Item(
-            item_id=f'hard/hostile/{name}"><i>',
-            corpus="hard",
-            subset="hostile",
+        made_item(
+            f'hard/hostile/{name}"><i>',
+            text,
+            f"{text} not",
             language="ar" if name == "arabic" else "en",
-            task="sentence_pair",
             phenomenon="<u>odd</u>",
-            target_good=text,
-            target_bad=f"{text} not",
-            context_good="",
-            context_bad="",
         )
         for name, text in HOSTILE.items()
     ]

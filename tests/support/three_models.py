@@ -7,8 +7,8 @@ import datasets
 import pytest
 
 import pairbank
+from items import made_item
 from pairbank.builders.dataset import features
-from pairbank.builders.schema.columns import Item
 from pairbank.scoring.models.fake import FakeScorer
 
 METHODS = ("direct", "meta_question_simple")
@@ -18,17 +18,11 @@ MODELS = ("fake-1", "fake-2", "pythia-70m")
 def rated_items() -> datasets.Dataset:
     """Return twelve English pairs with ratings on a scale of seven points, by eighteen to twenty people."""
     items = [
-        Item(
-            item_id=f"rated/all/{n}",
-            corpus="rated",
-            subset="all",
-            language="en",
-            task="sentence_pair",
+        made_item(
+            f"rated/all/{n}",
+            f"The {n} pilots see the river.",
+            f"The {n} pilots sees the river.",
             phenomenon="agreement",
-            target_good=f"The {n} pilots see the river.",
-            target_bad=f"The {n} pilots sees the river.",
-            context_good="",
-            context_bad="",
             human_good=5.0 + n / 10,
             human_bad=2.0 + (n % 3) / 10,
             human_scale="likert7",

@@ -9,6 +9,7 @@ import pytest
 import pairbank
 from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
+from shared_files import present
 
 SENTENCES = (
     ("Agreement", "TS 1", "grammatical", "The duck waddles"),
@@ -89,9 +90,7 @@ def test_files_of_another_form_are_refused_with_the_row(
 
 @pytest.mark.upstream
 def test_the_published_files_give_80_raters_and_the_shares_that_pandas_finds(shared: Path) -> None:
-    folder = shared / "published" / "hu-2024-dgl"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent")
+    folder = present(shared / "published" / "hu-2024-dgl")
     items = pairbank.load_corpus("dgl", data_dir=shared / "published")
     people = pd.read_csv(folder / "dgl_people.csv", encoding="utf-8-sig")
     accepts = people["accuracy"].eq(1) == people["condition"].eq("grammatical")

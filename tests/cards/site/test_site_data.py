@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
+from items import made_item
 from pairbank.builders.dataset import features
-from pairbank.builders.schema.columns import Item
 from pairbank.cards.site import source
 from pairbank.cards.site.columns import encoded, write_chunk, write_list
 from pairbank.errors import BankError, OutputError, PairbankError
@@ -311,16 +311,12 @@ def test_the_hubs_refusals_say_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def _own_scores(corpus: str = "own") -> list[Any]:
     rows = [
-        Item(
-            item_id=f"own/{n}",
+        made_item(
+            f"own/{n}",
+            f"The pilot number {n} sees the river.",
+            f"The pilot number {n} see the river.",
             corpus=corpus,
             subset="one",
-            language="en",
-            task="sentence_pair",
-            target_good=f"The pilot number {n} sees the river.",
-            target_bad=f"The pilot number {n} see the river.",
-            context_good="",
-            context_bad="",
             human_good=5.0 + n % 3,
             human_bad=4.5,
             human_scale="likert7",

@@ -377,20 +377,17 @@ def test_every_prompt_is_shown_as_it_was_asked(in_node: Run) -> None:
 def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Browser) -> None:
     import datasets
 
+    from items import made_item
     from pairbank.builders.dataset import features
-    from pairbank.builders.schema.columns import Item
     from pairbank.scoring.models.fake import FakeScorer
     from site_pages import serving, shown
 
     rows = [
-        Item(
-            item_id=f"words/all/{n}",
-            corpus="words",
-            subset="all",
-            language="en",
+        made_item(
+            f"words/all/{n}",
+            "harbour" if n % 2 else "bay",
             task="word_prediction",
             context_good=f"The {n} boats lay in the",
-            target_good="harbour" if n % 2 else "bay",
         ).row()
         for n in range(20)
     ]

@@ -591,35 +591,13 @@ def test_no_row_offers_no_download(hard: Shown) -> None:
 def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path: Path) -> None:
     import datasets
 
+    from items import made_item
     from pairbank.builders.dataset import features
-    from pairbank.builders.schema.columns import Item
 
     rows = [
-        Item(
-            item_id=f"own/{n}",
-            corpus="../my <pairs>",
-            subset="o'ne \\ é",
-            language="en",
-            task="sentence_pair",
-            target_good=f"Pilot {n} sees.",
-            target_bad=f"Pilot {n} see.",
-            context_good="",
-            context_bad="",
-        ).row()
+        made_item(f"own/{n}", f"Pilot {n} sees.", f"Pilot {n} see.", corpus="../my <pairs>", subset="o'ne \\ é").row()
         for n in range(4)
-    ] + [
-        Item(
-            item_id="own/x",
-            corpus="../my <pairs>",
-            subset="two",
-            language="en",
-            task="sentence_pair",
-            target_good="It rains.",
-            target_bad="It rain.",
-            context_good="",
-            context_bad="",
-        ).row()
-    ]
+    ] + [made_item("own/x", "It rains.", "It rain.", corpus="../my <pairs>", subset="two").row()]
     own = datasets.Dataset.from_list(rows, features=features())
     scored = pairbank.score(own, FakeScorer(name="fake-1"), methods=["direct"])
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])

@@ -12,6 +12,7 @@ import pairbank
 from pairbank.cli import app
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.scores import Imports, import_logs
+from shared_files import present
 
 SENTENCES = {  # phenomenon -> grammatical, ungrammatical
     "Agreement": ("The hen clucks", "The hen cluck"),
@@ -138,10 +139,7 @@ def test_an_answer_about_one_side_of_a_pair_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def published(shared: Path) -> Path:
-    folder = shared / "published" / "hu-2024-dgl"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent")
-    return folder
+    return present(shared / "published" / "hu-2024-dgl")
 
 
 @pytest.fixture(scope="module")
@@ -171,9 +169,7 @@ def test_the_correlations_that_the_notebook_prints_come_out(pairs: Imports, sent
 @pytest.mark.upstream
 def test_the_pairs_are_those_that_hu_and_frank_scored(pairs: Imports, shared: Path) -> None:
     """The 75 pairs of Hu & Frank 2024, five of them made of two rows, and the ten of the control."""
-    path = shared / "published" / "hu_frank_2024_syntax.csv"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent")
+    path = present(shared / "published" / "hu_frank_2024_syntax.csv")
     theirs = pd.read_csv(path, usecols=["dataset", "sentence_grammatical", "sentence_ungrammatical"], low_memory=False)
     theirs = theirs[theirs["dataset"] == "dgl"]
     data = pairs.tables[0].dataset.to_pandas()

@@ -10,6 +10,7 @@ import pairbank
 from pairbank.errors import CorpusError
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.scores import Imports, import_logs
+from shared_files import present
 
 SET = """ItemNum,Sentence,Plausibility,Voice,TrialType
 1,The gardener watered the roses.,Plausible,active,AI
@@ -104,10 +105,7 @@ def test_what_is_not_as_published_is_refused(made_up: Path, file: str, old: str,
 
 @pytest.fixture(scope="module")
 def published(shared: Path) -> Path:
-    folder = shared / "published" / "kauf-2023"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent")
-    return folder
+    return present(shared / "published" / "kauf-2023")
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from pairbank.scoring.importing.scores import READERS, Imports, import_logs
 from pairbank.scoring.importing.sides import sides_method
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
+from shared_files import present
 
 LOGS = Path(__file__).parent / "logs"
 HARNESS = LOGS / "lm_eval"
@@ -292,9 +293,7 @@ def test_minicons_columns_must_say_what_their_number_is(tmp_path: Path) -> None:
 
 @pytest.mark.upstream
 def test_checkpoints_of_multiblimp_are_right_as_often_as_published(shared: Path) -> None:
-    folder = shared / "corpora" / "multiblimp-checkpoints"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent")
+    folder = present(shared / "corpora" / "multiblimp-checkpoints")
     files = [folder / f"EN_50k-{step}.tsv.gz" for step in (0, 600, 1200)]
     result = import_logs(files, "multiblimp-checkpoints")
     shares = [sum(delta > 0 for delta in table["logprob_minicons_delta"]) / len(table) for table in result.tables]
@@ -304,9 +303,7 @@ def test_checkpoints_of_multiblimp_are_right_as_often_as_published(shared: Path)
 
 @pytest.mark.upstream
 def test_decisions_of_qfrblimp_are_their_columns(shared: Path, tmp_path: Path) -> None:
-    folder = shared / "corpora" / "qfrblimp"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is absent")
+    folder = present(shared / "corpora" / "qfrblimp")
     requested = ["id", "Annotateurs", "gpt2", "gpt2_prompting", "almanach_camembert-base"]
     whole = pd.read_csv(folder / "decisions.csv")
     whole[[name for name in requested if name in whole.columns]].to_csv(tmp_path / "decisions.csv", index=False)

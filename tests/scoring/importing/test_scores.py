@@ -18,6 +18,7 @@ from pairbank.scoring.importing.profile import load_profile, profile_names
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.report.page import pages_of
+from shared_files import present
 
 PUBLISHED_SHA256 = "b15001433e9d0d1af14651c1951e60b837e4b5babbc50d1526f6d2c047309723"
 # ANALYSES.md 3.5: Hu & Frank 2024, `log_odds_diff` of the 13 models as they published it
@@ -43,10 +44,7 @@ ANSWERS = [f"{QUESTION}:{order}:{option}" for order in ("good_first", "bad_first
 
 @pytest.fixture(scope="module")
 def published(shared: Path) -> list[Scored]:
-    path = shared / "published" / "hu_frank_2024_syntax.csv"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
-    return pairbank.import_scores(path, profile="hu-frank-2024")
+    return pairbank.import_scores(present(shared / "published" / "hu_frank_2024_syntax.csv"), profile="hu-frank-2024")
 
 
 @pytest.fixture(scope="module")

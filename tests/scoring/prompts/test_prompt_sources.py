@@ -12,6 +12,7 @@ from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.prompt import Presentation, Prompt
 from pairbank.scoring.prompts.registry import prompts
+from shared_files import present
 
 GOOD, BAD = "arrow", "interview"
 PREFIX, TARGET = "The archer released the", "Everyone clapped."
@@ -100,9 +101,7 @@ def sent(prompt: Prompt, p: Presentation, row: Mapping[str, Any]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def lines(shared: Path) -> dict[str, dict[str, Any]]:
-    path = shared / "prompts.jsonl"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; it holds the published prompts")
+    path = present(shared / "prompts.jsonl")
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return {row["id"]: row for row in rows}
 

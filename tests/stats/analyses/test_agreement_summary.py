@@ -12,6 +12,7 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.agreement_summary import agreement_ranges, mean_agreement
 from pairbank.stats.analyses.agreement_summary import agreement_summary as section
 from scored_frames import scored_frame
+from shared_files import present
 
 METHODS = ("meta_question_simple", "meta_instruct", "meta_question_complex")
 # Hu & Levy 2023, analysis.ipynb: Pearson r of each model and corpus, two digits, columns as METHODS. Where only the
@@ -135,9 +136,7 @@ def test_a_metric_that_is_not_there_and_a_cell_that_stands_twice_are_refused() -
 
 @pytest.mark.upstream
 def test_the_kappas_of_song_2025_figure_5a(shared: Path) -> None:
-    path = shared / "published" / "song_2025_fig5a_kappa.csv"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
+    path = present(shared / "published" / "song_2025_fig5a_kappa.csv")
     cells = pd.read_csv(path).melt(id_vars="model", var_name="method").assign(corpus="exp1")
     rows = list(cells[["model", "corpus", "method", "value"]].itertuples(index=False, name=None))
     result = agreement_ranges(long(rows, metric="kappa")).set_index("method")

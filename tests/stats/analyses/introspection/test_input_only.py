@@ -53,6 +53,7 @@ def test_the_standard_error_is_that_of_a_jackknife_over_paradigms() -> None:
     assert half == pytest.approx(2.0227 * jackknife, rel=0.05)  # t of 39 degrees of freedom
 
 
+@pytest.mark.ci
 def test_text_predicts_answers_that_follow_words_and_not_others() -> None:
     design = Design(n_paradigms=20, n_each=15, n_models=2)
     by_words = input_only(*made(np.random.default_rng(3), design, 0.0))

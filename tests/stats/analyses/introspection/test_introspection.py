@@ -16,6 +16,7 @@ from pairbank.stats.analyses.introspection.section import introspection
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import ModelFeatures, features_in_paper
 from scored_frames import related_frames, scored_frame
+from shared_files import present
 
 PUBLISHED_MODELS = features_in_paper("song-2025")
 
@@ -33,10 +34,7 @@ def outcomes(result: Section) -> list[str]:
 
 @pytest.fixture(scope="module")
 def published(shared: Path) -> list[pairbank.Scored]:
-    path = shared / "published" / "hu_frank_2024_syntax.csv"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
-    return pairbank.import_scores(path, profile="hu-frank-2024")
+    return pairbank.import_scores(present(shared / "published" / "hu_frank_2024_syntax.csv"), profile="hu-frank-2024")
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +113,7 @@ def test_what_the_report_says_of_hu_and_frank(hu_frank_section: Section) -> None
     assert result.tables["filter"].groupby("corpus")["kept"].sum().tolist() == [240]
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 def test_correct_answers_of_hu_and_frank_grow_with_size_when_asked(hu_frank_section: Section) -> None:
     # As they published (their glmer has log10 size +.14, meta -2.18 and meta x size +1.09): asking costs small models

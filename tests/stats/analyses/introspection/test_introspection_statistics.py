@@ -33,6 +33,7 @@ from pairbank.stats.measures.regression import Coefficient, Regression, binomial
 from pairbank.stats.scored_table.model_features import MATCH_TYPES, features_in_paper, match_type
 from pairbank.stats.scored_table.scored_table import DeltaStack, stack_deltas
 from scored_frames import related_frames
+from shared_files import present
 
 KINDS = ["seed variant", "base/instruct", "same family", "other"]
 
@@ -207,10 +208,9 @@ def _drawn(result: DeltaStack, items: np.ndarray) -> DeltaStack:
 
 @pytest.fixture(scope="module")
 def published(shared: Path) -> dict[str, pd.DataFrame]:
-    path = shared / "published" / "song_2025_model_pairs.csv"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
-    table = pd.read_csv(path).rename(columns={"prob_model": "direct_model", "prompt_model": "meta_model"})
+    table = pd.read_csv(present(shared / "published" / "song_2025_model_pairs.csv")).rename(
+        columns={"prob_model": "direct_model", "prompt_model": "meta_model"}
+    )
     return {str(name): table[table["dataset"] == name] for name in dict.fromkeys(table["dataset"])}
 
 

@@ -30,6 +30,7 @@ from pairbank.stats.analyses.introspection.relatives import (
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.scored_table.model_features import ModelFeatures, features_in_paper
 from pairbank.stats.scored_table.scored_table import DeltaStack
+from shared_files import present
 
 Floats = NDArray[np.float64]
 KINDS = ["seed variant", "base/instruct", "same family", "other"]
@@ -387,9 +388,7 @@ def test_table_8_is_made_for_each_family_with_seed_variants() -> None:
 
 @pytest.mark.upstream
 def test_on_the_published_pairs_own_probabilities_are_not_ahead_of_relatives(shared: Path) -> None:
-    path = shared / "published" / "song_2025_model_pairs.csv"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
+    path = present(shared / "published" / "song_2025_model_pairs.csv")
     features = features_in_paper("song-2025")
     names, pairs = list(features), pd.read_csv(path)
     comparisons = closest_relatives(names, features, read=range(21))

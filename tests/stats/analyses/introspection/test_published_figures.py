@@ -20,6 +20,7 @@ from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import by_size, features_in_paper
 from pairbank.stats.scored_table.scored_table import stack_deltas
 from scored_frames import scored_frame
+from shared_files import present
 
 PUBLISHED = features_in_paper("song-2025")
 N_SENTENCES, N_WORDS = 1048, 1000
@@ -30,10 +31,7 @@ pytestmark = pytest.mark.upstream
 
 
 def _published(shared: Path, name: str) -> pd.DataFrame:
-    path = shared / "published" / name
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
-    return pd.read_csv(path)
+    return pd.read_csv(present(shared / "published" / name))
 
 
 def _deltas(n_first: int, n_later: int, *, n_both: int, n_items: int) -> NDArray[np.float64]:

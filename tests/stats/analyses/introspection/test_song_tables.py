@@ -23,6 +23,7 @@ from pairbank.stats.analyses.introspection.tables import (
 )
 from pairbank.stats.measures.regression import Regression
 from pairbank.stats.scored_table.model_features import features_in_paper, match_type
+from shared_files import present
 
 DATASETS = ["exp1(filtered)", "exp1(unfiltered)", "wikipedia", "news", "nonsense", "randomseq"]
 TABLE_6 = {
@@ -114,10 +115,7 @@ def published(shared: Path) -> dict[str, pd.DataFrame]:
 
 
 def _file(shared: Path, name: str) -> Path:
-    path = shared / "published" / name
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
-    return path
+    return present(shared / "published" / name)
 
 
 def stars(p_value: float) -> str:
