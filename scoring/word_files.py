@@ -11,17 +11,19 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pyarrow import parquet
 
 from pairbank.builders.sources.readers import encoding_of, text_lines
 from pairbank.builders.sources.tables import SUFFIXES, open_table
 from pairbank.errors import ScoringError
 from pairbank.files import replaced_atomically
-from pairbank.scoring.words import Text, text_in_words, text_of_words
+from pairbank.scoring.words import Text, plain_word, text_in_words, text_of_words
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +41,12 @@ OF_PARTICIPANTS, OF_OTHERS = 0.5, 0.9
 that another column tells apart may be sentences of one story, which can be much alike."""
 OF_PARTS = 0.8
 """Of the rows that a column parts, those that have to be copies."""
+WORD_COLUMNS = re.compile(r"words?|token", re.IGNORECASE)
+"""Names of columns of reading times that have the word."""
+SHIFTS, MOSTLY = (0, 1, -1, 2, -2), 0.9
+"""Of numbers of words, those that are tried; and the share of words that agree if the texts are the same."""
+OTHER_WORD = "other_word"
+"""Flag: the reading time is of another word than the text has there."""
 SHORTEST_COPY = 3
 """Words of a text that stands several times below itself, where no column tells the copies apart."""
 
@@ -86,6 +94,12 @@ def read_texts(
     return texts
 
 
+def numbers_words(path: Path, column: str, *, encoding: str | None = None) -> bool:
+    """Return whether a file has a column, by which times are joined, with a number in each row."""
+    table = read_table(path, encoding=encoding) if path.suffix in SUFFIXES else pd.DataFrame()
+    return column in table and bool(pd.to_numeric(table[column], errors="coerce").notna().all())
+
+
 def _column(table: pd.DataFrame, name: str, path: Path) -> pd.Series[str]:
     """Return a column as text; of several that are named with commas, their cells joined by a slash."""
     parts = [name] if name in table else [part.strip() for part in name.split(",")]
@@ -130,6 +144,7 @@ def _by_word(
     if repeated:
         name = next((name for name in repeated if not len(_contradictions(rows, numbers[name]))), repeated[0])
         rows = _once(rows, name, numbers[name], text_id, path)
+        _warn_of_gaps(rows, name, path)
     else:
         is_numbered = number is not None or any(map(WORD_NUMBERS.fullmatch, numbers))
         if not is_numbered and (copies := _copies(table, rows, {*text_id.split(","), word, region or ""})):
@@ -141,10 +156,30 @@ def _by_word(
                     f"{path}: {name} falls within text {falling!r}; rows are read as they are: sort them in reading "
                     "order, or rename the column if it numbers something else"
                 )
+        if through := number or next(filter(WORD_NUMBERS.fullmatch, numbers), None):
+            rows = rows.assign(number=numbers[through])
+            _warn_of_gaps(rows, through, path)
     return [
-        text_of_words(str(name), of_text["word"].tolist(), of_text["region"].tolist(), language=language)
+        replace(
+            text_of_words(str(name), of_text["word"].tolist(), of_text["region"].tolist(), language=language),
+            numbers=tuple(of_text["number"].astype(int)) if "number" in of_text else (),
+        )
         for name, of_text in rows.groupby("text", sort=False)
     ]
+
+
+def _warn_of_gaps(rows: pd.DataFrame, name: str, path: Path) -> None:
+    """Say which texts lack words by their numbers: what follows is read without these words."""
+    numbers = {str(text): set(of_text) for text, of_text in rows.groupby("text", sort=False)["number"]}
+    first = Counter(min(of_text) for of_text in numbers.values()).most_common(1)[0][0]
+    lacking = {t: n for t, of_text in numbers.items() if (n := {*range(int(first), int(max(of_text)))} - of_text)}
+    if lacking and len(lacking) < len(numbers):
+        text = next(iter(lacking))
+        logger.warning(
+            "%s: by %s, %d of %d texts lack words (text %s: %d); surprisal of the words after them is computed "
+            "without them",
+            path.name, name, len(lacking), len(numbers), text, min(lacking[text]),
+        )  # fmt: skip
 
 
 def _numbers(table: pd.DataFrame, path: Path, stated: str | None) -> Iterator[tuple[str, pd.Series[float]]]:
@@ -256,19 +291,38 @@ def _remedy(table: pd.DataFrame, rows: pd.DataFrame, others: Sequence[str]) -> s
     return "name the column that numbers the words (--number COLUMN), or keep the rows of one participant"
 
 
-def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], path: Path) -> pd.DataFrame:
-    """Return the rows of a table of reading times, in their order, each with the columns of its word."""
-    ids, places = (_column(times, name, path).str.strip() for name in by)
-    numbered = bool(places.str.fullmatch(r"\d+(\.0+)?").all())
+def joined(
+    table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], path: Path, word: str | None = None
+) -> pd.DataFrame:
+    """Return the rows of a table of reading times, in their order, each with the columns of its word or region.
+
+    Args:
+        table: What `words` returned, of one or several models.
+        times: Reading times, one row per observation.
+        by: Its columns of the text, and of the number of the word, the word or the region; `zone+1` is a number that
+            is 1 too low.
+        path: Its file, for messages.
+        word: Its column of the word, which is compared with that of the text; None = one that is called so.
+    """
+    place, shift = (by[1], 0) if by[1] in times else _without_shift(by[1])
+    ids, places = (_column(times, name, path).str.strip() for name in (by[0], place))
+    numbered = bool(places.str.fullmatch(r"-?\d+(\.0+)?").all())
     key = "word_number" if numbered else "word"
-    asked = pd.DataFrame({"text_id": ids, key: places.astype(float).astype(int) if numbered else places})
-    known = table[["text_id", key]].drop_duplicates()
-    missing = asked[~pd.MultiIndex.from_frame(asked).isin(pd.MultiIndex.from_frame(known))]
+    if not numbered and "region" in table and not places.isin(table["word"]).all():
+        key, table = "region", _by_region(table)
+    asked = pd.DataFrame({"text_id": ids, key: places.astype(float).astype(int) + shift if numbered else places})
+    known = table.drop_duplicates(["text_id", key]).set_index(["text_id", key], drop=False)["word"]
+    spoken = [str(x) for x in times.columns if x != place and (x == word or WORD_COLUMNS.fullmatch(str(x)))]
+    differs = pd.Series(data=False, index=times.index)
+    if numbered:
+        read = _column(times, word if word in spoken else spoken[0], path).map(plain_word) if spoken else None
+        differs = _other_words(known.map(plain_word), asked, read, by=(place, shift), path=path)
+    missing = asked[~pd.MultiIndex.from_frame(asked).isin(known.index)]
     if len(missing):
         first = missing.iloc[0]
         raise ScoringError(
-            f"{path}, row {missing.index[0]}: no word {str(first[key])!r} in a text {first['text_id']!r} "
-            f"({len(missing):,} rows have none); expected ids and words as in the texts"
+            f"{path}, row {missing.index[0]}: no {key.split('_')[0]} {str(first[key])!r} in a text "
+            f"{first['text_id']!r} ({len(missing):,} rows have none); expected ids and words as in the texts"
         )
     several = table[table.duplicated(["model", "text_id", key])].merge(asked, on=["text_id", key])
     if len(several):
@@ -277,14 +331,104 @@ def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], pat
             f"{path}: the word {first['word']!r} stands twice in text {first['text_id']!r}; name words by their "
             "number: --by ID,NUMBER"
         )
-    result = times.assign(_text=asked["text_id"], _place=asked[key]).merge(
-        table.assign(_text=table["text_id"], _place=table[key]).drop(columns=[name for name in by if name in table]),
+    used = (by[0], place)
+    result = times.assign(_text=asked["text_id"], _place=asked[key], _differs=differs).merge(
+        table.assign(_text=table["text_id"], _place=table[key]).drop(columns=[x for x in used if x in table]),
         on=["_text", "_place"],
         how="left",
         sort=False,
         suffixes=("", "_pairbank"),
     )
-    return result.drop(columns=["_text", "_place"])
+    if differs.any():
+        flags = "flags_pairbank" if "flags" in times else "flags"
+        result[flags] = result[flags].where(~result["_differs"], OTHER_WORD)
+    return result.drop(columns=["_text", "_place", "_differs"])
+
+
+def _without_shift(name: str) -> tuple[str, int]:
+    """Return a column and what is to be added to its numbers.
+
+    >>> _without_shift("zone+1"), _without_shift("zone")
+    (('zone', 1), ('zone', 0))
+    """
+    shifted = re.fullmatch(r"(.+?)\s*([+-]\d+)", name)
+    return (shifted[1], int(shifted[2])) if shifted else (name, 0)
+
+
+def _other_words(
+    known: pd.Series[str], asked: pd.DataFrame, read: pd.Series[str] | None, *, by: tuple[str, int], path: Path
+) -> pd.Series[bool]:
+    """Return which rows are of another word than that of their number; an error where numbers are shifted.
+
+    Without words in the table of times, numbers alone are compared.
+    """
+
+    def agree(shift: int) -> pd.Series[bool]:
+        words = known.reindex(pd.MultiIndex.from_arrays([asked["text_id"], asked["word_number"] + shift])).to_numpy()
+        return pd.Series(pd.notna(words) if read is None else words == read.to_numpy(), index=asked.index)
+
+    shares = {shift: float(agree(shift).mean()) for shift in SHIFTS}
+    best = max(shares, key=lambda shift: (shares[shift], -abs(shift)))
+    same, what = agree(0), "words" if read is not None else "rows"
+    if not same.all():
+        row = same.index[~same][0]
+        text, number = asked.loc[row]
+        here = f"{path}, row {row}: word {number} of text {text!r} is "
+        here += f"{read[row]!r}, and {known.get((text, number), 'none')!r} in the texts" if read is not None else "none"
+        ends = asked.groupby("text_id")["word_number"].agg(["min", "max"])
+        of_texts = known.index.to_frame().groupby(level=0)["word_number"].agg(["min", "max"]).reindex(ends.index)
+        is_shifted = shares[best] > MOSTLY if read is not None else (ends + best == of_texts).all(axis=None)
+        if best and is_shifted and shares[best] > shares[0]:
+            right = f"{by[0]}{by[1] + best:+d}".removesuffix("+0")
+            raise ScoringError(
+                f"{here}. Numbers are shifted by {-best:+d}: {shares[0]:.0%} of the {what} agree, and "
+                f"{shares[best]:.0%} with {right}; type --by ID,{right}"
+            )
+        if read is not None and shares[0] < MOSTLY:
+            raise ScoringError(
+                f"{here}; {shares[0]:.0%} of the words agree. Expected the words of the same texts in the same order"
+            )
+        if read is not None:
+            logger.warning("%s; %d of %d rows differ, with the flag %s", here, (~same).sum(), len(same), OTHER_WORD)
+    return ~same if read is not None else pd.Series(data=False, index=asked.index)
+
+
+def _by_region(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model, text and region: sums over its words, rank and entropy of the first one."""
+    words = table[table["region"] != ""]
+    keys = ["model", "text_id", "region"]
+    rows = words.groupby(keys, sort=False, as_index=False)
+    total, worst = partial(pd.Series.sum, skipna=False), lambda flags: next(filter(None, flags), "")
+    made = rows.agg(
+        word_number=("word_number", "first"), last=("word_number", "last"), n_words=("word", "size"),
+        word=("word", " ".join), start=("start", "first"), end=("end", "last"), n_occurrences=("n_occurrences", "min"),
+        n_tokens=("n_tokens", "sum"), logprob_nats=("logprob_nats", total), surprisal_bits=("surprisal_bits", total),
+        rank=("rank", "first"), entropy_bits=("entropy_bits", "first"), flags=("flags", worst),
+    )  # fmt: skip
+    if len(parted := made[made["last"] - made["word_number"] + 1 != made["n_words"]]):
+        text, region = parted[["text_id", "region"]].iloc[0]
+        raise ScoringError(f"region {region!r} of text {text!r} is in two places; give each place a name of its own")
+    made = made.drop(columns="last").assign(n_characters=made["end"] - made["start"])
+    for column in (name for name in table.columns if "_lag" in name):
+        of, lag = column.split("_lag")
+        made[column] = made.groupby(["model", "text_id"], sort=False)[of].shift(int(lag))
+    return made
+
+
+def joined_table(path: Path) -> pd.DataFrame | None:
+    """Return a table that `words --join` wrote; None if the file is another one."""
+    needed = {"model", "text_id", "word_number", "surprisal_bits"}
+    if not path.is_file() or path.suffix not in WRITTEN:
+        return None
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path) if needed <= {*parquet.read_schema(path).names} else None
+    if path.suffix == ".jsonl":
+        table = pd.read_json(path, lines=True, dtype={"text_id": str})
+        return table if needed <= {*table} else None
+    separator = "\t" if path.suffix == ".tsv" else ","
+    with path.open(encoding="utf-8") as lines:
+        header = lines.readline().strip().split(separator)
+    return pd.read_csv(path, sep=separator, dtype={"text_id": str}) if needed <= {*header} else None
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -18,7 +18,8 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LAGGED = ("surprisal_bits", "n_characters")
-"""What `lags` repeats of the words before: reading slows down after long and surprising words (spillover)."""
+LAGGED = ("surprisal_bits", "n_characters", "n_occurrences")
+"""What `lags` repeats of the words before: reading slows down after long, rare and surprising words (spillover)."""
 SPLIT_TOKEN = "split_token"  # noqa: S105 - a flag
 """Flag: a token reaches into the word from the one before; its probability is counted there."""
 SHARD_CHARACTERS = 1 << 14
@@ -84,6 +85,8 @@ class Text:
     """First character of each word, and one past its last."""
     regions: tuple[str, ...]
     """Of each word the region of interest that it is in; "" = none."""
+    numbers: tuple[int, ...] = ()
+    """Of each word, as its file numbers them; empty = from 1."""
     is_respaced: bool = False
     """As it was written it had more white space, or another, than the one space between its words."""
 
@@ -155,10 +158,11 @@ def words(
         window_tokens: longest sequence; None = what the model accepts.
 
     Returns:
-        One row per word: model, text_id, word_number (from 1), word, region, start, end (characters of the text),
-        n_characters, n_tokens, tokens (JSON list), logprob_nats, surprisal_bits, rank (of the word's first token, 1 =
-        most probable), entropy_bits (of the next token, before the word), top (JSON), flags. NaN where a value is not
-        defined: the first word of a model without BOS, ranks and entropies of masked models.
+        One row per word: model, text_id, word_number (from 1, or as its file numbers them), word, region, start, end
+        (characters of the text), n_characters, n_occurrences (of the word in all texts), n_tokens, tokens (JSON list),
+        logprob_nats, surprisal_bits, rank (of the word's first token, 1 = most probable), entropy_bits (of the next
+        token, before the word), top (JSON), flags. NaN where a value is not defined: the first word of a model without
+        BOS, ranks and entropies of masked models.
 
     Raises:
         ScoringError: a model of another kind, a tokenizer without words' marks, or NaN from the model.
@@ -204,7 +208,8 @@ def _texts_of(given: Any, language: str) -> list[Text]:  # noqa: ANN401 - what a
 def _table(texts: Sequence[Text], scored: pd.DataFrame, *, model: str, lags: int, top: int) -> pd.DataFrame:
     """Return one row per word: what needs no model beside what it says, and both of the words before."""
     scored.insert(SCORED.names.index("rank"), "surprisal_bits", -scored["logprob_nats"] / np.log(2))
-    own_columns = pd.DataFrame([row for text in texts for row in _own_columns(text)])
+    counts = Counter(plain_word(text.text[slice(*span)]) for text in texts for span in text.spans)
+    own_columns = pd.DataFrame([row for text in texts for row in _own_columns(text, counts)])
     table: pd.DataFrame = pd.concat([own_columns, scored], axis=1)
     table.insert(0, "model", model)
     by_text = table.groupby("text_id", sort=False)
@@ -247,17 +252,27 @@ def _stored(texts: list[Text], asked: str, read: Callable[[list[Text]], list[_Re
     return result
 
 
-def _own_columns(text: Text) -> Iterator[dict[str, Any]]:
+def plain_word(word: str) -> str:
+    """Return a word in lower case without marks of punctuation.
+
+    >>> plain_word("“Don’t”,"), plain_word("--")
+    ('dont', '--')
+    """
+    return re.sub(r"[\W_]+", "", word.casefold()) or word
+
+
+def _own_columns(text: Text, counts: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """Yield of each word what needs no model."""
     for number, (first, last) in enumerate(text.spans):
         yield {
             "text_id": text.id,
-            "word_number": number + 1,
+            "word_number": text.numbers[number] if text.numbers else number + 1,
             "word": text.text[first:last],
             "region": text.regions[number],
             "start": first,
             "end": last,
             "n_characters": last - first,
+            "n_occurrences": counts[plain_word(text.text[first:last])],
         }
 
 

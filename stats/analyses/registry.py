@@ -39,6 +39,7 @@ ANALYSES: dict[str, str] = {
     "people": "pairbank.stats.analyses.people",
     "prompting": "pairbank.stats.analyses.prompting.section",
     "prediction": "pairbank.stats.analyses.prediction",
+    "reading": "pairbank.stats.analyses.reading",
     "raters": "pairbank.stats.analyses.raters.section",
     "suites": "pairbank.stats.analyses.suites.section",
     "trajectories": "pairbank.stats.analyses.trajectories",

@@ -159,8 +159,9 @@ def scatter(
     series: str | None = None,
     signs: bool = False,
     line: tuple[float, float] | None = None,
+    zero: bool = False,
 ) -> Drawing:
-    """Draw points; many are drawn faint."""
+    """Draw points; many are drawn faint, those of a table with `low` and `high` with their intervals."""
     points = table.dropna(subset=[x, y])
     kinds = levels(points, series) if series else [None]
     if points.empty:
@@ -170,8 +171,12 @@ def scatter(
         axes = figure.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
         if signs:
             reference(axes, x=0, y=0)
+        if zero:
+            reference(axes, y=0)
         for nth, kind in enumerate(kinds):
             part = points if kind is None else points[points[series] == kind]
+            if zero and "low" in points:
+                axes.vlines(part[x], part["low"], part["high"], color=COLOURS[nth % len(COLOURS)], linewidth=1)
             style: dict[str, Any] = {"c": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
             style |= {
                 "s": 18,

@@ -154,14 +154,16 @@ def build_pages(report: Report) -> dict[str, Page]:
     """Return the pages by their paths, `report.md` first, before they are written as Markdown or HTML."""
     appendices = {
         f"{APPENDIX}/{section.id}.md": Page(section.title, [*_appendix(section, report)]) for section in report.parts
-    } | {
-        f"{APPENDIX}/accuracy.md": Page("Accuracy of every model, corpus, group and method", [*_accuracies(report)]),
-        f"{APPENDIX}/agreement.md": Page(
-            "Agreement with `direct` and with people",
-            [_table(agreement_table(headline(report.summary)), report.labels)],
-        ),
-        f"{APPENDIX}/how.md": Page("Definitions, references, ids of methods, signatures", [*_how(report)]),
     }
+    if len(report.summary):
+        agreement = _table(agreement_table(headline(report.summary)), report.labels)
+        appendices |= {
+            f"{APPENDIX}/accuracy.md": Page(
+                "Accuracy of every model, corpus, group and method", [*_accuracies(report)]
+            ),
+            f"{APPENDIX}/agreement.md": Page("Agreement with `direct` and with people", [agreement]),
+        }
+    appendices[f"{APPENDIX}/how.md"] = Page("Definitions, references, ids of methods, signatures", [*_how(report)])
     titles = {path: page.title for path, page in appendices.items()}
     first = Page(html_as_text(report.title), [*_first(report), *_end(titles)])
     return {path: Page(page.title, [*_explained(page.blocks)]) for path, page in ({FIRST: first} | appendices).items()}

@@ -26,7 +26,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.baselines import models_and_nulls
-from pairbank.stats.analyses.registry import checked_options, section_or_note
+from pairbank.stats.analyses.registry import analysis_named, checked_options, section_or_note
 from pairbank.stats.figures.letters import warn_of_letters
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
 from pairbank.stats.report.checks import sentences
@@ -55,6 +55,7 @@ from pairbank.stats.report.wide_tables import (
     headline,
 )
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import DTYPES
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
@@ -183,11 +184,11 @@ class Report:
     @property
     def csv_tables(self) -> dict[str, pd.DataFrame]:
         """All tables, by the names of their CSV files."""
-        tables = {
-            "summary": self.summary,
-            "accuracy": accuracy_numbers(self.summary),
-            "agreement": agreement_numbers(self.summary),
-        }
+        tables = {"summary": self.summary}
+        if self.summary.empty:
+            tables["summary"] = self.overview.tables[self.overview.main_table]
+        else:
+            tables |= {"accuracy": accuracy_numbers(self.summary), "agreement": agreement_numbers(self.summary)}
         for section in self.parts:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
         return tables
@@ -297,6 +298,33 @@ def report(
         glosses=glosses_of(frames),
         tables=tuple(scored),
     )
+
+
+def reading_report(
+    joined: pd.DataFrame, *, name: str, seed: int = SEED, options: Mapping[str, Any] | None = None, signature: str = ""
+) -> Report:
+    """Return the report of reading times joined with words; its only section is the analysis `reading`.
+
+    Args:
+        joined: What `pairbank words … --join` wrote, one or several models.
+        name: Of the reading times.
+        seed: Of random draws.
+        options: Options of the analysis.
+        signature: What the words were computed with, in a line.
+
+    Raises:
+        BankError: The table has no surprisal or no reading times, or they cannot be fitted.
+    """
+    if "model" not in joined:
+        raise BankError(f"{name}: no column 'model'; expected what pairbank words … --join wrote")
+    tables = [
+        ScoredFrame(corpus=name, model=str(model), frame=rows, layouts=())
+        for model, rows in joined.groupby("model", sort=False)
+    ]
+    section = analysis_named("reading")(tables, Context(seed=seed), **checked_options("reading", options or {}))
+    nothing = pd.DataFrame(columns=[*DTYPES])
+    signatures = (signature,) if signature else ()
+    return Report(title=f"{name}: {section.title}", summary=nothing, overview=section, signatures=signatures, seed=seed)
 
 
 def table_summary(table: Scored) -> pd.DataFrame:

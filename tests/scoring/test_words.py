@@ -23,6 +23,7 @@ from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.word_boundaries import WordEdgeScorer, word_marks
+from pairbank.scoring.word_files import joined
 from pairbank.scoring.words import Text, text_in_words, text_of_words, words
 from tiny_bidirectional_models import masked_model, saved
 from tiny_models import ARCHITECTURES, saved_model
@@ -124,6 +125,23 @@ def test_windows_change_nothing_before_the_first_one_ends_and_lags_stay_within_a
     assert whole["surprisal_bits_lag1"].isna().tolist() == [n == 1 for n in whole["word_number"]]
     assert whole["surprisal_bits_lag2"][2] == whole["surprisal_bits"][0]
     assert whole["n_characters_lag1"][1] == 3
+
+
+def test_times_of_regions_get_the_sums_of_their_words(models: dict[str, CausalScorer]) -> None:
+    texts = [text_in_words("1", "{The old dog} {barked at} us."), text_in_words("2", "{The cats} slept {in the} sun.")]
+    times = pd.DataFrame({"item": ["1", "1", "2"], "region": ["The old dog", "barked at", "in the"], "rt": [9, 8, 7]})
+    for scorer in models.values():
+        table = words(texts, scorer, lags=1)
+        result = joined(table, times, by=("item", "region"), path=Path("rt.csv"))
+        bits, numbers = table["surprisal_bits"], result["word_number"].tolist()
+        assert numbers == [1, 4, 4]
+        np.testing.assert_allclose(result["surprisal_bits"], [bits[:3].sum(), bits[3:5].sum(), bits[9:11].sum()])
+        assert result["surprisal_bits_lag1"][1] == result["surprisal_bits"][0]
+        assert result["surprisal_bits_lag1"][2] == bits[6:8].sum()
+        assert result["n_characters"].tolist() == [11, 9, 6]
+    parted = [text_in_words("1", "{old} dogs saw {old} cats.")]
+    with pytest.raises(ScoringError, match="region 'old' of text '1' is in two places"):
+        joined(words(parted, scorer), times[:1].assign(region="old"), by=("item", "region"), path=Path("rt.csv"))
 
 
 def test_regions_characters_segmentations_and_top_tokens(models: dict[str, CausalScorer]) -> None:

@@ -258,7 +258,10 @@ N_SHOWN = 12
 class WordOptions:
     """What is computed of each word, and where the texts and reading times stand."""
 
-    lags: Annotated[int, typer.Option(min=0, help="Preceding words whose surprisal and length to add.")] = 0
+    lags: Annotated[
+        int | None,
+        typer.Option(min=0, help="Preceding words to add. [default: 2 with --join, else 0]", show_default=False),
+    ] = None
     top: Annotated[int, typer.Option(min=0, help="Number of most probable next tokens to list.")] = 0
     language: Annotated[str, typer.Option(metavar="TAG", help="Language of the texts (BCP-47 tag).")] = "en"
     text: Annotated[str | None, _input(help="Column of the text. [default: text or sentence]")] = None
@@ -275,7 +278,7 @@ class WordOptions:
     encoding: Annotated[str | None, _input(help="Encoding of your file if it is not UTF-8: cp1252, utf-16-le …")] = None
     join: Annotated[Path | None, "Table of reading times; its rows get the columns of their words."] = None
     by: Annotated[
-        str, typer.Option(metavar="ID,WORD", help="Its columns of the text and of the word or its number.")
+        str, typer.Option(metavar="ID,WORD", help="Its columns of the text, and of the word's number, word or region.")
     ] = "item,word"
     window: Annotated[int | None, typer.Option(min=4, help="Longest sequence in tokens. [default: the model's]")] = None
     uncorrected: Annotated[bool, "Sums of tokens, without the probability that the word ends."] = False
@@ -307,22 +310,28 @@ def words(
     """
     import pandas as pd
 
-    from pairbank.scoring.word_files import joined, read_table, read_texts, write_table
+    from pairbank.scoring.word_files import joined, numbers_words, read_table, read_texts, write_table
     from pairbank.scoring.words import words as words_of
 
-    by = how.columns_of_times()
+    by, number = how.columns_of_times(), how.number
+    if number is None and how.join and how.word and numbers_words(file, by[1], encoding=how.encoding):
+        number = by[1]
     texts = read_texts(
         file,
         text=how.text,
         word=how.word,
         text_id=how.id_,
-        number=how.number,
+        number=number,
         region=how.region,
         language=how.language,
         encoding=how.encoding,
     )
     times = None if how.join is None else read_table(how.join, encoding=how.encoding)
-    facts: dict[str, Any] = {"lags": how.lags, "top": how.top, "language": how.language}
+    facts: dict[str, Any] = {
+        "lags": 2 * (times is not None) if how.lags is None else how.lags,
+        "top": how.top,
+        "language": how.language,
+    }
     tables, models = [], []
     for name in model or ["demo"]:
         scorer = load(name, **options)
@@ -332,7 +341,7 @@ def words(
         models.append(scorer.info.to_dict())
     table = pd.concat(tables, ignore_index=True)
     if times is not None and how.join is not None:
-        table = joined(table, times, by=by, path=how.join)
+        table = joined(table, times, by=by, path=how.join, word=how.word)
     write_table(out, table)
     facts |= {"corrected": not how.uncorrected, "window_tokens": how.window}
     of_file = {"pairbank": version("pairbank"), "file_sha256": sha256_of_file(file), "models": models, **facts}

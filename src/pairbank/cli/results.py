@@ -60,6 +60,17 @@ class ReportOptions:
 
         analysis_options(self.set_, asked=self.analyses(None if self.study is None else load_study(self.study)))
 
+    def of_reading(self, file: Path) -> Report | None:
+        """Return the report of reading times, if the file has the words of `pairbank words --join` beside them."""
+        from pairbank.scoring.word_files import joined_table
+        from pairbank.stats.report.report import SEED, reading_report
+
+        if (table := joined_table(file)) is None:
+            return None
+        options = analysis_options(self.set_, asked=["reading"]).get("reading", {})
+        with status("fitting mixed models"):
+            return reading_report(table, name=file.stem, seed=self.seed or SEED, options=options)
+
     def made(self, files: Sequence[Path], tables: Sequence[Scored], data_dir: Path | None) -> Report:
         """Return the report of some tables; what banks and files beside them add is read too."""
         from pairbank.stats.report.report import N_RESAMPLES, SEED, report
@@ -99,7 +110,7 @@ class ReportOptions:
 
 
 def report(
-    scored: Annotated[list[Path], "Scored tables, or bank folders."],
+    scored: Annotated[list[Path], "Scored tables, or bank folders; or reading times joined with words."],
     *,
     out: Annotated[Path | None, "Folder to write: report.html, report.md, tables and figures."] = None,
     how: ReportOptions,
@@ -110,6 +121,7 @@ def report(
 
     Example: pairbank report scored.parquet --out report
     Example: pairbank report BANK --analysis comparisons --out report
+    Example: pairbank report joined.csv --set reading.time=RT --out report
     """
     from pairbank.cli.display.wrong import say_wrong
     from pairbank.errors import OutputError
@@ -118,6 +130,12 @@ def report(
 
     if out is not None and (out / "report.md").is_file() and not (out / "summary.csv").is_file():
         raise OutputError(f"{out}/report.md is no report of pairbank, and would be lost; choose another folder")
+    if len(scored) == 1 and (made := how.of_reading(scored[0])) is not None:
+        answer(said=made.overview.answer)
+        say(f"{made.title}\n{made.overview.text}")
+        if out is not None:
+            say(f"\n{made.save(out)}/report.html, and the same as report.md")
+        return
     how.check()
     with status("computing estimates"):
         files = scored_files(scored)

@@ -1,0 +1,278 @@
+"""Do reading times follow surprisal? Words joined with reading times in, effects and Δ log-likelihood out.
+
+Each table is one model's rows of what `pairbank words … --join` wrote. Log reading times are fitted by linear mixed
+models with random participants, words and texts; the baseline has length, frequency and place of the word, and length
+and frequency of the words before, the full model their surprisal as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
+from pairbank.stats.estimates.bootstrap import freedom, standard_error
+from pairbank.stats.figures.scatters import scatter
+from pairbank.stats.measures.crossed import CrossedFit, RandomTerm, fit_crossed
+from pairbank.stats.measures.paired_tests import corrected
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray, IntArray
+    from pairbank.stats.analyses.base import Context
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
+
+TIME = re.compile(r"rts?|reading_?times?(_?ms)?|rt_?ms", re.IGNORECASE)
+PARTICIPANT = re.compile(r"subj|particip|ppt|reader|worker|user|session|person", re.IGNORECASE)
+SURPRISAL, LAG = "surprisal_bits", re.compile(r"surprisal_bits_lag(\d+)")
+LEAST_TEXTS, MOST_FOLDS, LEAST_TIMES = 5, 10, 50
+ALPHA = 0.05
+LEFT_OUT = (
+    "no reading time",
+    "faster than the limit",
+    "slower than the limit",
+    "another word than the text's",
+    "no surprisal of the word or the words before",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Observations:
+    """Reading times of all participants, and what is random; the rows that every model has."""
+
+    log_times: FloatArray
+    baseline: FloatArray
+    """Predictors without surprisal, shape (n, predictors), centred and scaled."""
+    names: list[str]
+    """Of the columns of `baseline`."""
+    terms: dict[str, IntArray]
+    """Level of each observation: `participant`, `word`, `text`; those that have several and repeat."""
+    texts: IntArray
+    surprisal: dict[str, FloatArray]
+    """By model, in bits: of the word and those before, shape (n, 1 + lags)."""
+    words: IntArray
+    """Number of the word, shape (n,)."""
+    left_out: dict[str, int]
+
+    def random(self, slopes: FloatArray | None = None) -> list[RandomTerm]:
+        """Return the random terms, participants with slopes where some are given."""
+        return [
+            RandomTerm(name=name, levels=levels, slopes=slopes if name == "participant" else None)
+            for name, levels in self.terms.items()
+        ]
+
+
+@analysis(
+    title="Do reading times follow surprisal?",
+    references=(
+        "Smith & Levy 2013, Cognition 128:302-319",
+        "Goodkind & Bicknell 2018, CMCL: Δ log-likelihood and the quality of a model",
+        "Wilcox, Gauthier, Hu, Qian & Levy 2020, CogSci: Δ log-likelihood per word on held-out data",
+        "Bates et al. 2015, J Stat Softw 67(1): linear mixed models",
+    ),
+)
+def reading(
+    tables: Sequence[ScoredFrame],
+    _context: Context,
+    *,
+    time: str = "",
+    participant: str = "",
+    text: str = "text_id",
+    frequency: str = "",
+    fastest: float = 100.0,
+    slowest: float = 3000.0,
+) -> Result:
+    """Return the effect of surprisal on log reading times, and Δ log-likelihood, by model.
+
+    Args:
+        tables: One model's rows each, with columns of `words` and of the reading times.
+        time: Column of the reading time in ms; found by its name where empty.
+        participant: Column of the participant; found by its name where empty.
+        text: Column whose texts belong together (an item with its conditions).
+        frequency: Column of the word's log frequency; empty = log of how often it occurs in the texts.
+        fastest: Shorter times are left out, in ms.
+        slowest: Longer times are left out, in ms.
+    """
+    frames = {table.model: table.frame.reset_index(drop=True) for table in tables}
+    data = _observations(frames, _columns(next(iter(frames.values())), time, participant, text), frequency,
+                         limits=(fastest, slowest))  # fmt: skip
+    base = fit_crossed(data.log_times, data.baseline, data.random())
+    held_out = _held_out(data, data.baseline, base)
+    models, effects = Rows(), Rows()
+    for model in data.surprisal:
+        row, of_model = _of_model(model, data, base, held_out)
+        models.append(row)
+        effects += of_model
+    shown = pd.DataFrame(models).sort_values("mean_surprisal", kind="stable", ignore_index=True)
+    shown["p_holm"] = corrected(shown["p"]).holm
+    left_out = pd.DataFrame([{"reason": why, "n": n} for why, n in data.left_out.items() if n], columns=["reason", "n"])
+    n_texts, n_words = int(data.texts.max()) + 1, int(np.unique(data.words).size)
+    facts = {
+        "n": len(data.log_times), "n_all": len(data.log_times) + sum(data.left_out.values()), "n_texts": n_texts,
+        "n_words": n_words, "n_participants": int(data.terms.get("participant", np.zeros(1, dtype=int)).max()) + 1,
+        "n_lags": next(iter(data.surprisal.values())).shape[1] - 1, "random": list(data.terms), "fastest": fastest,
+        "slowest": slowest, "frequency": frequency, "ALPHA": ALPHA, "LEAST_TEXTS": LEAST_TEXTS, "FOLDS": MOST_FOLDS,
+        "baseline": data.names[1:],
+    }  # fmt: skip
+    drawn = shown[shown["delta_ll"].notna()]
+    return Result(
+        tables={"models": shown, "effects": pd.DataFrame(effects), "left_out": left_out},
+        columns=("model", "mean_surprisal", "delta_ll", "low", "high", "effect_ms", "effect_low", "effect_high",
+                 "p_holm", "reason"),
+        values=facts,
+        charts=[
+            Chart(name="quality", caption="quality", values=facts, draw=lambda: scatter(
+                drawn, x="mean_surprisal", y="delta_ll", series="model", x_label="mean surprisal (bits per word)",
+                y_label="Δ log-likelihood per 1,000 words read", zero=True))
+        ] if len(drawn) else [],
+    )  # fmt: skip
+
+
+def _columns(frame: pd.DataFrame, time: str, participant: str, text: str) -> tuple[str, str, str]:
+    """Return the columns of time, participant ("" = none) and text."""
+    if SURPRISAL not in frame or "word_number" not in frame:
+        raise BankError(
+            "no surprisal beside reading times; make the table first: pairbank words TEXTS --word WORD --id ITEM "
+            "--join TIMES --by ITEM,NUMBER --out joined.parquet, then pairbank report joined.parquet"
+        )
+    names = [str(name) for name in frame.columns]
+    found = {}
+    for what, stated, pattern in (("time", time, TIME.fullmatch), ("participant", participant, PARTICIPANT.search)):
+        fitting = [stated] if stated else [name for name in names if pattern(name)]
+        if stated not in ("", *names) or len(fitting) > 1 or (what == "time" and not fitting):
+            raise BankError(
+                f"which column is the {what}? Type --set reading.{what}=COLUMN; the columns are {', '.join(names)}"
+            )
+        found[what] = fitting[0] if fitting else ""
+    if text not in names:
+        raise BankError(f"no column {text!r}; type --set reading.text=COLUMN; the columns are {', '.join(names)}")
+    return found["time"], found["participant"], text
+
+
+def _observations(
+    frames: dict[str, pd.DataFrame], columns: tuple[str, str, str], frequency: str, *, limits: tuple[float, float]
+) -> _Observations:
+    """Return the rows that can be fitted, the same for all models."""
+    time, participant, text = columns
+    first = next(iter(frames.values()))
+    keys = ["text_id", "word_number", *([participant] if participant else [])]
+    for model, frame in frames.items():
+        if not frame[keys].equals(first[keys]):
+            raise BankError(f"{model} has other rows than {next(iter(frames))}; join the same reading times with both")
+    times = pd.to_numeric(first[time], errors="coerce").to_numpy(dtype=np.float64)
+    if np.nanmedian(times) < 10:
+        raise BankError(f"the median of {time} is {np.nanmedian(times):.3g}; expected reading times in milliseconds")
+    lags = ["", *sorted(name.removeprefix(SURPRISAL) for name in map(str, first.columns) if LAG.fullmatch(name))]
+    predictors = _predictors(first, lags, frequency)
+    surprisal = {m: x[[SURPRISAL + lag for lag in lags]].to_numpy(dtype=np.float64) for m, x in frames.items()}
+    known = np.isfinite(np.column_stack([predictors, *surprisal.values()])).all(axis=1)
+    flagged = [frame["flags"].eq("other_word") for frame in frames.values() if "flags" in frame]
+    others = np.any(flagged, axis=0) if flagged else ~known & False
+    used, left_out = np.ones(len(first), dtype=bool), {}
+    refused = (~(times > 0), times < limits[0], times > limits[1], others, ~known)
+    for why, mask in zip(LEFT_OUT, refused, strict=True):
+        left_out[why] = int((used & mask).sum())
+        used &= ~mask
+    if used.sum() < LEAST_TIMES:
+        raise BankError(f"{used.sum()} of {len(first)} reading times can be used ({left_out}); expected {LEAST_TIMES}")
+    rows, kept = first[used], predictors[used].loc[:, predictors[used].std() > 0]
+    words = rows.groupby(["text_id", "word_number"], sort=False).ngroup().to_numpy(dtype=np.int64)
+    levels: dict[str, IntArray] = {"word": words, "text": np.asarray(pd.factorize(rows[text])[0], dtype=np.int64)}
+    if participant:
+        levels = {"participant": np.asarray(pd.factorize(rows[participant])[0], dtype=np.int64), **levels}
+    if not participant and np.bincount(words).max() > 1:
+        raise BankError("a word has several reading times; name the column of participants: --set reading.participant=")
+    return _Observations(
+        log_times=np.log(times[used]),
+        baseline=np.column_stack([np.ones(len(rows)), (kept - kept.mean()) / kept.std()]),
+        names=["(intercept)", *kept.columns],
+        terms={name: x for name, x in levels.items() if 1 < x.max() + 1 < len(rows)},
+        texts=levels["text"], surprisal={m: x[used] for m, x in surprisal.items()}, words=words, left_out=left_out,
+    )  # fmt: skip
+
+
+def _predictors(words: pd.DataFrame, lags: Sequence[str], frequency: str) -> pd.DataFrame:
+    """Return place, length and frequency of words, and of those before; a stated frequency is that of the word."""
+    if frequency and frequency not in words:
+        raise BankError(f"no column {frequency!r}, which is to be the frequency; there are {', '.join(words.columns)}")
+    made = pd.DataFrame({"word_number": words["word_number"]})
+    for lag in lags:
+        made[f"n_characters{lag}"] = words[f"n_characters{lag}"]
+        if not frequency:
+            made[f"log_frequency{lag}"] = np.log(words[f"n_occurrences{lag}"])
+    return made.assign(log_frequency=pd.to_numeric(words[frequency], errors="coerce")) if frequency else made
+
+
+def _of_model(
+    model: str, data: _Observations, base: CrossedFit, held_out: FloatArray
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a model's row, and its fixed effects."""
+    from scipy.stats import t
+
+    surprisal = data.surprisal[model]
+    x = np.column_stack([data.baseline, surprisal])
+    full = fit_crossed(data.log_times, x, data.random())
+    gained = _held_out(data, x, full) - held_out
+    sloped = fit_crossed(data.log_times, x, data.random(surprisal - surprisal.mean(axis=0)), reml=True)
+    names = [*data.names, SURPRISAL, *(f"{SURPRISAL}_lag{n}" for n in range(1, surprisal.shape[1]))]
+    total = np.r_[np.zeros(len(data.names)), np.ones(surprisal.shape[1])]
+    n_readers = int(data.terms["participant"].max()) + 1 if "participant" in data.terms else 0
+    degrees = n_readers - 1 if n_readers else len(data.log_times) - x.shape[1]
+    typical = float(np.exp(data.log_times.mean()))
+    effect, error = float(total @ sloped.effects), float(np.sqrt(total @ sloped.covariance @ total))
+    reach = float(t.isf(ALPHA / 2, degrees)) * error
+    first = np.unique(data.words, return_index=True)[1]
+    row = {"model": model, "mean_surprisal": float(surprisal[first, 0].mean())} | _gain(gained, data.texts)
+    row |= {
+        "delta_ll_in_sample": full.log_likelihood - base.log_likelihood, "effect_ms": typical * effect,
+        "effect_low": typical * (effect - reach), "effect_high": typical * (effect + reach), "effect_log": effect,
+        "df": degrees, "p": float(2 * t.sf(abs(effect) / error, degrees)), "n": len(data.log_times),
+    }  # fmt: skip
+    errors = np.sqrt(np.diag(sloped.covariance))
+    return row, [
+        {"model": model, "term": name, "estimate": value, "standard_error": e, "t": value / e}
+        for name, value, e in zip(names, sloped.effects, errors, strict=True)
+    ]
+
+
+def _gain(gained: FloatArray, texts: IntArray) -> dict[str, Any]:
+    """Return Δ log-likelihood per 1,000 observations with its interval over texts."""
+    from scipy.special import stdtrit
+
+    if texts.max() + 1 < LEAST_TEXTS:
+        reason = f"{texts.max() + 1} texts; Δ on held-out texts needs {LEAST_TEXTS}"
+        return {"delta_ll": np.nan, "low": np.nan, "high": np.nan, "reason": reason}
+    mean = float(gained.mean())
+    half = float(stdtrit(freedom(texts), 1 - ALPHA / 2)) * standard_error(gained, texts)
+    return {"delta_ll": 1000 * mean, "low": 1000 * (mean - half), "high": 1000 * (mean + half), "reason": ""}
+
+
+def _held_out(data: _Observations, x: FloatArray, whole: CrossedFit) -> FloatArray:
+    """Return each observation's log density by the model of the other texts; ratios of variances are the whole's."""
+    n_texts = int(data.texts.max()) + 1
+    density = np.zeros(len(data.log_times))
+    if n_texts < LEAST_TEXTS:
+        return density
+    folds = data.texts % min(n_texts, MOST_FOLDS)
+    for test in (folds == fold for fold in np.unique(folds)):
+        terms = [
+            RandomTerm(name=term.name, levels=np.unique(term.levels[~test], return_inverse=True)[1])
+            for term in data.random()
+        ]
+        fit = fit_crossed(data.log_times[~test], x[~test], terms, parameters=whole.parameters)
+        expected = x[test] @ fit.effects
+        variance = np.full(test.sum(), fit.residual_variance)
+        for name, levels in data.terms.items():
+            known = np.unique(levels[~test])
+            at = np.searchsorted(known, levels[test]).clip(max=len(known) - 1)
+            is_known = known[at] == levels[test]
+            modes = fit.random_effects.get(name, np.zeros((len(known), 1)))[:, 0]
+            expected += np.where(is_known, modes[at], 0.0)
+            variance += np.where(is_known, 0.0, fit.covariances[name][0, 0])
+        density[test] = -0.5 * (np.log(2 * np.pi * variance) + (data.log_times[test] - expected) ** 2 / variance)
+    return density
