@@ -10,8 +10,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import pandas as pd
 import pyarrow.parquet as pq
 
 from pairbank.cards.bank.beside_tables import probe_problems
@@ -42,9 +43,6 @@ from pairbank.files import sha256_of_file
 from pairbank.markdown import CELL_CHARACTERS, parsed_tables, shown
 from pairbank.stats.estimates.estimate import metrics_by_heading
 from pairbank.stats.wording import number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Depth = Literal["all", "quick", "files"]
 """Of a check: everything, all but the results, or the files and their hashes alone."""

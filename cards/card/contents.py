@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import ArrayLike
 
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.ratings import RATING_COLUMNS
@@ -29,11 +31,6 @@ from pairbank.cards.bank.tables import LONG_COLUMNS
 from pairbank.markdown import shown
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
 from pairbank.stats.wording import magnitude, number
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
 
 TYPES = {"double": "float64", "float": "float32"}
 """Arrow's names of types that have another one everywhere else."""

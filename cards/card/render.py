@@ -12,7 +12,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from pairbank import markdown
 from pairbank.cards.bank.beside_tables import prompts_in, question
@@ -65,9 +67,6 @@ from pairbank.markdown import code, inline
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.figures.style import CAPTIONS
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Signature = Mapping[str, Any]
 

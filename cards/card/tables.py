@@ -6,16 +6,15 @@ Every foreign text passes `pairbank.markdown`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from pairbank import markdown
 from pairbank.cards.bank.layout import config_name
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, may_publish
 from pairbank.cards.card.contents import Contents, dictionary
 from pairbank.stats.wording import number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def licence_id(corpus: str, facts: Mapping[str, Any]) -> str:

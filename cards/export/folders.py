@@ -21,7 +21,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,14 +33,11 @@ from pairbank.cards.card.contents import TAGS, pretty_name
 from pairbank.cards.card.croissant import hub_licence
 from pairbank.errors import BankError, OutputError, unknown_name
 from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json, written_together
+from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, write_copy
 from pairbank.stats.report.frames import scored_frame
-from pairbank.stats.scored_table.method_scores import choices_of, credits_of
+from pairbank.stats.scored_table.method_scores import MethodScores, choices_of, credits_of
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-
-if TYPE_CHECKING:
-    from pairbank.scoring.scored import Scored
-    from pairbank.stats.scored_table.method_scores import MethodScores
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 KINDS = tuple(suffix.removeprefix(".") for suffix in COPIES)

@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from pairbank.cards.bank.layout import config_name
 from pairbank.cards.bank.redistribution import may_publish
@@ -20,9 +22,6 @@ from pairbank.markdown import shown
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.wording import number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FRAMEWORK = "inspect-ai"
 """One of the Hub's list (huggingface.js, packages/tasks/src/eval.ts)."""

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from annotated_types import Ge
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import FloatArray
 from pairbank.builders.ratings import FORCED_CHOICE
 from pairbank.declarations import STRICT, record_of
 from pairbank.errors import BankError
 from pairbank.scoring.api.requests import Edge
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray
 
 Side = Literal["good", "bad"]
 SIDES: tuple[Side, ...] = ("good", "bad")

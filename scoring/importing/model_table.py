@@ -11,12 +11,14 @@ import hashlib
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
 from pairbank.builders.corpora.column_map import ShapedRow
 from pairbank.builders.corpora.corpus_map import LABELS
@@ -37,7 +39,7 @@ from pairbank.builders.sources.tables import ROWS_A_BATCH
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import slug
-from pairbank.scoring.importing.chunk import Chunk
+from pairbank.scoring.importing.chunk import Cells, Chunk
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import same_texts
 from pairbank.scoring.importing.method import ImportedMethod, flag_column, part_table
@@ -45,12 +47,6 @@ from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
 from pairbank.scoring.run.store import ARROW_TYPES
 from pairbank.scoring.scored import Scored, with_columns
 from pairbank.scoring.signature import corpus_signature
-
-if TYPE_CHECKING:
-    import datasets
-
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.scoring.importing.chunk import Cells
 
 NOT_IMPORTED = "not_imported"
 """Counted in the signature: items of which the file has no number of the method."""

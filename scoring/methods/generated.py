@@ -21,22 +21,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.model import Ask, Continuation, Draw, thinking_characters
+from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
+from pairbank.scoring.api.method import Row, WritingMethod
+from pairbank.scoring.api.model import Ask, Continuation, Draw, OverLength, Scorer, thinking_characters
 from pairbank.scoring.api.names import OVER_LENGTH, TRUNCATED, UNPARSED, MethodName
 from pairbank.scoring.methods.prompted import Prompted
-from pairbank.scoring.prompts.prompt import fill, slot_values
-
-if TYPE_CHECKING:
-    from pairbank.scoring.api.layout import ColumnKind
-    from pairbank.scoring.api.method import Row, WritingMethod
-    from pairbank.scoring.api.model import OverLength, Scorer
-    from pairbank.scoring.prompts.prompt import Presentation
+from pairbank.scoring.prompts.prompt import Presentation, fill, slot_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,18 +19,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from pairbank.errors import ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
-from pairbank.scoring.api.model import Progress, StateReader
+from pairbank.scoring.api.model import Progress, Scorer, StateReader
 from pairbank.scoring.versions import HIDDEN_STATES_VERSION
-
-if TYPE_CHECKING:
-    from pairbank.scoring.api.model import Scorer
 
 logger = logging.getLogger(__name__)
 

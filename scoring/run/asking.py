@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Answered, Method, WritingMethod, answered
-from pairbank.scoring.api.model import Divisible, Noting, Stepwise, ended
+from pairbank.scoring.api.model import Divisible, Noting, OverLength, Scorer, Stepwise, ended
+from pairbank.scoring.api.requests import EncodedRequest, Request, Share
 from pairbank.scoring.methods.generated import generated_records
 from pairbank.scoring.run.store import schema_of
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.scoring.api.model import OverLength, Scorer
-    from pairbank.scoring.api.requests import EncodedRequest, Request, Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,22 +10,19 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError, PairbankError, ScoringError
-from pairbank.scoring.api.model import Divisible, ModelInfo, ScoringStats
+from pairbank.scoring.api.method import Method
+from pairbank.scoring.api.model import Divisible, ModelInfo, Scorer, ScoringStats
 from pairbank.scoring.api.requests import WHOLE, Share
 from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.run.asking import Run, UnitRequests
 from pairbank.scoring.run.store import VERSIONS
 from pairbank.scoring.run.work import Job, Recipe
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.scoring.api.method import Method
-    from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.run.asking import Run, UnitRequests
 
 
 class Worker:

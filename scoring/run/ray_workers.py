@@ -21,22 +21,29 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
+import pyarrow as pa
+
+from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError, PairbankError, ScoringError
-from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, Progress, ScoringStats, WorkerStats
+from pairbank.scoring.api.model import (
+    Ask,
+    Continuation,
+    ExampleTurn,
+    ModelInfo,
+    OverLength,
+    Progress,
+    Scorer,
+    ScoringStats,
+    WorkerStats,
+)
 from pairbank.scoring.api.requests import N_PLACES, EncodedRequest, Request, Share
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.scoring.run.queue import Task, WorkQueue
 from pairbank.scoring.run.ray_actor import Done, Facts, VocabularyFacts, Worker
 from pairbank.scoring.run.store import VERSIONS
 from pairbank.scoring.run.work import Job, Recipe
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from pairbank.arrays import FloatArray
-    from pairbank.scoring.api.model import OverLength, Scorer
 
 LOCAL = "local"
 """In the place of an address: a Ray of this run's own, on this machine."""

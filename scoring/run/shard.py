@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from pairbank.errors import OutputError
+from pairbank.scoring.api.method import Method
 from pairbank.scoring.run.store import (
     LEAST_PACKED,
     Packs,
@@ -18,12 +21,6 @@ from pairbank.scoring.run.store import (
     write_pack,
     write_shard,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from pairbank.scoring.api.method import Method
-
 
 logger = logging.getLogger(__name__)
 

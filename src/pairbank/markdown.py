@@ -11,14 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pairbank.errors import spelt_out
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWN_CHARACTERS = 160
 """A name longer than this is cut; its hash keeps it apart from others with the same start."""

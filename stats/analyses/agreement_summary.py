@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import IntArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis, cells, groups, where
 from pairbank.stats.estimates.bootstrap import wider
+from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import mean_and_span
-
-if TYPE_CHECKING:
-    from pairbank.arrays import IntArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 ALL_MODELS, ALL_METHODS = "all models", "all methods"
 METRICS = {"pearson": ("Pearson's r", "n (r)"), "kappa": ("Cohen's kappa", "n (kappa)")}

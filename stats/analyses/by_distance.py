@@ -12,21 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.form import Chart, Rows, groups
 from pairbank.stats.figures.charts import MOST_BANDS, MOST_SERIES, curve_panels, curves, place_text
 from pairbank.stats.measures.distance_bins import correlation_by_bin, distance_filter
 from pairbank.stats.scored_table.method_scores import ScoredFrame, number_column
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow
+from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow
 
 EDIT_DISTANCE = "edit_distance"
 DISTANCES = ("cosine_distance", EDIT_DISTANCE)

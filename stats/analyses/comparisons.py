@@ -10,14 +10,16 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
-from pairbank.stats.analyses.base import MOST_FIRST_ROWS
+from pairbank.stats.analyses.base import MOST_FIRST_ROWS, Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, typed, where
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.figures.charts import MOST_CELLS, MOST_LINES, MOST_SERIES, heat_map, intervals
@@ -30,16 +32,9 @@ from pairbank.stats.measures.paired_tests import (
     no_comparison,
     no_difference,
 )
-from pairbank.stats.scored_table.method_scores import credits_of, not_compared
+from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
 from pairbank.stats.wording import column_of, with_interval
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 MODELS, METHODS = "models", "methods"
 SIGNIFICANCE = 0.05

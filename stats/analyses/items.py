@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.builders.schema.columns import KNOWN_ERROR
 from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.baselines import with_and_without
 from pairbank.stats.analyses.form import Result, Rows, analysis, charts, groups, where
 from pairbank.stats.figures.scatters import scatter
@@ -27,13 +28,8 @@ from pairbank.stats.measures.item_response import (
     fit_items,
     negative_items,
 )
-from pairbank.stats.scored_table.method_scores import credits_of, flagged, not_compared
-from pairbank.stats.scored_table.scored_table import read_table
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
-    from pairbank.stats.scored_table.scored_table import ScoredTable
+from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, flagged, not_compared
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 N_NAMED = 3
 """Suspects that the answer names; the table has all."""

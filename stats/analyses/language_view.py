@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -20,16 +19,14 @@ import pandas as pd
 from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, groups, where
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, areas, intervals, pages
 from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import is_reference, read_table, reference_names
 from pairbank.stats.wording import span, with_interval
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 OTHER = "other"
 """What no corpus shares, or has no name."""

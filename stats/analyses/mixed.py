@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, charts, groups, records, typed
 from pairbank.stats.estimates.estimate import without_interval
 from pairbank.stats.figures.charts import intervals
@@ -35,14 +37,9 @@ from pairbank.stats.measures.mixed import (
 )
 from pairbank.stats.measures.mixed_logistic import ITEM, fit_logistic
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.method_scores import credits_of, not_compared
+from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import PARADIGM, ScoredTable, read_table
 from pairbank.stats.wording import plural, with_interval
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 SIGNIFICANCE = 0.05
 LOG_ODDS = "log odds"

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.files import replaced_atomically, write_json
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis, charts, where
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.measures.probes import chosen_by_other_folds, fold_mean
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import SummaryRow
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 ALL = "all"
 METRICS = ("f1", "accuracy")

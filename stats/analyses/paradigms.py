@@ -9,23 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, typed, where
 from pairbank.stats.estimates.shares import CLUSTERED, WILSON
 from pairbank.stats.figures.charts import first_cells, heat_map
 from pairbank.stats.measures.accuracy import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected, gain_test
-from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, Credits, credits_of, not_compared
+from pairbank.stats.scored_table.method_scores import (
+    BIAS_NOTE,
+    MARK,
+    Credits,
+    MethodScores,
+    ScoredFrame,
+    credits_of,
+    not_compared,
+)
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
 
 CLASSES = ("phenomenon", "paradigm")
 """Coarse and fine linguistic class: columns of the items."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis, wide
 from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.agreement import pearson
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
 from pairbank.stats.wording import number, with_interval
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 TASK = "word_prediction"
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.wording import number
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def finite_vector(values: ArrayLike, *, name: str) -> FloatArray:

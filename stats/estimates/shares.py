@@ -13,21 +13,16 @@ the normal one and the variance has n - 1 in the denominator. A mean of unbounde
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import BoolArray, FloatArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import TIE
 from pairbank.stats.estimates.bootstrap import draws, mean_over, share_over
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.wording import precise
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import BoolArray, FloatArray
-
 
 WILSON = "wilson"
 CLUSTERED = "wilson-clustered"

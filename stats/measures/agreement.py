@@ -13,18 +13,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.stats.estimates.bootstrap import deleted, draws, half_width, on_z_scale
 from pairbank.stats.estimates.estimate import Estimate, check_level, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.shares import ROUNDING, WILSON, merged, share_of_items, signs, varies
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
 
 JACKKNIFE = "jackknife-z"
 GROUPS = 50

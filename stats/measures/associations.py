@@ -13,20 +13,17 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import deleted, draws, freedom, half_width, on_z_scale, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.shares import varies
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray, IntArray
 
 ROBUST = "jackknife-z"
 _LEAST = 8

@@ -7,19 +7,15 @@ takes the second context where it scores higher and the first one otherwise, so 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import BoolArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items, signs
 from pairbank.stats.measures.agreement import cohens_kappa
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import BoolArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

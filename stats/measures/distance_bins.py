@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import BoolArray, IntArray
 from pairbank.errors import BankError
-from pairbank.stats.estimates.estimate import finite_vector
+from pairbank.stats.estimates.estimate import Estimate, finite_vector
 from pairbank.stats.measures.agreement import pearson
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import BoolArray, IntArray
-    from pairbank.stats.estimates.estimate import Estimate
 
 N_BINS = 10
 KEPT_QUANTILE = 0.75

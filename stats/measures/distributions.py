@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import deleted, draws, half_width, shifts_of_mean, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, undefined
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_THINGS, LEAST_RATERS = 10, 3
 MOST_GROUPS = 50

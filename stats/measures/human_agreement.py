@@ -9,25 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error
-from pairbank.stats.estimates.estimate import finite_vector
+from pairbank.stats.estimates.estimate import Estimate, finite_vector
 from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.raters import check_choices
 from pairbank.stats.measures.regression import component_variances
 from pairbank.stats.wording import number
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.estimates.estimate import Estimate
-
 
 EPSILON = 0.1
 LEAST_RATERS = 3

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special, stats
 
+from pairbank.arrays import BoolArray, FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.measures.paired_tests import corrected
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray
 
 LEAST_MODELS = 12
 """Fewer give intervals that are those of the distribution of items, and p values that no correction can pass."""

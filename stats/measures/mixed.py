@@ -12,16 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, undefined
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
 
 REML = "mixed-reml"
 METHOD, MODEL, PHENOMENON, UNIT, VALUE = "method", "model", "phenomenon", "unit", "value"

@@ -12,20 +12,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, freedom, mean_over, standard_error
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, paired_vectors, undefined
 from pairbank.stats.estimates.shares import signs
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray, IntArray
-
 
 ADJUSTED_WALD = "adjusted-wald"
 _PSEUDO_ITEMS = 1.0

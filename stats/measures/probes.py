@@ -18,10 +18,12 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import (
     Estimate,
@@ -31,11 +33,6 @@ from pairbank.stats.estimates.estimate import (
     undefined,
     without_interval,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
 
 N_FOLDS = 5
 MAX_ITERATIONS, TOLERANCE = 10_000, 1e-4

@@ -13,19 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import LEAST_EFFECTIVE, LEAST_PARADIGMS, draws
 from pairbank.stats.estimates.estimate import check_level
 from pairbank.stats.measures.paired_tests import corrected, half_gain_test
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray, IntArray
 
 _BLOCK = 16_384
 """Items taken at once: 200 models then need 13 MB a matrix."""

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import deleted, half_width
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items, share_of_trials
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
 
 Level = Literal["nominal", "ordinal", "interval"]
 ICC, ALPHA = "icc-jackknife-z", "alpha-jackknife-z"

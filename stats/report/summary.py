@@ -11,12 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from pairbank.stats.estimates.estimate import HUMAN, undefined
+from pairbank.arrays import BoolArray, FloatArray, IntArray
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.estimates.estimate import HUMAN, Estimate, undefined
 from pairbank.stats.estimates.shares import is_tie, mean_of_items, share_of_items, signs
 from pairbank.stats.measures.accuracy import (
     accuracy,
@@ -31,14 +34,6 @@ from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreeme
 from pairbank.stats.measures.roc import LEAST_OF_A_CLASS, auc, held_out_margins, labelled_strings
 from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
 from pairbank.stats.scored_table.scored_table import DTYPES, Group, ScoredTable, SummaryRow, read_table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.scoring.api.layout import MethodLayout
-    from pairbank.stats.estimates.estimate import Estimate
-
 
 _AGREEMENT_GROUPINGS = ("all", "subset")
 _LEAST_WITH_PEOPLE = 3

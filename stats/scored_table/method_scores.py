@@ -8,23 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
+from pairbank.arrays import BoolArray, FloatArray
 from pairbank.builders.ratings import SAME_ANSWER
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import ScoreColumns, Side
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, Side
 from pairbank.scoring.api.names import OVER_LENGTH, SENTENCE, TIE_ANSWER, is_string_logprob
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.measures.accuracy import chosen_options
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.scoring.api.layout import MethodLayout
 
 
 class StoredRows(Protocol):

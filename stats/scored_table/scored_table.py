@@ -12,18 +12,21 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, Side
 from pairbank.scoring.api.names import DIRECT, is_string_logprob, reference_of
 from pairbank.stats.estimates.bootstrap import LEAST_RESAMPLED, drawn_from
+from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.scored_table.method_scores import (
     MethodScores,
+    ScoredFrame,
     argmax_of,
     delta_of,
     flagged,
@@ -32,13 +35,6 @@ from pairbank.stats.scored_table.method_scores import (
     number_column,
     side_of,
 )
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.scoring.api.layout import MethodLayout, Side
-    from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
-
 
 GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
 """Columns by whose values accuracies are given, beside the whole corpus."""

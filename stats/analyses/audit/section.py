@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,14 +33,12 @@ from pairbank.stats.analyses.audit.texts import (
     length_choice,
     unknown_tokens,
 )
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, records
 from pairbank.stats.figures.charts import MOST_LINES, intervals
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, corrected
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LEVEL = 0.05
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import BoolArray, FloatArray
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, DISTANCES, close_pairs, rows_by_bin
 from pairbank.stats.analyses.form import Result, Rows, analysis, range_table, where
 from pairbank.stats.analyses.grammaticality.figures import MOST_POINTS, points_of, string_charts
@@ -24,14 +27,8 @@ from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_pairs, roc_curve
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, is_reference, long_table, read_table
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 STRING_TASKS = ("sentence_pair", "sentence")
 """Tasks whose scores are of whole strings; a continuation given its context is none."""

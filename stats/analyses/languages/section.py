@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, groups, records, typed, where
 from pairbank.stats.analyses.languages.figures import (
     FEWEST,
@@ -36,13 +38,9 @@ from pairbank.stats.analyses.languages.statistics import (
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import SummaryRow, long_table, read_table
 from pairbank.stats.wording import number, p_value
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LEAST_LANGUAGES = 2
 MOST_ROWS = 25

@@ -15,21 +15,17 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
+from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
-from pairbank.stats.estimates.estimate import paired_vectors
+from pairbank.stats.estimates.estimate import Estimate, paired_vectors
 from pairbank.stats.estimates.shares import merged
 from pairbank.stats.measures.agreement import pearson
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.estimates.estimate import Estimate
 
 CELL_COLUMNS = ("model", "method", "negative_type", "language", "value")
 ENGLISH = "en"

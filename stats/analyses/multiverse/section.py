@@ -9,18 +9,21 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
 from pairbank.stats.analyses.multiverse.measures import (
     ASKING,
     LEAST_UNITS,
     Claim,
     CurveTest,
+    Reading,
     Scale,
     claim_of,
     curve_test,
@@ -36,12 +39,7 @@ from pairbank.stats.analyses.multiverse.specifications import (
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.figures.scatters import MOST_DRAWN, MOST_LEVELS, specification_curve
 from pairbank.stats.measures.regression import crossed_components
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.analyses.multiverse.measures import Reading
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 PARADIGMS = ("paradigm", "phenomenon")
 LEVEL = 0.05

@@ -11,23 +11,19 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray, FloatArray
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.multiverse.measures import Claim, Reading, filters_of, is_on_side, readings
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.agreement import pearson, spearman
 from pairbank.stats.measures.paired_tests import paired_difference
-from pairbank.stats.scored_table.method_scores import not_compared
+from pairbank.stats.scored_table.method_scores import ScoredFrame, not_compared
 from pairbank.stats.scored_table.scored_table import read_table
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.scoring.api.layout import MethodLayout
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LEAST_ITEMS = 20
 MOST = 20_000

@@ -10,23 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pairbank.stats.estimates.estimate import without_interval
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.stats.estimates.estimate import Estimate, without_interval
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials, signs
 from pairbank.stats.measures.accuracy import credit_of_presentations
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.paired_tests import paired_difference
-from pairbank.stats.scored_table.scored_table import read_table
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
-    from pairbank.stats.scored_table.scored_table import ScoredTable
+from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 LOG_P, ACCURACY = "mean log P (nats)", "accuracy"
 POOLED = "pooled"

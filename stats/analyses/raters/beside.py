@@ -6,13 +6,15 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.builders.ratings import BINARY, FORCED_CHOICE, SHARE_THAT_ACCEPTS
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.raters.judgments import (
     OF_SENTENCES,
     Choices,
@@ -21,6 +23,7 @@ from pairbank.stats.analyses.raters.judgments import (
     place_of,
     side_ratings_of,
 )
+from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.distributions import distribution_distance
@@ -40,12 +43,7 @@ from pairbank.stats.measures.raters import (
     with_others,
 )
 from pairbank.stats.scored_table.method_scores import answer_shares
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.scoring.api.layout import MethodLayout
-    from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.scored_table import ScoredTable
+from pairbank.stats.scored_table.scored_table import ScoredTable
 
 ICC_SHOWN = ("agreement_single", "consistency_mean")
 MOST_ALPHA = 100_000

@@ -10,24 +10,22 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.builders.ratings import FORCED_CHOICE, normalised
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
+from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.people import ceiling_of
+from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
-    from pairbank.scoring.api.layout import MethodLayout
-    from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.scored_table import ScoredTable
+from pairbank.stats.scored_table.scored_table import ScoredTable
 
 OF_SENTENCES = ("direct", "judgment", "rating")
 """Kinds of methods that score a single side; what compares both has no score of either."""

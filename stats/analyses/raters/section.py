@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pandas as pd
 from pairbank.builders.ratings import without_constant_raters
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
-from pairbank.stats.analyses.base import MOST_FIRST_ROWS
+from pairbank.stats.analyses.base import MOST_FIRST_ROWS, Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
 from pairbank.stats.analyses.raters.beside import (
     DISTANCES,
@@ -37,12 +37,9 @@ from pairbank.stats.analyses.raters.judgments import (
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.figures.charts import MOST_LINES, intervals
 from pairbank.stats.measures.human_agreement import EPSILON, LEAST_ITEMS
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import capitalised, mean_and_span, number, plural, value_range, with_interval
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
 """Scores of a sentence that do not grow with its length alone."""

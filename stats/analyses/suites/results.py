@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray, FloatArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import REGION_TOKENS_DIFFER, REGIONS
@@ -18,9 +19,6 @@ from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, share_over
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, student_level, wilson_bounds
 from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray
 
 Region = tuple[int, str]
 """Number of the region, 0 = the whole sentence; and condition."""

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import REGIONS
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
 from pairbank.stats.analyses.suites.results import Suite, comparison_rows, model_rows, suite_row, suites_of
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.models import FEW, grouped_map
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 TWOFOLD = "difference of differences"
 MOST_MODELS = 6
