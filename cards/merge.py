@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from pairbank.cards.bank.beside_tables import contradictions, declare, declared_in, united
 from pairbank.cards.bank.layout import (
     CARD,
@@ -343,8 +345,6 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 def _write_old_results(a: _Side, b: _Side, target: Path) -> None:
     """Write the results of both, from which those of tables without texts are taken over."""
-    import pandas as pd
-
     old = [frame for frame in (read_summary(a.root), read_summary(b.root)) if frame is not None]
     if old:
         write_summary(target / SUMMARY, pd.concat(old, ignore_index=True).drop_duplicates([*IDENTITY]))

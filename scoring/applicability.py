@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pairbank.builders.load import is_banked, methods_in_bank, prompt_files_of_bank
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, SENTENCE, MethodName
 from pairbank.scoring.methods.direct import SPANS
@@ -62,8 +63,6 @@ def methods_of_run(
     temperature: float = 1.0,
 ) -> Chosen:
     """Return the methods to score a corpus with; a bank's items come with its methods and prompts."""
-    from pairbank.builders.load import is_banked, methods_in_bank, prompt_files_of_bank
-
     if multiverse:
         needed = multiverse_methods(items, with_unigrams=with_unigrams, asked=asked is None)
         asked = list(dict.fromkeys([*needed, *(asked or ())]))

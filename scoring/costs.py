@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import torch
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Method, WritingMethod
@@ -22,7 +23,7 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.prefix_trees import plan
 from pairbank.scoring.methods.prompted import Pool
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
-from pairbank.scoring.models.causal import PACK_TOKENS
+from pairbank.scoring.models.causal import PACK_TOKENS, CausalScorer
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.checkpoints import located
 from pairbank.scoring.models.load import AUTO_CLASSES, Kind, kind_of
@@ -168,7 +169,6 @@ def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:
 
 def shape_of_config(config: Any, *, name: str, dtype: str = "bfloat16") -> Shape:  # noqa: ANN401 - a configuration
     """Return the shape that a configuration describes; its layers are made without memory and counted."""
-    import torch
     import transformers
 
     kind = kind_of(config)
@@ -301,10 +301,7 @@ def measured_flops_per_second(*, n_tokens: int = 6_000, clock: Callable[[], floa
     Its layers are as wide as those of SmolLM2-135M on a CPU, and of a model of one billion on a GPU. By `clock` time
     may be this process's own, where others are at work.
     """
-    import torch
     from transformers import LlamaConfig, LlamaForCausalLM
-
-    from pairbank.scoring.models.causal import CausalScorer
 
     on_gpu = torch.cuda.is_available()
     sizes = (2048, 8192, 32, 8) if on_gpu else (576, 1536, 9, 3)

@@ -20,6 +20,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from pairbank.builders.corpora.corpus import BuildOptions, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
@@ -45,8 +47,6 @@ class _Sentence:
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001 - one subset
     """Yield all pairs, group by group in file order; the percentile is over all of them."""
-    import numpy as np
-
     pairs = [
         (group, good, bad, edit_distance(good.text, bad.text))
         for group, (better, worse) in _groups(files[FILE]).items()

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
@@ -148,8 +150,6 @@ def join_regions(contents: list[str]) -> str:
 
 def _sample(n_pairs: int) -> frozenset[int]:
     """Return which of a suite's pairs Hu & Levy drew: what `DataFrame.sample(n=15, random_state=1111)` draws."""
-    import numpy as np
-
     draw = np.random.RandomState(SAMPLE_SEED)
     return frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
 

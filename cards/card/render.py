@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment
 
 from pairbank import markdown
 from pairbank.cards.bank.beside_tables import prompts_in, question
@@ -162,7 +163,6 @@ def figures_in(root: Path) -> tuple[FigureFile, ...]:
 def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
     """Return README.md."""
     from huggingface_hub import DatasetCard, DatasetCardData
-    from jinja2 import Environment
 
     corpora: Mapping[str, Any] = bank.manifest["corpora"]
     tags = {tag for name, facts in corpora.items() for tag in languages_of(name, facts, bank.contents)}
@@ -211,8 +211,6 @@ def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
 
 def _facts(bank: Bank, name: str) -> dict[str, Any]:
     """Return what the template is filled from: the manifest, and what is made of it for this page."""
-    import pandas as pd
-
     manifest, corpora = bank.manifest, bank.manifest["corpora"]
     scores: Mapping[str, Mapping[str, Any]] = manifest["scores"]
     signatures = [signature for models in scores.values() for signature in models.values()]

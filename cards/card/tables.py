@@ -32,8 +32,6 @@ def corpus_table(
     corpora: Mapping[str, Any], scores: Mapping[str, Any], contents: Mapping[str, Contents]
 ) -> pd.DataFrame:
     """Return what the card says of the corpora, a row each."""
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {
@@ -61,8 +59,6 @@ def _texts(corpus: str, facts: Mapping[str, Any]) -> str:
 
 def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return in which order the log-probabilities of the answers stand, a row a method that has such a column."""
-    import pandas as pd
-
     layouts = {m: d["layout"] for signature in signatures for m, d in signature["methods"].items()}
     rows = [
         {
@@ -78,8 +74,6 @@ def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
     """Return the columns of all tables, with units and meaning."""
-    import pandas as pd
-
     rows = [
         {
             "column": entry.column,
@@ -95,8 +89,6 @@ def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents])
 
 def sizes_table(contents: Mapping[str, Contents]) -> pd.DataFrame:
     """Return how long the items of each corpus are, and how far apart their sides."""
-    import pandas as pd
-
     rows = [
         {
             "config": config_name(corpus),
@@ -110,8 +102,6 @@ def sizes_table(contents: Mapping[str, Contents]) -> pd.DataFrame:
 
 def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
     """Return what is known of those whose mean judgments items carry."""
-    import pandas as pd
-
     reported = {name: str(facts.get("human") or "") for name, facts in corpora.items()}
     return pd.DataFrame(
         [
@@ -130,8 +120,6 @@ def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -
 
 def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
     """Return what the card says of individual raters, a row a corpus."""
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {

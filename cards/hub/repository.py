@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pairbank.cards.hub.changes import Changes, LocalFile, RemoteFile
@@ -73,8 +74,6 @@ class Repository:
 
     def content(self, path: str, revision: str) -> bytes:
         """Return a file at a commit."""
-        from pathlib import Path
-
         result = self.api.hf_hub_download(self.repo_id, path, revision=revision, repo_type=self.kind)
         return Path(result).read_bytes()
 

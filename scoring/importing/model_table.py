@@ -23,7 +23,7 @@ from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
 from pairbank.builders.corpora.column_map import ShapedRow
 from pairbank.builders.corpora.corpus_map import LABELS
 from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, TextIds, mapped_item
-from pairbank.builders.dataset import features
+from pairbank.builders.dataset import features, manifest_of
 from pairbank.builders.schema.columns import (
     COLUMNS,
     DUPLICATE_PAIR,
@@ -191,8 +191,6 @@ class _TheirItems:
 
     def in_order(self) -> tuple[np.ndarray, datasets.Dataset, dict[str, Any]]:
         """Return the rows in the items' order, the items, and the facts of their corpus."""
-        from pairbank.builders.dataset import manifest_of
-
         order = np.argsort(self._places, kind="stable")
         return order, self._items.select(sorted(self._places)), manifest_of(self._items) or {}
 
@@ -341,8 +339,6 @@ class OwnItems:
 
     def dataset(self, fingerprint: str) -> datasets.Dataset:
         """Return the items, and forget them."""
-        import datasets
-
         table = pa.concat_tables(self._parts)
         self._parts.clear()
         pairs, ids = np.concatenate(self._pairs), np.concatenate(self._ids)

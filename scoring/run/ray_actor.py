@@ -20,6 +20,7 @@ from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import Divisible, ModelInfo, Scorer, ScoringStats
 from pairbank.scoring.api.requests import WHOLE, Share
 from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.models.vocabulary import vocabulary_of
 from pairbank.scoring.run.asking import Run, UnitRequests
 from pairbank.scoring.run.store import VERSIONS
 from pairbank.scoring.run.work import Job, Recipe
@@ -56,8 +57,6 @@ class Worker:
 
     def vocabulary(self) -> VocabularyFacts | None:
         """Return what of the vocabulary methods ask for; None where the model has none."""
-        from pairbank.scoring.models.vocabulary import vocabulary_of
-
         try:
             result = vocabulary_of(self._model)
         except ScoringError:
@@ -68,8 +67,6 @@ class Worker:
 
     def cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
         """Return the tokens of texts, as the vocabulary gives them."""
-        from pairbank.scoring.models.vocabulary import vocabulary_of
-
         return vocabulary_of(self._model).ids(texts)
 
     def scored(

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import pandas as pd
 
+from pairbank.builders.schema.language_tags import joined
 from pairbank.errors import BankError
 from pairbank.stats.analyses.neuro import (
     LAYER_DTYPES,
@@ -265,8 +266,6 @@ def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, how: _S
 
 def _pairs_frame(items: Items, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Return all rows (those to probe with numbers of their texts), all texts, and the item of each text."""
-    from pairbank.builders.schema.language_tags import joined
-
     if missing := [name for name in columns if name not in items.column_names]:
         raise BankError(f"items have no column {missing[0]!r} to group by; they have {', '.join(items.column_names)}")
     if len(set(items["corpus"][:])) > 1:

@@ -12,6 +12,8 @@ import typer
 
 from pairbank.cli.display.output import answer, note, say
 from pairbank.cli.display.progress import worker_rates
+from pairbank.errors import ScoringError
+from pairbank.files import cache_dir
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -86,8 +88,6 @@ class ClusterOptions:
 
 def joined(model: str, options: LoadOptions, joining: Joining) -> StoredParts:
     """Return what stands for a model that was scored in parts; it is not loaded."""
-    from pairbank.errors import ScoringError
-    from pairbank.files import cache_dir
     from pairbank.scoring.models.load import remembered
     from pairbank.scoring.score import StoredParts
 

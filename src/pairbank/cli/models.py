@@ -12,6 +12,7 @@ import typer
 from pairbank.cli.display.console import show
 from pairbank.cli.display.output import answer, output, say
 from pairbank.cli.options import StudyOptions
+from pairbank.files import write_text
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ def models(
 
     Example: pairbank models song-2025 --out song.toml
     """
-    from pairbank.files import write_text
     from pairbank.study.model_list import SCOPE, list_rows, shipped_list
 
     if name is not None:

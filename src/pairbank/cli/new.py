@@ -15,6 +15,7 @@ import typer
 from pairbank.cli.command import Group, add_command
 from pairbank.cli.display.output import answer, hint, say
 from pairbank.errors import CorpusError, StudyError
+from pairbank.files import write_text
 
 MOST_CHARACTERS = 40
 REGISTRY = Path("builders") / "corpora" / "registry.py"
@@ -234,8 +235,6 @@ def rendered(template: str, facts: Mapping[str, Any]) -> str:
 
 def write_all(texts: Mapping[Path, str], *, may_exist: frozenset[Path] | set[Path] = frozenset()) -> None:
     """Write all files, or none where one is there already."""
-    from pairbank.files import write_text
-
     if present := [path for path in texts if path.exists() and path not in may_exist]:
         raise CorpusError(f"{present[0]} exists already; choose another name, or move it away")
     for path, text in texts.items():

@@ -16,9 +16,9 @@ import pairbank
 from pairbank.cli.display.console import command_line, say_next_steps, status
 from pairbank.cli.display.output import answer, hint, say
 from pairbank.cli.options import Bom
-from pairbank.errors import PairbankError
+from pairbank.errors import PairbankError, unknown_name
 from pairbank.files import reading
-from pairbank.stats.wording import number
+from pairbank.stats.wording import magnitude, number
 
 if TYPE_CHECKING:
     from pairbank.cards.site.site import Texts
@@ -104,7 +104,6 @@ def export(
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
     from pairbank.cards.export.folders import KINDS, export_copies, export_deposit, export_for_r
-    from pairbank.errors import unknown_name
     from pairbank.study.scored_files import banks_of, scored_files
 
     if to in {*KINDS, FOR_R, DEPOSIT}:
@@ -309,8 +308,6 @@ def build_store(
 
     Example: pairbank build-store my-bank --repo my-org/my-bank
     """
-    from pairbank.stats.wording import magnitude
-
     with status("building"):
         states = pairbank.build_store(bank, repo_id=repo)
     answer(

@@ -17,7 +17,8 @@ from pairbank.cli.display.output import answer, output, say
 from pairbank.cli.display.progress import Downloads
 from pairbank.cli.loading import load
 from pairbank.cli.options import Bom, DataDir, ItemOptions, Prompts, Subset, column_map, corpora_named
-from pairbank.files import replaced_atomically
+from pairbank.errors import unknown_name
+from pairbank.files import refuse_other_than_a_file, replaced_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +95,6 @@ def ratings(
 
     Example: pairbank ratings turblimp --data-dir ../shared/corpora --out ratings.csv
     """
-    from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.signature import refuse_other_suffixes, write_unsigned
 
     refuse_other_suffixes(out)
@@ -226,7 +226,6 @@ def show_method(
 
 def _from_corpus(name: str, item_id: str | None, prompt: Prompt | None, which: ItemOptions) -> tuple[Row, Pool]:
     """Return an item of a corpus, and all its items as the pool of examples."""
-    from pairbank.errors import unknown_name
     from pairbank.scoring.methods.prompted import Pool, Prompted
 
     with status(f"building {name}"):

@@ -31,6 +31,8 @@ from pairbank.cli.options import (
     corpora_named,
     more,
 )
+from pairbank.errors import BankError
+from pairbank.files import real_path, refuse_other_than_a_file, write_parquet
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.models.options import LoadOptions
 
@@ -218,7 +220,6 @@ def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, o
 
 def _signatures(out: Sequence[Path], *, are_written: bool) -> dict[Path, Mapping[str, Any] | None]:
     """Return what files hold that will be replaced; refuse, before hours of scoring, what is not a scored table."""
-    from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.signature import refuse_other_suffixes, signature_at
 
     for path in out:
@@ -314,8 +315,6 @@ def _save_draws(scored: Scored, out: Path) -> None:
 
 def _write_ratings(ratings: pd.DataFrame, path: Path, *, kind: Literal["ratings", "draws"]) -> Path:
     import pyarrow as pa
-
-    from pairbank.files import write_parquet
 
     write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
     answer(**{kind: [{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}]})
@@ -458,9 +457,6 @@ def cut(
 
 def _refuse_overwriting(paths: Sequence[Path], read: Sequence[Path]) -> None:
     """Refuse to write one table over another, or over a file that was read."""
-    from pairbank.errors import BankError
-    from pairbank.files import real_path
-
     for place, path in enumerate(paths):
         if path in paths[:place]:
             first = read[paths.index(path)]

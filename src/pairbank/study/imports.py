@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pairbank.errors import CorpusFileNotFoundError, StudyError
 from pairbank.study.declaration import ImportChoice, Study
+from pairbank.study.model_list import declared_features
 
 if TYPE_CHECKING:
     import datasets
@@ -85,7 +86,6 @@ def run_imports(
     from pairbank.cards.write import write_bank
     from pairbank.stats.analyses.registry import checked_options
     from pairbank.stats.report.report import report
-    from pairbank.study.model_list import declared_features
     from pairbank.study.preflight import check_folder
     from pairbank.study.raters import means_only
 

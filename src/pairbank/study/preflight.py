@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import ModelLoadError, StudyError, unknown_name
 from pairbank.scoring.api.model import Scorer, slug
+from pairbank.scoring.api.names import MethodName
 from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_models
 from pairbank.study.counts import Counts, counts_for, counts_note
 from pairbank.study.declaration import Study
@@ -157,7 +158,6 @@ def check_folder(root: Path) -> None:
 
 def _methods(study: Study) -> list[Method]:
     """Return the methods, unbound to a model; an unknown one is an error with the nearest names."""
-    from pairbank.scoring.api.names import MethodName
     from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
     from pairbank.scoring.prompts.registry import prompts_of
 
@@ -195,7 +195,6 @@ def _check_bank(
 ) -> None:
     """Refuse a bank whose other models were scored with other methods, or on other items, than this run's."""
     from pairbank.builders.dataset import manifest_of
-    from pairbank.scoring.api.names import MethodName
     from pairbank.scoring.signature import corpus_signature, method_hashes
 
     names = [method.name for method in methods]

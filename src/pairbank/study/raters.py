@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import CorpusFileNotFoundError, StudyError
+from pairbank.files import read_parquet
 from pairbank.study.corpora import ChosenItems
 from pairbank.study.scored_files import banks_of, ratings_file
 
@@ -102,8 +103,6 @@ def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datas
 
 def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:
     """Return the ratings in the files beside scored tables (`NAME.ratings.parquet`), those of one corpus once."""
-    from pairbank.files import read_parquet
-
     tables: list[pa.Table] = []
     seen: dict[str, tuple[Path, list[tuple[object, ...]]]] = {}
     for path in dict.fromkeys(ratings_file(file) for file in files):
