@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import io
 import json
 import math
@@ -280,10 +281,6 @@ def _delimited(path: Path, table: pa.Table, bom: bool, *, delimiter: str = ",") 
     write_bytes(path, (BOM if bom else b"") + out.getvalue().encode("utf-8"))
 
 
-def _tabbed(path: Path, table: pa.Table, bom: bool) -> None:  # noqa: FBT001 - as its kin
-    _delimited(path, table, bom, delimiter="\t")
-
-
 def _json_lines(path: Path, table: pa.Table, _bom: bool) -> None:  # noqa: FBT001 - as its kin
     names = table.column_names
     rows = ({k: _plain(v) for k, v in zip(names, row, strict=True)} for row in _values(table))
@@ -378,7 +375,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any value of a table
 
 _WRITERS: Mapping[str, Callable[[Path, Any, bool], None]] = {
     ".csv": _delimited,
-    ".tsv": _tabbed,
+    ".tsv": functools.partial(_delimited, delimiter="\t"),
     ".jsonl": _json_lines,
     ".xlsx": _sheet,
 }

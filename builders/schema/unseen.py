@@ -122,10 +122,6 @@ def _normalisation_differs(good: str, bad: str) -> bool:
     )
 
 
-def _white_space_differs(good: str, bad: str) -> bool:
-    return Counter(WHITE_SPACE.findall(good)) != Counter(WHITE_SPACE.findall(bad))
-
-
 def _invisible_differ(good: str, bad: str) -> bool:
     if good.isascii() and bad.isascii():
         return False
@@ -163,10 +159,6 @@ def _quotes_differ(good: str, bad: str) -> bool:
     return False
 
 
-def _final_stop_differs(good: str, bad: str) -> bool:
-    return bool(FINAL_STOP.search(good)) != bool(FINAL_STOP.search(bad))
-
-
 def _has_markup(good: str, bad: str) -> bool:
     return bool(MARKUP.search(good) or MARKUP.search(bad))
 
@@ -189,7 +181,7 @@ UNSEEN: Sequence[Unseen] = (
     Unseen(
         flag="white_space_differs",
         meaning="white space at an end, doubled, or of a rare kind is on one side only",
-        differ=_white_space_differs,
+        differ=lambda good, bad: Counter(WHITE_SPACE.findall(good)) != Counter(WHITE_SPACE.findall(bad)),
     ),
     Unseen(
         flag="invisible_differ",
@@ -205,7 +197,7 @@ UNSEEN: Sequence[Unseen] = (
     Unseen(
         flag="final_stop_differs",
         meaning="one side ends in a full stop (or ! or ?) and the other does not",
-        differ=_final_stop_differs,
+        differ=lambda good, bad: bool(FINAL_STOP.search(good)) != bool(FINAL_STOP.search(bad)),
         of_sentences=True,
     ),
     Unseen(

@@ -36,7 +36,7 @@ from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
 from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, NO_WORD_BOUNDARY, REGION_TOKENS_DIFFER, REGIONS
-from pairbank.scoring.api.requests import EDGES, Edge, EdgeRequest, Request, owners_of
+from pairbank.scoring.api.requests import EDGES, EdgeRequest, Request, owners_of
 
 SPANS = "region_spans"
 
@@ -217,7 +217,11 @@ class WordProbability(OfSides):
         """Return, a side, what `direct` asks, and the edges before and after the target."""
         results: list[Request] = []
         for request in Direct().requests(row, scorer):
-            results += [request, *(_at_edge(request, edge) for edge in EDGES)]
+            edges = (
+                EdgeRequest(context=request.context, target=request.target, where=request.where, edge=edge)
+                for edge in EDGES
+            )
+            results += [request, *edges]
         return results
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
@@ -233,7 +237,3 @@ class WordProbability(OfSides):
             edges[c.edge(side, "before")] = at_start.total_nats
             edges[c.edge(side, "after")] = at_end.total_nats
         return values | edges | {c.flags: list(flags)}
-
-
-def _at_edge(request: Request, edge: Edge) -> EdgeRequest:
-    return EdgeRequest(context=request.context, target=request.target, where=request.where, edge=edge)

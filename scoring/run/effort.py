@@ -10,7 +10,7 @@ from pairbank.scoring.api.method import Method, WritingMethod
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.api.requests import EncodedRequest, Request
+    from pairbank.scoring.api.requests import Request
     from pairbank.scoring.run.units import Unit
 
 MOST_LOOKED_AT = 96
@@ -49,11 +49,9 @@ def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) 
         else:
             requests += method.requests(row, reader)
     encoded = reader.encode(requests) if requests else []
-    return n_written + (sum(map(_of_masked, encoded)) if reader.info.pll else _of_causal(encoded))
-
-
-def _of_causal(encoded: Sequence[EncodedRequest]) -> int:
-    return n_beginnings([request.ids for request in encoded])
+    if reader.info.pll:  # each token that is scored is a sequence of its own
+        return n_written + sum(len(request.ids) * request.n_scored for request in encoded)
+    return n_written + n_beginnings([request.ids for request in encoded])
 
 
 def n_beginnings(sequences: Sequence[tuple[int, ...]]) -> int:
@@ -69,8 +67,3 @@ def n_beginnings(sequences: Sequence[tuple[int, ...]]) -> int:
 def _n_shared(a: tuple[int, ...], b: tuple[int, ...]) -> int:
     differing = (k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
     return next(differing, min(len(a), len(b)))
-
-
-def _of_masked(request: EncodedRequest) -> int:
-    """Each token that is scored is a sequence of its own."""
-    return len(request.ids) * request.n_scored

@@ -387,7 +387,7 @@ def page_of_html(title: str, pages: Mapping[str, Page]) -> str:
     """Return all pages as one: the first open, the appendices folded below it."""
     parts = []
     for path, page in pages.items():
-        body = "\n".join(_as_html(block, _beside) for block in page.blocks)
+        body = "\n".join(_as_html(block, lambda name: f"{FIGURES}/{name}.png") for block in page.blocks)
         heading = _inline(page.title)
         parts.append(
             f"<h1>{heading}</h1>\n{body}"
@@ -411,10 +411,6 @@ def shown_in_notebook(report: Report) -> str:
 
     title = f"<h1>{_inline(html_as_text(report.title))}</h1>"
     return spelt_out("\n".join([title, *(_as_html(block, inside) for block in _explained(_first(report)))]))
-
-
-def _beside(name: str) -> str:
-    return f"{FIGURES}/{name}.png"
 
 
 def _as_html(block: Block, source: Callable[[str], str]) -> str:

@@ -38,7 +38,7 @@ from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, records
 from pairbank.stats.figures.charts import MOST_LINES, intervals
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.scored_table import read_table
 
 LEVEL = 0.05
 
@@ -203,7 +203,8 @@ def run_checks(tables: Sequence[ScoredFrame]) -> Iterator[CheckResult]:
         reads = [read_table(table) for table in of_corpus]
         methods = [list(audited(table)) for table in reads]
         flat = [method for of_table in methods for method in of_table]
-        yield from item_checks(_with_texts(reads), flat)
+        with_texts = max(reads, key=lambda table: ("target_bad" in table.frame.columns, len(table.frame)))
+        yield from item_checks(with_texts, flat)
         yield changed_items(reads)
         yield from changed_between(of_corpus, flat)
         for table, of_table in zip(reads, methods, strict=True):
@@ -232,11 +233,6 @@ def _decided(result: CheckResult) -> CheckResult:
     if result.check == "chance":
         return replace(result, outcome="inconclusive", n_concerned=0)
     return replace(result, outcome="clean", said="", n_concerned=0, items=())
-
-
-def _with_texts(reads: Sequence[ScoredTable]) -> ScoredTable:
-    """Return the table with the most items that have texts."""
-    return max(reads, key=lambda table: ("target_bad" in table.frame.columns, len(table.frame)))
 
 
 def _table(results: Sequence[CheckResult]) -> pd.DataFrame:
