@@ -46,7 +46,7 @@ async function accuracies(site, model, view) {
   const found = rows.filter((row) => methods.includes(row.method));
   return [
     table("Accuracy by method", headings, body, "pb-grid"),
-    note("Accuracy by the definition of each method’s paper, with its 95% interval and the number of items; chance is .50.",
+    note("Accuracy by the definition of each method’s paper, with its 95% interval and the number of items; chance is 0.50.",
       found.some((row) => row.biased) ? ` ${BIASED}` : "", nulls.length ? ` ${NULLS}` : "", found.some(unread) ? " † The model’s tokenizer cannot read some of these items: the tip says how many." : ""),
   ];
 }

@@ -8,7 +8,7 @@ import { pageOf } from "./view.js";
 
 const NOTE =
   "Correlation over items between a method’s difference and that of the mean human judgments, good − bad. Pearson r " +
-  "and Spearman’s ρ with jackknife intervals at level .95.";
+  "and Spearman’s ρ with jackknife intervals at level 0.95.";
 
 // The rows in the view's order.
 export async function correlations(site, view) {

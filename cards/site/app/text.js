@@ -31,8 +31,7 @@ const minus = (text) => text.replace("-", "−");
 export function share(value, digits = 2) {
   if (!Number.isFinite(value)) return "–";
   const text = fixed(Math.abs(value), digits);
-  const sign = value < 0 && Number(text) ? "−" : "";
-  return sign + (text.startsWith("0") ? text.slice(1) : text);
+  return (value < 0 && Number(text) ? "−" : "") + text;
 }
 
 export const interval = (low, high) => (Number.isFinite(low) ? `[${share(low)}, ${share(high)}]` : "");
@@ -62,7 +61,7 @@ export const words = (name) => name.replaceAll("_", " ");
 export function pValue(p) {
   if (!Number.isFinite(p)) return "–";
   if (p < 0.001) return "p < .001";
-  return `p = ${share(p, 3)}`;
+  return `p = ${fixed(p, 3).replace(/^0/, "")}`;
 }
 
 export function niceTicks(low, high, most = 6) {

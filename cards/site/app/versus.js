@@ -78,7 +78,7 @@ function results(test) {
     line("Difference", [h("b", {}, share(difference.value, 3)), ` [${share(difference.low, 3)}, ${share(difference.high, 3)}]`], "95% interval"),
     line("McNemar’s test, exact", pValue(test.exact), test.halfA + test.halfB ? "over whole and half gains" : ""),
     line("the same, mid-p", pValue(test.mid)),
-    line("Detectable difference", share(test.detectable, 3), "that so many items would show with power .80"),
+    line("Detectable difference", share(test.detectable, 3), "that so many items would show with power 0.80"),
   ));
 }
 

@@ -243,10 +243,10 @@ def write_all(texts: Mapping[Path, str], *, may_exist: frozenset[Path] | set[Pat
 
 def with_corpus(registry: str, name: str, module: str) -> str:
     """Return the text of the registry with one corpus more, at the end of the table of modules."""
-    table = re.search(r"MODULES: Mapping\[str, str\] = \{(?:\n    .+)+", registry)
+    table = re.search(r"_MADE_BY: Mapping\[str, tuple\[str, \.\.\.\]\] = \{(?:\n    .+)+", registry)
     if table is None:
         raise CorpusError(f"{REGISTRY} has no table of modules to put {name} into; enter it by hand")
-    return f'{registry[: table.end()]}\n    "{name}": "{module}",{registry[table.end() :]}'
+    return f'{registry[: table.end()]}\n    "{module}": ("{name}",),{registry[table.end() :]}'
 
 
 def with_reference(bibliography: str, key: str, title: str, year: int) -> str:
