@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item, Scalar
-from pairbank.builders.sources.readers import decode, read_json_lines
+from pairbank.builders.sources.readers import decode, parsed_json, read_json_lines
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 from pairbank.files import reading
@@ -100,24 +99,9 @@ def _read_hub_copy(folder: Path, language: str) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        table = json.loads(decode(path.read_bytes(), str(path)), object_pairs_hook=partial(_unique, path))
-    except ValueError as error:
-        if isinstance(error, CorpusError):
-            raise
-        raise CorpusError(f"{path}: not JSON ({error}); the file may be cut: download it again") from error
+    table = parsed_json(decode(path.read_bytes(), str(path)), str(path))
     if not isinstance(table, dict):
         raise CorpusError(f"{path}: a {type(table).__name__}, expected one object, id -> row; get the file again")
-    return table
-
-
-def _unique(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, refusing a repeated key, of which JSON readers silently keep the last."""
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise CorpusError(f"{path}: key {twice!r} stands twice in one object; get the file again")
     return table
 
 

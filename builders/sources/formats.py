@@ -7,7 +7,6 @@ from column to cell. Nothing is guessed: what a format does not say is UTF-8, wi
 from __future__ import annotations
 
 import io
-import json
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field
 
 from pairbank.builders.sources.readers import (
-    RepeatedKeyError,
     check_width,
     decode,
     json_object,
+    parsed_json,
     records,
-    without_repeats,
 )
 from pairbank.builders.sources.sheets import read_sheet
 from pairbank.errors import CorpusError
@@ -120,12 +118,7 @@ def padded(rows: Iterator[tuple[int, list[str]]], header: Sequence[str] = ()) ->
 
 def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number, row) of a JSON file that holds one list of rows; a row that is a list has columns 0, 1, 2."""
-    try:
-        result = json.loads(text, object_pairs_hook=without_repeats)
-    except RepeatedKeyError as error:
-        raise CorpusError(f"{where}: key {error.args[0]!r} occurs twice in one object; leave one") from error
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: download it again") from error
+    result = parsed_json(text, where)
     if not isinstance(result, list):
         raise CorpusError(
             f"{where}: a {type(result).__name__}, expected a list of rows; write one object a line (.jsonl)"

@@ -248,12 +248,7 @@ def read_json_lines(
 
 def json_object(line: str, where: str) -> dict[str, Any]:
     """Return one line of JSON lines: an object that has no key twice, and no half of a character."""
-    try:
-        row = json.loads(line, object_pairs_hook=without_repeats)
-    except RepeatedKeyError as error:
-        raise CorpusError(f"{where}: key {error.args[0]!r} stands there twice; leave one") from error
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: download it again") from error
+    row = parsed_json(line, where)
     if not isinstance(row, dict):
         raise CorpusError(f"{where}: {type(row).__name__}, expected a JSON object a line")
     if "\\ud" in line.lower():
@@ -263,6 +258,16 @@ def json_object(line: str, where: str) -> dict[str, Any]:
             half = ascii(error.object[error.start])[1:-1]
             raise CorpusError(f"{where}: {half} is half of a character; write the file again, as UTF-8") from error
     return row
+
+
+def parsed_json(text: str, where: str) -> Any:  # noqa: ANN401 - what JSON gives
+    """Return what a text of JSON holds, in which no object has a key twice."""
+    try:
+        return json.loads(text, object_pairs_hook=without_repeats)
+    except RepeatedKeyError as error:
+        raise CorpusError(f"{where}: key {error.args[0]!r} occurs twice in one object; leave one") from error
+    except (ValueError, RecursionError) as error:
+        raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: download it again") from error
 
 
 class RepeatedKeyError(Exception):

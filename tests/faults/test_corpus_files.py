@@ -559,9 +559,7 @@ def json_files() -> Iterator[Case]:
     late = {"context_good": "", "human_good": None, "note": None}
     yield jsonl("columns that come late", first, second, pairs=[("A.", "B."), ("C.", "D.")], holds=late)
     yield jsonl("columns in another order", first, {"bad": "D.", "good": "C."}, pairs=[("A.", "B."), ("C.", "D.")])
-    yield jsonl(
-        "a key twice", '{"good": "A.", "good": "B.", "bad": "C."}', refused="row 1: key 'good' stands there twice"
-    )
+    yield jsonl("a key twice", '{"good": "A.", "good": "B.", "bad": "C."}', refused="row 1: key 'good' occurs twice")
     yield jsonl("a cut line", first, '{"good": "C.", "ba', refused="row 2: not JSON .*may be cut")
     yield jsonl(
         "two faults, both named",

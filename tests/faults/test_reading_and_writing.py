@@ -157,7 +157,7 @@ def test_upstream_files_are_read_as_strictly(tmp_path: Path) -> None:
         list(read_delimited(tmp_path / "none.csv", ()))
     with pytest.raises(CorpusError, match="x, row 2: not readable as delimited text"):
         list(delimited('a,b\n"c,d\ne,f\n', (), where="x"))
-    with pytest.raises(CorpusError, match="row 1: key 'a' stands there twice"):
+    with pytest.raises(CorpusError, match="row 1: key 'a' occurs twice"):
         list(read_json_lines(['{"a": 1, "a": 2}'], (), where="x"))
     with pytest.raises(CorpusError, match=r"row 1: \\ud800 is half of a character"):
         list(read_json_lines(['{"a": "\\ud800"}'], (), where="x"))

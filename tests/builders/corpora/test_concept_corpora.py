@@ -250,7 +250,7 @@ def test_all_of_xcomps_is_17_languages_with_typology(tmp_path: Path) -> None:
         ("[]", r"comps_ko\.json: a list, expected one object, id -> row"),
         ('{"1": "A b."}', r"comps_ko\.json, id '1': a str, expected a row"),
         ('{"1": {"acceptable_sent": "A b."}}', r"id '1': no text under unacceptable_sent, negative_sample_type; found"),
-        ('{"1": {}, "1": {}}', r"comps_ko\.json: key '1' stands twice in one object; get the file again"),
+        ('{"1": {}, "1": {}}', r"comps_ko\.json: key '1' occurs twice in one object"),
         ("{}", r"corpus 'xcomps': no rows; expected at least one"),
     ],
 )
