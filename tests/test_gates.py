@@ -196,7 +196,7 @@ def test_a_function_walks_a_list_under_one_name() -> None:
     assert len(result) <= MOST_RENAMED_LISTS, result
 
 
-MOST_FILES_OF_A_ROW, MOST_FUNCTIONS_OF_A_ROW = 96, 1_689
+MOST_FILES_OF_A_ROW, MOST_FUNCTIONS_OF_A_ROW = 90, 1_650
 """They only fall, to 60 and 900."""
 
 
