@@ -17,7 +17,7 @@ import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError
-from pairbank.scoring.api.model import ExampleTurn, Progress
+from pairbank.scoring.api.model import ExampleTurn, Progress, Scorer
 from pairbank.scoring.api.names import FIRST_TOKEN_UNSCORED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.forward import input_device, scoring_mode
@@ -123,12 +123,10 @@ def load(rest: str, options: LoadOptions) -> MiniconsScorer:
     return beside(load_model(rest, **options))
 
 
-def beside(ours: object) -> MiniconsScorer:
+def beside(ours: Scorer) -> MiniconsScorer:
     """Return the scorer of minicons of a loaded model."""
     if not isinstance(ours, CausalScorer):
-        raise ModelLoadError(
-            f"{getattr(ours, 'info', ours).name}: minicons is compared on causal models of transformers"
-        )
+        raise ModelLoadError(f"{ours.info.name}: minicons is compared on causal models of transformers")
     try:
         return MiniconsScorer(ours)
     except ImportError as problem:

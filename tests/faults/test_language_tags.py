@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import pairbank
-from items import made_item
+from made_items import made_item
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.schema.language_tags import joined, language_tag, separator
 from pairbank.builders.schema.validation import problems_of

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import pairbank
-from items import made_item
+from made_items import made_item
 from pairbank.builders.dataset import features
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.layout import SIDES

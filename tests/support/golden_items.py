@@ -16,7 +16,7 @@ import pandas as pd
 
 import island_designs as islands
 import pairbank
-from items import made_item
+from made_items import made_item
 from pairbank.builders.corpora.syntaxgym import joined_with_spans
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column, Item, Scalar

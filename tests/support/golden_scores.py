@@ -20,7 +20,7 @@ import numpy as np
 
 import pairbank
 from golden_models import OPTIONS, golden_model
-from items import made_item
+from made_items import made_item
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column, Item, Task
 from pairbank.scoring import versions

@@ -2,7 +2,7 @@
 
 import datasets
 
-from items import made_item
+from made_items import made_item
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Column
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import datasets
 
 import pairbank
-from items import made_item
+from made_items import made_item
 from pairbank.builders.dataset import features
 from pairbank.scoring.models.fake import FakeScorer
 

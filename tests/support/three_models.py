@@ -7,7 +7,7 @@ import datasets
 import pytest
 
 import pairbank
-from items import made_item
+from made_items import made_item
 from pairbank.builders.dataset import features
 from pairbank.scoring.models.fake import FakeScorer
 

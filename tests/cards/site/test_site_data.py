@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
-from items import made_item
+from made_items import made_item
 from pairbank.builders.dataset import features
 from pairbank.cards.site import source
 from pairbank.cards.site.columns import encoded, write_chunk, write_list

@@ -378,7 +378,7 @@ def test_every_prompt_is_shown_as_it_was_asked(in_node: Run) -> None:
 def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Browser) -> None:
     import datasets
 
-    from items import made_item
+    from made_items import made_item
     from pairbank.builders.dataset import features
     from pairbank.scoring.models.fake import FakeScorer
     from site_pages import serving, shown

@@ -589,7 +589,7 @@ def test_no_row_offers_no_download(hard: Shown) -> None:
 def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path: Path) -> None:
     import datasets
 
-    from items import made_item
+    from made_items import made_item
     from pairbank.builders.dataset import features
 
     rows = [
