@@ -16,6 +16,7 @@ NULLS = (
     Design(n_paradigms=20, n_each=15, n_models=5),
     Design(n_paradigms=10, n_each=30, by_paradigm=1.0),
     Design(n_paradigms=1, n_each=200, by_paradigm=0.0),
+    Design(n_paradigms=20, n_each=8, n_more=140),
 )
 POWER = (
     Design(n_paradigms=20, n_each=15, by_text=0.0, own=0.3),

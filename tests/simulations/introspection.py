@@ -10,6 +10,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -32,6 +33,12 @@ CELLS = [(3, 1), (3, 2), (3, 3), (6, 1), (6, 2), (6, 3), (6, 6), (21, 1), (21, 2
 """Models and models of a family. Families of 7 do not fit into 3 or 6 models: one family of all stands for them."""
 N_ITEMS = (240, 700, 1048)
 FEW_CELLS = [(3, 2), (6, 3), (21, 7)]
+SIZES = {
+    "70 of 10 items": [10] * 70,
+    "14 of 50 items": [50] * 14,
+    "one of 350 items, 35 of 10": [350] + [10] * 35,
+    "12 of 8 to 166 items": [8, 11, 15, 20, 27, 36, 48, 64, 85, 100, 120, 166],
+}
 PRIVILEGED = (0.05, 0.1, 0.2)
 Cell = tuple[int, int, int]
 SENTENCES = {
@@ -118,6 +125,33 @@ def designs(repetitions: int, workers: int) -> Iterator[str]:
         yield f"| {meaning} | " + " | ".join(f"{shown(r[0])} ({shown(r[1])})" for r in cells) + " |"
 
 
+def paradigms(repetitions: int, workers: int) -> Iterator[str]:
+    """Yield a row per sizes of paradigms and models: coverage of 0, and said, with paradigms as draws."""
+    yield '| paradigms | models | interval over relatives contains 0 | report states "beyond its relatives\'" |'
+    yield "| --- | --- | --- | --- |"
+    for name, sizes in SIZES.items():
+        for cell in FEW_CELLS[:2]:
+            jobs = (delayed(over_paradigms)(seed, cell, sizes) for seed in range(repetitions))
+            covered, claimed = np.mean(Parallel(workers)(jobs), axis=0)
+            yield f"| {name} | {cell[0]} | {shown(covered)} | {shown(claimed)} |"
+
+
+def over_paradigms(seed: int, cell: tuple[int, int], sizes: Sequence[int]) -> tuple[bool, bool]:
+    """Return whether the interval over paradigms contains 0, and whether the report claims an advantage."""
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    stack, features = made_up_models(
+        np.random.default_rng([seed, *cell, len(sizes)]),
+        n_models=cell[0],
+        family_size=cell[1],
+        n_items=clusters.size,
+        design="clustered items",
+        clusters=clusters,
+    )
+    stack = replace(stack, clusters=clusters)
+    own = own_advantage(stack, pair_correlations(stack), features)
+    return own.over_relatives.low <= 0 <= own.over_relatives.high, own.beyond == "beyond relatives"
+
+
 def power(repetitions: int, workers: int) -> Iterator[str]:
     """Yield a row a cell: found, where answers correlate so much with the model's own part."""
     columns = list(product(PRIVILEGED, (N_ITEMS[0], N_ITEMS[-1])))
@@ -175,7 +209,7 @@ def sentences(repetitions: int, workers: int) -> Iterator[str]:
         yield f"| {name} | " + " | ".join(shown(column[nth]) for column in result) + " |"
 
 
-TABLES = {"grid": grid, "designs": designs, "power": power, "sentences": sentences}
+TABLES = {"grid": grid, "designs": designs, "paradigms": paradigms, "power": power, "sentences": sentences}
 
 
 def shown(share: float) -> str:

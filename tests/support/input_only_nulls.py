@@ -19,6 +19,8 @@ class Design:
 
     n_paradigms: int = 20
     n_each: int = 15
+    n_more: int = 0
+    """Items that the first paradigm has beyond the others."""
     by_text: float = 1.0
     """Of the answers' standard deviation, what the words of the text give."""
     by_paradigm: float = 0.5
@@ -35,8 +37,9 @@ def made(rng: np.random.Generator, design: Design, own: float) -> tuple[DeltaSta
     """
     if design.n_paradigms < 1:
         raise BankError("no paradigm")
-    n = design.n_paradigms * design.n_each
     paradigms = np.repeat(np.arange(design.n_paradigms), design.n_each)
+    paradigms = np.concatenate([np.zeros(design.n_more, dtype=np.int64), paradigms])
+    n = paradigms.size
     words = rng.integers(len(SYLLABLES), size=(2, n, 4))
     weights = rng.normal(size=len(SYLLABLES)) / np.sqrt(8)
     by_text = weights[words[0]].sum(axis=1) - weights[words[1]].sum(axis=1)
@@ -76,7 +79,7 @@ def equal_own(design: Design, *, n_runs: int, seed: int = 0) -> float:
         for nth in range(n_runs):
             stack, *_ = made(np.random.default_rng([seed, nth]), design, own)
             n = np.arange(len(stack.item_ids))
-            folds = (n // design.n_each if stack.clusters is not None else n) % 5
+            folds = (n if stack.clusters is None else stack.clusters) % 5
             for y, x in zip(stack.meta_nats[0], stack.direct_nats, strict=True):
                 each.append(compare_predictors(y, x, y, folds, n)["r_own"])
         return float(np.mean(each)) - target

@@ -5,7 +5,10 @@ far as `privileged` says: the correlation of answers with it. Without, nothing a
 not in its relatives' probabilities too.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -54,6 +57,7 @@ def made_up_models(
     privileged: float = 0.0,
     n_prompts: int = 1,
     preference: float = 0.0,
+    clusters: NDArray[np.int64] | None = None,
 ) -> tuple[DeltaStack, dict[str, ModelFeatures]]:
     """Return the deltas of models in families, and what is declared about them.
 
@@ -66,19 +70,21 @@ def made_up_models(
         privileged: Correlation of the answers to a prompt with the model's own part.
         n_prompts: Prompts; half of the variance of the noise of answers is the model's over all prompts.
         preference: Mean of direct differences, so that the filter for disagreed items has work to do.
+        clusters: Number of each item's paradigm, from 0, where items are clustered; None = tens.
     """
     family = np.arange(n_models) // family_size
-    common = _drawn(rng, design, n_items)
-    families = _drawn(rng, design, int(family[-1]) + 1, n_items)[family]
-    own = _drawn(rng, design, n_models, n_items)
+    drawn = partial(_drawn, rng, design, np.arange(n_items) // _CLUSTER if clusters is None else clusters)
+    common = drawn(n_items)
+    families = drawn(int(family[-1]) + 1, n_items)[family]
+    own = drawn(n_models, n_items)
     weights = _weights(rng, design, n_models)
     direct = _row(weights.common) * common + _row(weights.family) * families + _row(weights.own) * own
     answers = _row(weights.asked_common) * common + _row(weights.asked_family) * families
     if design == "near twins":
         is_twin = _row((np.arange(n_models) % family_size < 2).astype(np.float64))
-        shared = is_twin * _drawn(rng, design, int(family[-1]) + 1, n_items)[family]
+        shared = is_twin * drawn(int(family[-1]) + 1, n_items)[family]
         direct, answers = direct + 0.7 * shared, answers + 0.3 * shared
-    noise = (_drawn(rng, design, n_models, n_items) + _drawn(rng, design, n_prompts, n_models, n_items)) / np.sqrt(2)
+    noise = (drawn(n_models, n_items) + drawn(n_prompts, n_models, n_items)) / np.sqrt(2)
     variance = weights.asked_common**2 + weights.asked_family**2 + 1
     own_weight = _row(privileged * np.sqrt(variance / (1 - privileged**2)))
     names = tuple(f"model {nth}" for nth in range(n_models))
@@ -111,15 +117,14 @@ def _weights(rng: np.random.Generator, design: Design, n_models: int) -> _Weight
     return _Weights(common=common, family=family, own=own, asked_common=asked_common, asked_family=asked_family)
 
 
-def _drawn(rng: np.random.Generator, design: Design, *shape: int) -> NDArray[np.float64]:
+def _drawn(rng: np.random.Generator, design: Design, clusters: NDArray[np.int64], *shape: int) -> NDArray[np.float64]:
     """Return numbers with mean 0 and variance 1, the last axis items."""
     if design == "heavy tails":
         return np.asarray(rng.standard_t(3, shape) / np.sqrt(3))
     values = rng.normal(size=shape)
     if design != "clustered items":
         return values
-    of_cluster = np.arange(shape[-1]) // _CLUSTER
-    shared = rng.normal(size=(*shape[:-1], int(of_cluster[-1]) + 1))[..., of_cluster]
+    shared = rng.normal(size=(*shape[:-1], int(clusters.max()) + 1))[..., clusters]
     return np.asarray(np.sqrt(0.3) * shared + np.sqrt(0.7) * values)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from pairbank.stats.analyses.introspection.model_pairs import words
 from pairbank.stats.analyses.introspection.relatives import (
@@ -117,13 +117,12 @@ def own_advantage(
     present = np.flatnonzero(~np.isnan(models.value)).tolist()
     families = [str(known.family) if (known := features.get(name)) else name for name in stack.models]
     n_paradigms = 0 if stack.clusters is None else int(stack.clusters.max()) + 1
-    shared: dict[str, Any] = {"n_items": n_items, "n_paradigms": n_paradigms, "level": level}
     reason = _why_not(stack.models, features, declared)
-    over_relatives, smallest = over_models(models, families, reason=reason, **shared)
+    over_relatives, smallest = over_models(models, families, n_items=n_items, level=level, reason=reason)
     asked = present or np.flatnonzero(~np.isnan(np.diag(pairs.meta_direct))).tolist()
     similar = model_advantages(stack, most_similar(pairs.direct_direct, read=read, asked=asked))
     reason = "needs a third model, and direct differences of models that are alike"
-    over_similar, _ = over_models(similar, families, reason=reason, **shared)
+    over_similar, _ = over_models(similar, families, n_items=n_items, level=level, reason=reason)
     if over_similar.is_defined and not present:
         reason = words().render("no_test")
         over_similar = without_interval(over_similar.value, reason, n=n_items, method=METHOD, level=level)
@@ -141,7 +140,7 @@ def own_advantage(
 
 
 def over_models(
-    models: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str, n_paradigms: int = 0
+    models: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str
 ) -> tuple[Estimate, float]:
     """Return the mean over families (over models, where there are fewer than three) and the smallest effect."""
     present = np.flatnonzero(~np.isnan(models.value))
@@ -159,18 +158,13 @@ def over_models(
     if why or not error > 1e-9:
         why = why or "the items leave no spread"
         return without_interval(value, why, n=n_items, method=METHOD, level=level), math.nan
-    half = _quantile((1 + level) / 2, len(units), n_paradigms) * error
-    low, high = round(value - half, _DIGITS), round(value + half, _DIGITS)
-    smallest = round(half + _quantile(POWER, len(units), n_paradigms) * error, _DIGITS)
-    method = CLUSTERED if n_paradigms else METHOD
+    freedom = models.freedom  # from a pair of relatives, no spread between models is known
+    if len(units) >= LEAST_FAMILIES:
+        freedom = min(len(units) - 1, freedom)
+    half, reach = (float(stdtrit(freedom, share)) * error for share in ((1 + level) / 2, POWER))
+    low, high, smallest = (round(end, _DIGITS) for end in (value - half, value + half, half + reach))
+    method = METHOD if math.isinf(models.freedom) else CLUSTERED
     return Estimate(value=value, low=low, high=high, n=n_items, method=method, level=level), smallest
-
-
-def _quantile(share: float, n_units: int, n_paradigms: int) -> float:
-    """Return Student's quantile; for a pair of relatives, from which no spread can be told, that of the draws."""
-    if n_units < LEAST_FAMILIES:
-        return float(stdtrit(n_paradigms - 1, share) if n_paradigms else ndtri(share))
-    return float(stdtrit(min(n_units, n_paradigms or n_units) - 1, share))
 
 
 def _excess_variance(values: FloatArray, influence: FloatArray) -> float:

@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import stats
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import freedom, shifts_of_mean
 from pairbank.stats.estimates.shares import varies
 from pairbank.stats.measures.paired_tests import corrected
 
@@ -91,7 +92,7 @@ def compare_predictors(
     """Return r of answers with own probabilities and with what the text predicts, and their difference with its test.
 
     All are taken about the means of their folds, for a prediction of a fold knows nothing of its mean. The standard
-    error is that of the summed influences of groups (paradigms), Student's t with groups - 1 degrees of freedom. The
+    error is that of the summed influences of groups (paradigms; CR2), with its degrees of freedom. The
     variance of r with predictions is enlarged for the training sets that folds share (Nadeau & Bengio 2003: the ratio
     of tested to trained items times the number of folds); there are none in one fold.
 
@@ -109,12 +110,12 @@ def compare_predictors(
     r_own, r_text = float((y * x).mean()), float((y * z).mean())
     codes = np.unique(groups, return_inverse=True)[1]
     own_pull, text_pull = y * x - r_own * (y**2 + x**2) / 2, y * z - r_text * (y**2 + z**2) / 2
-    squares = (np.bincount(codes, weights=own_pull - text_pull) ** 2).sum()
+    variance = (shifts_of_mean(own_pull - text_pull, codes) ** 2).sum()
     n_folds = int(np.unique(folds).size)
     if n_folds > 1:
-        squares += n_folds / (n_folds - 1) * (np.bincount(codes, weights=text_pull) ** 2).sum()
-    error = float(np.sqrt(squares * n_groups / (n_groups - 1)) / n)
-    difference, t = r_own - r_text, stats.t(n_groups - 1)
+        variance += n_folds / (n_folds - 1) * (shifts_of_mean(text_pull, codes) ** 2).sum()
+    error = float(np.sqrt(variance))
+    difference, t = r_own - r_text, stats.t(freedom(codes))
     reach = float(t.ppf(1 - SIGNIFICANCE / 2))
     return counts | {
         "r_own": r_own,

@@ -13,11 +13,12 @@ r(i, i) z(j) = r(i, j) z(i) whatever the weights and the noises: a vanishing tet
 advantage is 0. If answers also follow what is the model's own, it is that part of r(i, i).
 
 Standard errors are those of the delta method: every item has an influence on each correlation, and so on each advantage
-(the infinitesimal jackknife, Efron & Tibshirani 1993, ch. 21).
+(the infinitesimal jackknife, Efron & Tibshirani 1993, ch. 21). Over paradigms they are CR2, as everywhere.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.stats.analyses.introspection.model_pairs import complete_items, mean_over_prompts, standardised, words
+from pairbank.stats.estimates.bootstrap import freedom, shifts_of_mean
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.scored_table.model_features import MATCH_TYPES, OTHER, match_type
 
@@ -161,6 +163,8 @@ class ModelAdvantages:
     squared standard error."""
     n_relatives: tuple[int, ...]
     """Of each model."""
+    freedom: float = math.inf
+    """Degrees of freedom of these standard errors: those that the sizes of paradigms leave."""
 
 
 def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> ModelAdvantages:
@@ -200,14 +204,13 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
         relatives=relatives,
         influence=influence if stack.clusters is None else _of_clusters(influence, stack.clusters),
         n_relatives=tuple(n_relatives),
+        freedom=math.inf if stack.clusters is None else freedom(stack.clusters),
     )
 
 
 def _of_clusters(influence: FloatArray, clusters: IntArray) -> FloatArray:
-    """Return the influence of whole clusters of items, with the correction for few of them."""
-    n = int(clusters.max()) + 1
-    result = np.stack([np.bincount(clusters, weights=row, minlength=n) for row in influence])
-    return np.asarray(result * np.sqrt(n / (n - 1)), dtype=np.float64)
+    """Return the influence of whole clusters of items, whose squares add up to the variance over clusters (CR2)."""
+    return np.stack([shifts_of_mean(row * row.size, clusters) for row in influence])
 
 
 @dataclass(frozen=True, slots=True)

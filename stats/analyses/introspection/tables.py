@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import stdtr, stdtrit
 
 from pairbank.stats.analyses.form import cells
 from pairbank.stats.analyses.introspection.model_pairs import words
@@ -239,13 +239,13 @@ def own_table(own: OwnAdvantage, *, n_models: int) -> pd.DataFrame:
 
 
 def own_by_model(own: OwnAdvantage, models: Sequence[str]) -> pd.DataFrame:
-    """Return one row per model: r with own and relatives' direct differences, advantage, interval over items, p."""
+    """Return one row per model: r with own and relatives' direct differences, advantage, interval over draws, p."""
     advantages = own.models
     error = np.sqrt((advantages.influence**2).sum(axis=1))
     known = ~np.isnan(advantages.value) & (error > 0)
     p = np.full(len(models), np.nan)
-    p[known] = 2 * norm.sf(np.abs(advantages.value[known] / error[known]))
-    half = np.where(known, _Z * error, np.nan)
+    p[known] = 2 * stdtr(advantages.freedom, -np.abs(advantages.value[known] / error[known]))
+    half = np.where(known, stdtrit(advantages.freedom, 0.975) * error, np.nan)
     reason = own.over_relatives.reason or words().render("not_compared")
     table = {
         "model": list(models),
