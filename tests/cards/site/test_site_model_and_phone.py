@@ -60,12 +60,12 @@ def test_a_bank_of_one_model_opens_with_a_page_about_it(open_site: Open, tmp_pat
     rows = summary[(summary["model"] == "ant") & (summary["method"] == "direct") & (summary["metric"] == "accuracy")]
     [row] = rows[rows["group_by"] == "all"].to_dict("records")
     cell = first.locator("tbody tr").first.locator("td").first.inner_text()
-    assert cell.startswith(f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]".replace("0.", "."))
+    assert cell.startswith(f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]")
     assert f"n = {row['n']}" in cell
     groups = page.page.locator(".pb-grid").nth(1).locator("tbody tr")
     assert groups.count() == summary[summary["group_by"] == "phenomenon"]["group"].nunique()
     lowest = rows[rows["group_by"] == "phenomenon"]["value"].min()
-    assert groups.first.locator("td").first.inner_text() == f"{lowest:.2f}".replace("0.", ".")
+    assert groups.first.locator("td").first.inner_text() == f"{lowest:.2f}"
     scores = pq.read_table(tmp_path / "bank/scores/starter/ant.parquet").to_pandas()
     wrong = scores[scores["direct_delta"] < 0].sort_values("direct_delta", kind="stable")
     worst = page.page.locator(".pb-items tbody tr")
