@@ -7,10 +7,9 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cli import app
+from command_line import run
 from pairbank.scoring.models.fake import FakeScorer
 
 
@@ -18,12 +17,6 @@ from pairbank.scoring.models.fake import FakeScorer
 def fake_model() -> object:
     with mock.patch("pairbank.scoring.models.load.load_model", return_value=FakeScorer(name="fake-1")) as loader:
         yield loader
-
-
-def run(*arguments: str) -> str:
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def test_importing_pairbank_loads_nothing_heavy() -> None:

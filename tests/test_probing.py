@@ -12,10 +12,9 @@ import datasets
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cli import app
+from command_line import completed
 from pairbank.errors import BankError
 from pairbank.probing import probe
 from pairbank.scoring.models.hidden_states import HiddenStates
@@ -140,8 +139,7 @@ def test_groups_may_be_several_columns_or_none(items: datasets.Dataset, tiny: Lo
 def test_the_command_prints_a_row_a_group_and_writes_the_tables(items: datasets.Dataset, tmp_path: Path) -> None:
     folder = saved_model(ARCHITECTURES["llama"], tmp_path / "llama")
     arguments = ["neuro", str(tmp_path / "toy.jsonl"), "--model", str(folder), "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, [*arguments, "--column", "subset=subset", "--device", "cpu"])
-    assert result.exit_code == 0, result.output
+    result = completed([*arguments, "--column", "subset=subset", "--device", "cpu"])
     lines = [line.split() for line in result.stdout.splitlines()]
     assert next(line for line in lines if line[:1] == ["a"])[:3] == ["a", "12", "1.0"]
     assert ["few", "3"] in lines

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from command_line import completed
 from pairbank.builders import CORPORA
 from pairbank.builders.catalogue import cached, catalogue_markdown, catalogue_rows
 from pairbank.cli import app
@@ -57,7 +58,6 @@ def test_numbers_that_nobody_counted_are_marked() -> None:
 
 def test_the_list_of_corpora_shows_whether_each_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    shown = CliRunner().invoke(app, ["corpora"])
-    assert shown.exit_code == 0
+    shown = completed(["corpora"])
     assert "cached" in shown.output
     assert "your copy" in shown.output

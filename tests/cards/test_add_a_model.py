@@ -9,13 +9,12 @@ from pathlib import Path
 
 import datasets
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.write import strip_texts
-from pairbank.cli import app
 from pairbank.errors import BankError, CorpusError
 from pairbank.scoring.applicability import methods_as_before
 from pairbank.scoring.models.fake import FakeScorer
@@ -65,8 +64,7 @@ def test_the_commands_of_the_card_and_the_site_end_in_a_bank_with_one_model_more
     assert [line.replace("THIS_BANK", "bank") for line in lines] == [*shown.score, *shown.bank, *shown.merge]
     for line in lines:
         words = shlex.split(line.replace("THIS_BANK", "bank").replace("ORG/MODEL", "c"))
-        result = CliRunner().invoke(app, words[1:])
-        assert result.exit_code == 0, (line, result.output)
+        completed(words[1:])
     merged = read_manifest(here / "merged")
     assert {corpus: sorted(models) for corpus, models in merged["scores"].items()} == {
         str(items["corpus"][0]): ["a", "b", "c"] for items in held()
@@ -103,8 +101,7 @@ def with_ones_own_prompt(here: Path) -> Path:
 def test_score_names_the_methods_that_gave_no_score(here: Path) -> None:
     [items] = own_file()
     pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=PROMPTS)])
-    result = CliRunner().invoke(app, ["score", "bank/data/paare/items.parquet", "--model", "b", "--out", "b.parquet"])
-    assert result.exit_code == 0, result.output
+    result = completed(["score", "bank/data/paare/items.parquet", "--model", "b", "--out", "b.parquet"])
     last = result.output.strip().splitlines()[-1]
     assert last == "b.parquet: 2 items with direct; no scores of meta_question_simple"
 

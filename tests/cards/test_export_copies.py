@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cards.bank.layout import data_files, read_manifest
 from pairbank.cards.export.folders import export_copies
 from pairbank.cli import app
@@ -23,8 +24,7 @@ SCORES = "scores/rated/fake_1"
 
 
 def test_every_table_of_a_bank_becomes_a_file_that_reads_back_exactly(three_models: Path, tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["export", str(three_models), "--to", "csv", "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
+    completed(["export", str(three_models), "--to", "csv", "--out", str(tmp_path)])
     tables = [path for path in data_files(read_manifest(three_models)) if not path.startswith("long/")]
     result = list(tmp_path.rglob("*.csv"))
     assert sorted(result) == sorted((tmp_path / path).with_suffix(".csv") for path in tables)
@@ -88,8 +88,7 @@ def test_a_second_export_has_the_same_bytes_and_states_a_time_only_if_asked(kind
 
     def exported(name: str, *more: str) -> dict[str, bytes]:
         out = tmp_path / name
-        done = CliRunner().invoke(app, ["export", str(tmp_path / "a.parquet"), "--to", kind, "--out", str(out), *more])
-        assert done.exit_code == 0, done.output
+        completed(["export", str(tmp_path / "a.parquet"), "--to", kind, "--out", str(out), *more])
         return {path.relative_to(out).as_posix(): path.read_bytes() for path in sorted(out.rglob("*.*"))}
 
     first = exported("first")
@@ -106,7 +105,7 @@ def test_a_bank_that_is_to_get_a_doi_states_what_a_citation_needs(tmp_path: Path
     lacking = CliRunner().invoke(app, command)
     assert "does not state title, authors, published" in str(lacking.exception)
     pairbank.write_bank(bank, title="Verbs of Zürich German", authors=["Roe, A."], published="2026-11-24")
-    assert CliRunner().invoke(app, command, catch_exceptions=False).exit_code == 0
+    completed(command)
     zenodo = json.loads((tmp_path / "deposit/.zenodo.json").read_text(encoding="utf-8"))
     assert (zenodo["title"], zenodo["creators"]) == ("Verbs of Zürich German", [{"name": "Roe, A."}])
     assert (zenodo["upload_type"], zenodo["publication_date"], zenodo["version"]) == ("dataset", "2026-11-24", "1")

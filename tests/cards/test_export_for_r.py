@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t as student
-from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cards.export.folders import PEOPLE, SCORES, SCRIPT
-from pairbank.cli import app
 from pairbank.scoring.models.fake import FakeScorer
 from single_sentences import labelled, rated
 from three_models import MODELS, rated_items
@@ -22,8 +21,7 @@ METHODS = ("direct", "meta_question_simple", "acceptable_sentence")
 
 
 def exported(source: Path, out: Path) -> pd.DataFrame:
-    done = CliRunner().invoke(app, ["export", str(source), "--to", "r", "--out", str(out)])
-    assert done.exit_code == 0, done.output
+    completed(["export", str(source), "--to", "r", "--out", str(out)])
     return pd.read_csv(out / SCORES)
 
 

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from bank_fixtures import Score
+from command_line import run
 from hub_emulator import FakeHub
 from pairbank.cli import app
 from pairbank.errors import BankError
@@ -14,12 +15,6 @@ from pairbank.scoring.models.fake import FakeScorer
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-
-
-def run(*arguments: str) -> str:
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def test_publish_shows_the_difference_then_says_where_the_bank_is(

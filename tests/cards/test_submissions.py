@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from bank_fixtures import Score
+from command_line import completed
 from hub_emulator import FakeHub
 from hub_store import Repo
 from pairbank.cards.bank.layout import INDEX
@@ -131,7 +132,7 @@ def test_a_model_is_removed_from_a_bank_and_fetched_from_a_folder(bank: Path, sc
     assert pairbank.fetch(bank, model="pairbank/fake-2", corpus="starter").model == "fake-2"
     removed = ["remove", str(bank), "--model", "fake-2"]
     assert CliRunner().invoke(app, [*removed, "--corpus", "blimp"]).exception is not None
-    assert CliRunner().invoke(app, removed, catch_exceptions=False).exit_code == 0
+    completed(removed)
     assert pairbank.check_bank(bank)["scores"]["starter"].keys() == {"fake_1"}
     assert isinstance(CliRunner().invoke(app, removed).exception, UnknownNameError)
 
@@ -399,8 +400,7 @@ def test_the_commands_submit_review_withdraw_build_and_fetch(
     file = scored_by("fake-2").save(tmp_path / "fake-2.parquet")
 
     def printed(*words: str) -> str:
-        done = CliRunner().invoke(app, [*words], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
+        done = completed([*words])
         return " ".join(done.output.split())
 
     path, _, address = printed("submit", str(file), "--to", REPO, "--submitter", "lab").partition(": ")

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import run
 from pairbank.cli import app
 from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
@@ -17,12 +18,6 @@ from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
 PAIR = ("--item", "The hens cluck.", "--item", "The hens clucks.")
-
-
-def run(*arguments: str) -> str:
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def test_every_method_is_listed_with_its_requests() -> None:

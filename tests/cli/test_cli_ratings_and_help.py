@@ -8,16 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import run
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cli import app
 from pairbank.errors import CorpusError, OutputError, ScoringError
 from pairbank.scoring.models.fake import FakeScorer
-
-
-def run(*arguments: str) -> str:
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def test_ratings_of_single_raters_are_written_as_csv_and_parquet(tmp_path: Path, shared: Path) -> None:

@@ -9,11 +9,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
 from checkouts import checkout
-from pairbank.cli import app
+from command_line import completed
 from pairbank.cli.new import with_corpus, with_reference
 from pairbank.errors import CorpusError
 
@@ -23,8 +22,7 @@ NAMES = ("my-corpus", "a1", "p2", "p100", "li-b", "zz-9", "a-name-of-forty-lette
 
 
 def new(name: str, folder: Path) -> str:
-    done = CliRunner().invoke(app, ["new", "corpus", name, "--out", str(folder)], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    done = completed(["new", "corpus", name, "--out", str(folder)])
     return done.output
 
 
@@ -48,8 +46,7 @@ def test_a_schema_has_the_keys_of_every_file_that_ships(
     tmp_path: Path, kind: str, folder: str, required: list[str]
 ) -> None:
     out = tmp_path / "a.schema.json"
-    done = CliRunner().invoke(app, ["new", "schema", kind, "--out", str(out)])
-    assert done.exit_code == 0, done.output
+    completed(["new", "schema", kind, "--out", str(out)])
     schema = json.loads(out.read_text())
     assert schema["additionalProperties"] is False
     assert schema.get("required", []) == required

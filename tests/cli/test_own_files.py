@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cli import app
+from command_line import completed
 from pairbank.errors import OutputError
 from pairbank.scoring.models.fake import FakeScorer
 
@@ -15,8 +14,7 @@ PAIRS = [(f"The dog {word}s.", f"The dog {word}.") for word in WORDS]
 
 
 def typed(*arguments: str) -> str:
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    done = completed(list(arguments))
     return done.output
 
 

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from hub_emulator import FakeHub
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.card.add_model import commands_for
@@ -60,8 +61,7 @@ class Session:
             exec(words[2], {})  # noqa: S102 - the line that pairbank prints
             return ""
         assert words[0] == "pairbank", line
-        result = CliRunner().invoke(app, words[1:])
-        assert result.exit_code == 0, (line, result.output, result.exception)
+        result = completed(words[1:])
         self.printed.append(result.output)
         return result.output
 

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import typer
 import yaml
-from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cli import app
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -95,7 +95,7 @@ def test_the_array_and_the_job_after_it_write_the_bank_of_one_run(
     scheduler: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, script = tmp_path / "mine.toml", tmp_path / "slurm-array.sh"
-    assert CliRunner().invoke(app, ["new", "slurm", str(script)]).exit_code == 0
+    completed(["new", "slurm", str(script)])
     study.write_text(
         'title = "Mine"\nmethods = ["direct", "meta_question_simple"]\nn_resamples = 20\n'
         '[[corpora]]\nname = "starter"\nsubset = "minimal-pairs"\nlimit = 9\n'
@@ -112,8 +112,7 @@ def test_the_array_and_the_job_after_it_write_the_bank_of_one_run(
         monkeypatch.setenv("PAIRBANK_CACHE", str(where))
         for command in commands:
             out = tmp_path / f"bank{len(banks)}"
-            done = CliRunner().invoke(app, [word.replace(given["BANK"], str(out)) for word in command[1:]])
-            assert done.exit_code == 0, done.output
+            completed([word.replace(given["BANK"], str(out)) for word in command[1:]])
         folder = tmp_path / f"bank{len(banks)}" / "scores" / "starter"
         banks.append({path.name: path.read_bytes() for path in folder.glob("*.parquet")})
     assert banks[0] == banks[1] != {}

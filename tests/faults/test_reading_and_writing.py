@@ -14,14 +14,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.builders.dataset import manifest_of
 from pairbank.builders.sources import source
 from pairbank.builders.sources.readers import delimited, read_delimited, read_json_lines, read_rating
 from pairbank.builders.sources.source import member_texts
-from pairbank.cli import app
 from pairbank.errors import BankError, CorpusError, OutputError, PairbankError, StudyError
 from pairbank.files import cache_dir, reading, replaced_atomically, write_text
 from pairbank.scoring.api.method import Method
@@ -207,8 +206,7 @@ def test_the_command_line_takes_encoding_and_marks(tmp_path: Path) -> None:
     path.write_bytes("good;bad\nEr hört.;*Er höre.\n".encode("cp1252"))
     out = tmp_path / "out.parquet"
     options = ["--encoding", "cp1252", "--marks", "strip", "--language", "de", "--out", str(out)]
-    result = CliRunner().invoke(app, ["build", str(path), *options])
-    assert result.exit_code == 0, result.output
+    completed(["build", str(path), *options])
     import pyarrow.parquet as pq
 
     row = pq.read_table(out).to_pylist()[0]

@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import StudyError
 from pairbank.scoring.costs import TokensOnly, Work, scaled, shape_of, work_of
@@ -72,8 +73,7 @@ def test_the_command_line_plans_a_study_for_several_models(tmp_path: Path) -> No
     words = ["plan", "demo", "--flops-per-second", "1e12", "--parameters", "7e9"]
     for folder in folders:
         words += ["--model", folder]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    done = completed(words)
     for name in ("llama", "7B", "gpt2", "mistral"):
         assert name in done.output
     assert "1e+12 FLOP/s per device (as stated)" in done.output
@@ -97,8 +97,7 @@ def test_models_that_are_not_here_are_planned_for_by_one_that_is(tmp_path: Path)
     words = ["plan", "demo", "--like", folder, "--flops-per-second", "1e12", "--total"]
     result: dict[str, dict[str, str]] = {}
     for names in (["--models", "song-2025", "--model", here], ["--models", "hu-levy-2023", "--kind", "seq2seq"]):
-        done = CliRunner().invoke(app, [*words, *names], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
+        done = completed([*words, *names])
         result |= _lines(done.output)
     assert {"Llama3.1 405B", "gpt2", "22 models", "3 models"} <= result.keys()
     hours = {name: float(line["hours_1"]) for name, line in result.items()}

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
@@ -35,8 +36,7 @@ def test_imported_results_of_other_items_and_methods_enter_one_bank(tmp_path: Pa
     with pytest.raises(BankError, match=r"scored on different items; .*pairbank cut FILE"):
         pairbank.write_bank(tmp_path / "bank", scored=[ours, other])
     paths = [table.save(tmp_path / f"{place}.parquet") for place, table in enumerate([ours, more, other])]
-    done = CliRunner().invoke(app, ["cut", *map(str, paths), "--out", str(tmp_path / "alike")], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    done = completed(["cut", *map(str, paths), "--out", str(tmp_path / "alike")])
     said = " ".join(done.output.split())
     assert f"{len(ours):,} of {len(more):,} items, direct, without" in said
     assert f"{len(ours):,} of {len(other):,} items, direct" in said

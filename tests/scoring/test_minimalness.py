@@ -13,11 +13,10 @@ import numpy.typing as npt
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.builders.corpora.hll import edit_distance
-from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.minimalness import add_edit_distance, add_minimalness, levenshtein, load_embedder
 from pairbank.scoring.models.fake import FakeScorer
@@ -206,8 +205,7 @@ def test_the_command_adds_edits_to_items_and_to_scores(
     scored = pairbank.score(make_items(PAIRS), FakeScorer()).save(tmp_path / "scored.parquet")
     for source in (tmp_path / "own.jsonl", scored):
         out = tmp_path / "out" / f"{source.stem}.parquet"
-        result = CliRunner().invoke(app, ["minimalness", str(source), "--out", str(out), "--edits-only"])
-        assert result.exit_code == 0, result.output
+        result = completed(["minimalness", str(source), "--out", str(out), "--edits-only"])
         assert "3 items" in result.output
         assert datasets.Dataset.from_parquet(str(out), cache_dir=str(tmp_path))["edit_distance"][:] == [0, 2, 2]
     kept = read_scored(tmp_path / "out" / "scored.parquet")

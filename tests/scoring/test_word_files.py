@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import CorpusError, ScoringError
 from pairbank.scoring.models.causal import CausalScorer
@@ -134,8 +135,7 @@ def test_the_command_joins_reading_times_of_two_models(tmp_path: Path) -> None:
     for name in names:
         arguments += ["--model", name]
     arguments += ["--join", str(tmp_path / "rt.csv"), "--by", "item,n", "--out", str(tmp_path / "out.csv"), "--json"]
-    made = CliRunner().invoke(app, arguments)
-    assert made.exit_code == 0, made.output
+    completed(arguments)
     table = pd.read_csv(tmp_path / "out.csv")
     assert table["model"].tolist() == ["gpt2", "llama"] * 3
     assert table["word"].tolist() == ["old", "old", "dog", "dog", "She", "She"]
@@ -166,8 +166,7 @@ def test_the_page_runs_as_it_stands(demo_model: CausalScorer, tmp_path: Path, mo
             assert redirect == ">"
             Path(name).write_text(text.replace("\\n", "\n"), encoding="utf-8")
             continue
-        done = CliRunner().invoke(app, rest, catch_exceptions=False)
-        assert done.exit_code == 0, (line, done.output)
+        done = completed(rest)
         shown += done.output
     [table] = blocks("text")
     for row in table.splitlines():

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cards.bank.beside_tables import probes_in
-from pairbank.cli import app
 from pairbank.errors import BankError, StudyError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.scored_table.model_features import ModelFeatures
@@ -50,8 +49,7 @@ def lists(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def _run(study: str, models: str, out: Path, more: Sequence[str] = ()) -> None:
     arguments = ["run", study, "--models", models, "--out", str(out), *more]
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    completed(arguments)
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +88,7 @@ def test_probes_of_a_bank_survive_a_model_a_merge_and_a_copy_without_texts(
 def test_a_report_of_a_bank_has_its_probes_and_the_declared_order(probed: Path, tmp_path: Path) -> None:
     merged = pairbank.merge_banks(probed / "two", probed / "third", out=tmp_path / "merged")
     arguments = ["report", str(merged), "--out", str(tmp_path / "report")]
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    completed(arguments)
     table = pd.read_csv(tmp_path / "report" / "neuro_models.csv")
     assert list(table["model"]) == ["Tiny llama", "Tiny gpt2", "Tiny qwen2"]
     assert "from small to large" in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
@@ -165,7 +162,7 @@ def test_a_run_that_contradicts_its_bank_is_refused_until_the_bank_says_otherwis
     with pytest.raises(StudyError, match=r"size_billions is 0\.002 and 7"):
         _run(str(probed / "probed.toml"), str(other), bank)
     arguments = ["bank", "--out", str(bank), "--models", str(other)]
-    assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    completed(arguments)
     assert _declared(bank) == {"Tiny gpt2": 7, "Tiny qwen2": 0.003}
     _run(str(probed / "probed.toml"), str(other), bank)
     assert _f1(bank) == _f1(probed / "two")

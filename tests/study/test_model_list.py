@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import BankError, ModelLoadError, StudyError, UnknownNameError
 from pairbank.scoring.models.load import load_model
@@ -105,16 +106,14 @@ def test_a_revision_behind_the_name_is_for_hub_ids_alone(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", papers())
 def test_the_list_of_a_paper_can_be_printed_and_read_back(name: str, tmp_path: Path) -> None:
-    printed = CliRunner().invoke(app, ["models", name])
-    assert printed.exit_code == 0, printed.output
+    printed = completed(["models", name])
     again = load_list(_written(tmp_path, printed.output))
     assert again == shipped_list(name).choices == load_list(name)
     features = features_in_paper(name)
     assert {choice.name: choice.features for choice in again} == dict(features)
     assert all(closed in printed.output for closed in models_in_paper(name)["closed"])
     assert tomllib.loads(printed.output).keys() == {"models"}
-    written = CliRunner().invoke(app, ["models", name, "--out", str(tmp_path / "other.toml")])
-    assert written.exit_code == 0, written.output
+    completed(["models", name, "--out", str(tmp_path / "other.toml")])
     assert load_list(str(tmp_path / "other.toml")) == again
 
 

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cli import app
+from command_line import completed
 from pairbank.errors import StudyError, UnknownNameError
 from pairbank.study.declaration import CorpusChoice, Study
 from pairbank.study.model_list import ModelChoice, load_list, shipped_list
@@ -51,11 +50,9 @@ def _written(folder: Path) -> dict[str, Path]:
 def test_models_are_scored_on_what_their_list_says(tmp_path: Path) -> None:
     paths = _written(tmp_path)
     arguments = ["run", str(paths["study"]), "--models", str(paths["list"]), "--out", str(tmp_path / "bank")]
-    dry = CliRunner().invoke(app, [*arguments, "--dry-run"], catch_exceptions=False)
-    assert dry.exit_code == 0, dry.output
+    dry = completed([*arguments, "--dry-run"])
     assert "at most 48 scores" in dry.output  # 6 items; 3 models by 2 English methods, 2 by 1 Chinese
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    completed(arguments)
     manifest = pairbank.check_bank(tmp_path / "bank")
     scored = {corpus: sorted(models) for corpus, models in manifest["scores"].items()}
     assert scored == {"english": ["four", "one", "three"], "chinese": ["three", "two"]}

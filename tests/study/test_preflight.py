@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from pairbank.cli import app
+from command_line import completed
 from pairbank.errors import BankError, ModelLoadError, PairbankError, StudyError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.prompt import PromptError
@@ -128,8 +127,7 @@ def test_texts_that_may_not_be_published_and_columns_to_probe_by_are_told_before
 def test_a_dry_run_prints_what_would_be_done_and_does_nothing(tmp_path: Path) -> None:
     def run(*more: str) -> str:
         arguments = ["run", "demo", "--limit", "1", "--out", str(tmp_path / "bank"), *more]
-        done = CliRunner().invoke(app, arguments, catch_exceptions=False)
-        assert done.exit_code == 0, done.output
+        done = completed(arguments)
         return " ".join(done.output.split())
 
     asked = ("--dry-run", "--model", "fake:a", "--model", "org/b@v1")

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import BankError, StudyError
 from pairbank.scoring.cut import filled_alike
@@ -75,8 +76,7 @@ def test_systems_of_unlike_methods_and_items_stand_in_one_bank(copies: Path, tmp
     study = tmp_path / "two.toml"
     study.write_text(STUDY, encoding="utf-8")
     bank = tmp_path / "bank"
-    made = CliRunner().invoke(app, ["run", str(study), "--data-dir", str(copies), "--out", str(bank), "--quiet"])
-    assert made.exit_code == 0, made.output
+    completed(["run", str(study), "--data-dir", str(copies), "--out", str(bank), "--quiet"])
     pairbank.check_bank(bank)
     gpt, bert = (
         pairbank.read_scored(bank / "scores" / "kauf-2023" / f"{name}.parquet") for name in ("gpt_x", "bert_y")

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cards.check import check_bank
-from pairbank.cli import app
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.study.declaration import load_study
 from study_runs import run_study
@@ -56,8 +55,7 @@ def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_t
     pages = []
     for number, more in enumerate(([], ["--data-dir", str(corpora)])):
         out = tmp_path / f"report-{number}"
-        made = CliRunner().invoke(app, ["report", str(scored), "--analysis", "raters", "--out", str(out), *more])
-        assert made.exit_code == 0, made.output
+        completed(["report", str(scored), "--analysis", "raters", "--out", str(out), *more])
         pages.append((out / "report.md").read_text(encoding="utf-8"))
     assert "all raters" in pages[0]
     assert "Ratings of qfrblimp: rater 12 (annotator_15) of 13 chose the better side in all 1,743 pairs" in pages[0]
@@ -72,6 +70,5 @@ def test_a_corpus_of_means_alone_says_so_in_a_run_and_in_a_report(tmp_path: Path
     (section,) = [one for one in report.sections if one.id == "raters"]
     assert "li publishes mean ratings without individual ones" in section.answer
     said = ["report", str(bank / "scores" / "li" / "one.parquet"), "--analysis", "raters", "--out", str(tmp_path / "r")]
-    made = CliRunner().invoke(app, said)
-    assert made.exit_code == 0, made.output
+    completed(said)
     assert section.answer.split("`")[0] in (tmp_path / "r" / "report.md").read_text(encoding="utf-8")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cli import app, main
+from command_line import completed
+from pairbank.cli import main
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, UnknownNameError
 
 
@@ -160,8 +160,7 @@ def test_a_file_that_differs_from_the_pinned_one_is_recorded_as_unverified(tmp_p
 
 def test_the_command_line_shows_help_with_an_example_for_every_command() -> None:
     for command in ("corpora", "build", "score", "report", "bank", "run"):
-        shown = CliRunner().invoke(app, [command, "--help"])
-        assert shown.exit_code == 0
+        shown = completed([command, "--help"])
         assert f"Example: pairbank {command}" in shown.output
 
 

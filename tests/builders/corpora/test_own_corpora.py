@@ -5,14 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from own_files import read
 from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.proposed_map import proposed_map
 from pairbank.builders.dataset import manifest_of
-from pairbank.cli import app
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, UnknownNameError
 
 CORPUS = """\
@@ -339,8 +338,7 @@ def test_a_bank_is_no_folder_of_tables(tmp_path: Path) -> None:
 
 def proposed(folder: Path, name: str, text: str) -> str:
     (folder / name).write_text(text, encoding="utf-8")
-    result = CliRunner().invoke(app, ["new", "map", str(folder / name)])
-    assert result.exit_code == 0, result.output
+    completed(["new", "map", str(folder / name)])
     return (folder / name).with_suffix(".map.toml").read_text(encoding="utf-8")
 
 

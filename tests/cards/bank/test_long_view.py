@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from bank_fixtures import Score
+from command_line import completed
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.check import check_bank
 from pairbank.cards.merge import merge_banks
@@ -151,8 +152,7 @@ def test_ratings_of_a_users_table_reach_the_bank_and_are_stated(tmp_path: Path) 
     scored.save(out)
     judged = pairbank.load_ratings(path)
     pq.write_table(judged.with_format("arrow")[:], tmp_path / "scored.ratings.parquet")
-    done = CliRunner().invoke(app, ["bank", str(out), "--out", str(tmp_path / "bank")])
-    assert done.exit_code == 0, done.output
+    done = completed(["bank", str(out), "--out", str(tmp_path / "bank")])
     assert "pairbank bank --out" in done.output
     held = datasets.load_dataset(str(tmp_path / "bank"), "urteile_ratings", split="ratings")
     assert held["value"][:] == judged["value"][:]

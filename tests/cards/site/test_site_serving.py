@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from typer.testing import CliRunner
 
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import BankError, PairbankError
 from site_pages import serving
@@ -78,8 +79,7 @@ def test_the_site_command_writes_and_says_how_to_look(hard_bank: Path, tmp_path:
         '[[models]]\nname = "fake-1"\nfamily = "Fake"\ngeneration = "1"\nsize_billions = 1\ntype = "base"\n'
     )
     arguments = ["site", str(hard_bank), "--out", str(tmp_path / "site"), "--features", str(declared), "--all-texts"]
-    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    done = completed(arguments)
     assert "python -m http.server" in done.output
     assert (tmp_path / "site/index.html").is_file()
     declared.write_text("[[models]\n")

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cli import app
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.scored import Scored
@@ -140,8 +141,7 @@ def test_decisions_of_a_long_file_and_of_a_command(tmp_path: Path) -> None:
     rows = [(i, "The hens cluck.", f"The hens clucks {i}.", "judge", answer) for i, answer in enumerate("AABC")]
     pd.DataFrame(rows, columns=["pair_id", "good", "bad", "score", "value"]).to_csv(path, index=False)
     command = ["import", str(path), "--score", "judge=decision,good=A,bad=B|b,tie=C", "--model", "m"]
-    shown = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "out")])
-    assert shown.exit_code == 0, shown.output
+    completed([*command, "--out", str(tmp_path / "out")])
     table = pairbank.read_scored(tmp_path / "out" / "m.parquet")
     assert column(table, "delta") == [1.0, 1.0, -1.0, 0.0]
     empty = tmp_path / "empty.csv"

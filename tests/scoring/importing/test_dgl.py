@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cli import app
+from command_line import completed
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.scores import Imports, import_logs
 from shared_files import present
@@ -221,10 +220,7 @@ def test_accuracies_and_acceptance_are_those_of_the_files(pairs: Imports, senten
 
 @pytest.mark.upstream
 def test_the_command_writes_a_table_a_system(published: Path, tmp_path: Path) -> None:
-    made = CliRunner().invoke(
-        app, ["import", "--from", "hu-2024-dgl", str(published), "--out", str(tmp_path / "out")], catch_exceptions=False
-    )
-    assert made.exit_code == 0, made.output
+    completed(["import", "--from", "hu-2024-dgl", str(published), "--out", str(tmp_path / "out")])
     assert sorted(path.name for path in (tmp_path / "out").glob("*.parquet")) == [
         "text_davinci_002.parquet",
         "text_davinci_003.parquet",

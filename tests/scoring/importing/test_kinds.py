@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
@@ -179,8 +180,7 @@ def test_a_profile_and_the_command_line_declare_scores_alike(tmp_path: Path) -> 
     assert table.methods == ("likert", "cost")
     options = [f"--column={x}" for x in ("likert_good=a", "likert_bad=b", "cost_good=sg", "cost_bad=sb")]
     options += ["--score=likert=rating,direction=higher,scale=1-7", "--score=cost=surprisal,unit=bits"]
-    shown = CliRunner().invoke(app, ["import", str(path), *options, "--model=m", f"--out={tmp_path / 'out'}"])
-    assert shown.exit_code == 0, shown.output
+    completed(["import", str(path), *options, "--model=m", f"--out={tmp_path / 'out'}"])
     same = pairbank.read_scored(tmp_path / "out" / "m.parquet")
     assert same.dataset.to_list() == table.dataset.to_list()
     assert same.signature["methods"] == json.loads(json.dumps(table.signature["methods"]))

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 from pairbank.scoring.importing import published
@@ -190,8 +191,7 @@ def test_without_a_folder_the_pinned_files_are_downloaded_once_and_checked(
     mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
-    made = CliRunner().invoke(app, ["import", "--from", LAMBADA, "--out", str(tmp_path / "imported")])
-    assert made.exit_code == 0, made.output
+    completed(["import", "--from", LAMBADA, "--out", str(tmp_path / "imported")])
     assert sorted(path.name for path in (tmp_path / "imported").glob("*.parquet")) == [
         "Gemma_2B.parquet",
         "OLMo_7B.parquet",

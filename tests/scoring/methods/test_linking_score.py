@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import naive_reference as naive
 import pairbank
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import Progress
@@ -279,8 +280,7 @@ def test_the_command_counts_and_the_score_command_takes_the_counts(
         ["score", "sentences.jsonl", "--model", model, "-m", "slor", "--unigrams", "a.parquet", "--out", "s.parquet"],
     ]
     for arguments in runs:
-        done = CliRunner().invoke(app, [str(a) for a in arguments])
-        assert done.exit_code == 0, done.output
+        completed([str(a) for a in arguments])
     a, b, c = (pairbank.read_unigrams(f"{name}.parquet") for name in "abc")
     assert a.documents_sha256 == b.documents_sha256
     assert np.array_equal(a.counts, b.counts)

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cli import app
+from command_line import completed
 from pairbank.errors import ScoringError
 from pairbank.scoring.methods.registry import multiverse_methods
 from pairbank.scoring.prompts.registry import prompts
@@ -49,8 +48,7 @@ def test_items_of_one_side_have_no_multiverse(tmp_path: Path) -> None:
 def test_the_command_scores_them_and_prints_the_verdict(tmp_path: Path) -> None:
     out = tmp_path / "scored.parquet"
     asked = ["score", str(own(tmp_path, "en")), "--model", "fake:a", "--multiverse", "-m", "hf24_paired", "-m"]
-    result = CliRunner().invoke(app, [*asked, "meta_question_simple", "--out", str(out)])
-    assert result.exit_code == 0, result.output
+    result = completed([*asked, "meta_question_simple", "--out", str(out)])
     assert "Robustness to analysis choices: asking is worse than probability" in result.output
     assert "specifications" in result.output
     methods = pairbank.read_scored(out).methods

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.cli import app
 from pairbank.errors import ScoringError
 from pairbank.scoring.methods.direct import Direct
@@ -146,7 +147,7 @@ def test_the_command_line_scores_parts_and_puts_them_together(tmp_path: Path) ->
         done = CliRunner().invoke(app, [*words, "--part", part], catch_exceptions=False)
         assert f"part {part}: " in done.output
         assert not (tmp_path / "o.parquet").exists()
-    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+    completed(words)
     assert pairbank.read_scored(tmp_path / "o.parquet")["direct_delta"][0] is not None
 
 
@@ -162,8 +163,7 @@ def test_a_study_is_scored_in_parts_too(tmp_path: Path, monkeypatch: pytest.Monk
         raise AssertionError("all is stored")
 
     monkeypatch.setattr(Run, "_computed", scores_nothing)
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    completed(words)
     assert (tmp_path / "bank" / "manifest.json").is_file()
 
 

@@ -17,10 +17,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
-from pairbank.cli import app
+from command_line import completed
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import ScoringStats
 from pairbank.scoring.api.requests import N_PLACES
@@ -156,8 +155,7 @@ def test_a_run_of_several_models_by_workers_writes_the_scores_of_one_process(
     for how in ([], ["--ray", "local", "--workers", "2"]):
         monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / f"cache{len(made)}"))
         bank = tmp_path / f"bank{len(made)}"
-        done = CliRunner().invoke(app, [*words, *how, "--out", str(bank)], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
+        done = completed([*words, *how, "--out", str(bank)])
         assert how == [] or done.output.count("worker ") >= 3
         made.append({path.name: path.read_bytes() for path in (bank / "scores" / "starter").glob("*.parquet")})
     assert len(made[0]) == 3

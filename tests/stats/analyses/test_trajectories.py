@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from pairbank.arrays import FloatArray
 from pairbank.cli import app
 from pairbank.errors import BankError
@@ -138,8 +139,7 @@ def test_checkpoints_of_a_folder_are_scored_one_after_the_other(tmp_path: Path) 
     )
     asked = ["score", str(pairs), "--model", str(tmp_path / "run"), "-m", "direct"]
     names = "checkpoint-0,checkpoint-1,checkpoint-2"
-    said = CliRunner().invoke(app, [*asked, "--revisions", names, "--out", str(tmp_path / "out")])
-    assert said.exit_code == 0, said.output
+    said = completed([*asked, "--revisions", names, "--out", str(tmp_path / "out")])
     assert "What is learnt when: run on pairs" in said.output
     tables = [pairbank.read_scored(path) for path in sorted((tmp_path / "out").glob("*.parquet"))]
     assert [table.model for table in tables] == [f"run@checkpoint-{step}" for step in range(3)]

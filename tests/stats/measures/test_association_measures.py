@@ -1,7 +1,5 @@
 """Partial and within-subject correlations, relative importance, Bayes factors: all digits, and intervals that cover."""
 
-import subprocess
-import sys
 from itertools import permutations
 
 import numpy as np
@@ -21,15 +19,6 @@ from pairbank.stats.measures.associations import (
     relative_importance,
     within_correlation,
 )
-
-
-def test_pingouin_is_imported_by_none_that_does_not_ask_for_it() -> None:
-    code = (
-        "import sys, pairbank, pairbank.cli, pairbank.stats, pairbank.stats.report.report, "
-        "pairbank.stats.measures.associations; print('pingouin' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 def test_numbers_have_all_digits_and_pingouin_is_left_as_it_was() -> None:

@@ -74,7 +74,7 @@ def test_components_join_pairs_through_either_side_and_through_chains() -> None:
     assert pair_components([], []).tolist() == []
 
 
-@pytest.mark.parametrize(("n_rows", "hidden"), [(60, 200), (300, 20), (700, 1500)])
+@pytest.mark.parametrize(("n_rows", "hidden"), [(60, 200), (300, 20), pytest.param(700, 1500, marks=pytest.mark.ci)])
 def test_fewer_coordinates_give_the_regression_of_the_plain_pipeline(
     n_rows: int, hidden: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import completed
 from completions_server import Fault
 from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
@@ -313,8 +314,7 @@ def test_the_command_line_scores_by_an_address(serve: Serve, tmp_path: Path) -> 
     (tmp_path / "mine.csv").write_text("good,bad\n" + "".join(f"{good},{bad}\n" for good, bad in ENGLISH))
     words = ["score", str(tmp_path / "mine.csv"), "--model", server.url, "--tokenizer", tokenizer, "--method", "direct"]
     out = tmp_path / "scored.parquet"
-    done = CliRunner().invoke(app, [*words, "--dtype", "float32", "--out", str(out)], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    completed([*words, "--dtype", "float32", "--out", str(out)])
     scored = pairbank.read_scored(out)
     assert scored.signature["model"]["stated"] == "dtype, tokenizer"
     assert np.isfinite(scored["direct_delta"][:]).all()
@@ -348,8 +348,7 @@ def test_a_list_of_models_names_servers_and_a_run_scores_them(serve: Serve, here
     )
     bank = tmp_path / "bank"
     words = ["run", str(tmp_path / "mine.toml"), "--models", str(tmp_path / "models.toml"), "--out", str(bank)]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    completed(words)
     tables = [pairbank.read_scored(path) for path in (bank / "scores" / "starter").glob("*.parquet")]
     result = {table.signature["model"]["name"]: table.signature["model"] for table in tables}
     assert result.keys() == {"llama", "Second", "mistral"}

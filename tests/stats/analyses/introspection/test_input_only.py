@@ -66,7 +66,7 @@ def test_text_predicts_answers_that_follow_words_and_not_others() -> None:
 
 
 def test_constant_answers_are_undefined() -> None:
-    stack, good, bad = made(np.random.default_rng(4), Design(), 0.5)
+    stack, good, bad = made(np.random.default_rng(4), Design(n_paradigms=12, n_each=10), 0.5)
     table = input_only(replace(stack, meta_nats=np.zeros_like(stack.meta_nats)), good, bad)
     assert table["better"].tolist() == ["undefined"]
     assert table["difference"].isna().all()
