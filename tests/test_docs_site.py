@@ -60,6 +60,7 @@ def test_every_page_and_every_public_verb_is_in_the_site(built: Path) -> None:
     assert "how to make this bank again" in reference
 
 
+@pytest.mark.ci
 def test_links_out_of_the_docs_lead_to_pages_of_the_files(built: Path) -> None:
     index = (built / "index.html").read_text(encoding="utf-8")
     assert 'href="source/examples.html"' in index

@@ -66,6 +66,7 @@ def test_the_wheel_holds_every_file_of_the_four_stages(built: Path) -> None:
     assert sorted(top.split("-")[0] for top in tops) == ["pairbank", "pairbank"]
 
 
+@pytest.mark.ci
 def test_the_source_distribution_has_folders_for_links(built: Path) -> None:
     _, source = names_in(built)
     assert {f"src/pairbank/{stage}/__init__.py" for stage in STAGES} | {"setup.py", "pyproject.toml"} <= source
