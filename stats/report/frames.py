@@ -88,9 +88,9 @@ def scored_frames(
     tables: Sequence[Scored], ids: Mapping[int, list[str]] | None = None, *, for_analyses: bool
 ) -> list[ScoredFrame]:
     """Return scored tables as statistics read them; the rows of those in files stay there."""
-    kept, own_values = KeptFrames(), ids or {}
+    kept, ids = KeptFrames(), ids or {}
     return [
-        scored_frame(table, for_analyses=for_analyses, place=place, ids=own_values.get(place), kept=kept)
+        scored_frame(table, for_analyses=for_analyses, place=place, ids=ids.get(place), kept=kept)
         for place, table in enumerate(tables)
     ]
 
@@ -107,8 +107,8 @@ def scored_frame(
     layouts = tuple(MethodLayout.from_dict(layout) for layout in table.layouts)
     columns = table.column_names
     if not for_analyses:
-        requested = {*SUMMARY_COLUMNS, *(name for layout in layouts for name in _of_method(layout))}
-        columns = [name for name in columns if name in requested]
+        needed = {*SUMMARY_COLUMNS, *(name for layout in layouts for name in _of_method(layout))}
+        columns = [name for name in columns if name in needed]
     return ScoredFrame(
         corpus=table.corpus,
         model=table.model,

@@ -128,12 +128,12 @@ def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
 
 
 def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
-    selected = [table for table in tables if table.corpus == corpus]
-    if len(selected) < 2:
+    of_corpus = [table for table in tables if table.corpus == corpus]
+    if len(of_corpus) < 2:
         return
     known = pa.array([], pa.large_string())
     scored: dict[str, dict[bytes, _Alike]] = {}
-    for table in selected:
+    for table in of_corpus:
         column = pa.array(table.part(["item_id"])["item_id"], pa.large_string(), from_pandas=True)
         ids = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if ids.equals(known) or not len(known):  # the rule: a million Python strings less

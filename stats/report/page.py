@@ -220,14 +220,14 @@ def _end(titles: Mapping[str, str]) -> Iterator[Block]:
     yield Text("Every table is a CSV file beside this page, with all digits; `summary.csv` has every estimate.")
 
 
-def _list(entries: Sequence[str]) -> Text:
-    return Text("\n".join(f"- {entry}" for entry in entries))
+def _list(lines: Sequence[str]) -> Text:
+    return Text("\n".join(f"- {line}" for line in lines))
 
 
 def _unasked(report: Report) -> list[str]:
     """Return which methods apply to no item of a corpus; of many corpora, where that is listed."""
     if len(report.unasked) <= MOST_UNASKED:
-        return [in_words(entry, report.labels) for entry in report.unasked]
+        return [in_words(sentence, report.labels) for sentence in report.unasked]
     return [f"{len(report.unasked)} corpora lack methods that apply to none of their items: [list]({APPENDIX}/how.md)."]
 
 
@@ -284,7 +284,7 @@ def _how(report: Report) -> Iterator[Block]:
     yield Text(DEFINITIONS.rstrip())
     if report.unasked:
         yield Heading("Methods that apply to no item of a corpus")
-        yield _list([in_words(entry, report.labels) for entry in report.unasked])
+        yield _list([in_words(sentence, report.labels) for sentence in report.unasked])
     if report.imported:
         yield Heading("Scores computed elsewhere")
         yield _list(report.imported)

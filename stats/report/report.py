@@ -118,7 +118,7 @@ class Report:
 
     def summary_of(self, table: Scored) -> pd.DataFrame | None:
         """Return this very table's part of the summary; None for another one."""
-        if not any(entry is table for entry in self.tables):
+        if not any(other is table for other in self.tables):
             return None
         rows = (self.summary["corpus"] == table.corpus) & (self.summary["model"] == table.model)
         return self.summary[rows].reset_index(drop=True)
@@ -142,12 +142,11 @@ class Report:
         return page_of_html(self.title, build_pages(self))
 
     def __repr__(self) -> str:
-        requested = [section.title for section in self.parts]
         corpora, models = (self.summary[name].nunique() for name in ("corpus", "model"))
         return (
             f"<Report: {self.title}\n"
             f"  {corpora} corpora, {models} models, {len(self.summary):,} estimates, {len(self.figures)} figures\n"
-            f"  sections: {'; '.join(requested)}\n"
+            f"  sections: {'; '.join(section.title for section in self.parts)}\n"
             "  .summary, .accuracy, .agreement, .markdown(), .html(), .save(FOLDER)>"
         )
 

@@ -110,10 +110,10 @@ def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]
     beside = (*_BESIDE, *(_PARADIGMS if nested else ()))
     chosen = summary[summary["metric"].isin(list(shown))]
     numbers: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for entry in chosen.to_dict("records"):
-        row = numbers.setdefault(tuple(entry[name] for name in keys), {})
-        heading = shown[entry["metric"]]
-        row |= {heading: entry["value"]} | {f"{heading} {name}": entry[name] for name in beside}
+    for record in chosen.to_dict("records"):
+        row = numbers.setdefault(tuple(record[name] for name in keys), {})
+        heading = shown[record["metric"]]
+        row |= {heading: record["value"]} | {f"{heading} {name}": record[name] for name in beside}
     columns = [
         name
         for heading in dict.fromkeys(shown.values())

@@ -12,33 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.form import Words
+from pairbank.stats.analyses.form import Words, typed
 from pairbank.stats.estimates.bootstrap import CLUSTERS, ROWS
 from pairbank.stats.estimates.shares import signs, varies
 from pairbank.stats.scored_table.model_features import match_type
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.stats.scored_table.model_features import ModelFeatures
     from pairbank.stats.scored_table.scored_table import DeltaStack
 
-COLUMNS = {
-    "direct_model": "string",
-    "meta_model": "string",
-    "match_type": "string",
-    "direct_size_billions": "float64",
-    "meta_size_billions": "float64",
-    "direct_direct": "float64",
-    "meta_direct": "float64",
-    "n_prompts": "int64",
-    "n_items": "int64",
-    "reason": "string",
-}
-"""Columns of the table of pairs and their types. `direct_direct` is the published `prob_corr`, `meta_direct` the
-published `mean_prompt_corr`; `n_prompts` counts the prompts whose r is defined."""
+_NAMES, _SIZES = ("direct_model", "meta_model", "match_type"), ("direct_size_billions", "meta_size_billions")
+COLUMNS = (*_NAMES, *_SIZES, "direct_direct", "meta_direct", "n_prompts", "n_items", "reason")
+"""Of the table of pairs. `direct_direct` is the published `prob_corr`, `meta_direct` the published `mean_prompt_corr`;
+`n_prompts` counts the prompts whose r is defined."""
 
 
 @functools.cache
@@ -152,7 +143,7 @@ def pair_table(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) 
             n_items = int(r.n_items_by_prompt[has_r[:, a, b]].max(initial=0))
             values = r.direct_direct[a, b], r.meta_direct[a, b], has_r[:, a, b].sum(), n_items
             rows.append((direct, meta, kind, sizes[a], sizes[b], *values, _reason(stack, r, a, b)))
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    return typed([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
 def big_models(pairs: pd.DataFrame, *, least_billions: float = 70) -> pd.DataFrame:

@@ -91,7 +91,7 @@ def introspection(tables: Sequence[ScoredFrame], context: Context, *, least_shar
     shares = pd.concat([by_model(corpus.stack, corpus.declared) for corpus in corpora], ignore_index=True)
     controls = [control for corpus in corpora if (control := _input_only(corpus)) is not None]
     declared = {corpus.name: corpus.declared for corpus in corpora}
-    filters = {corpus.name: corpus.filtered for corpus in corpora if corpus.filtered is not None}
+    filters = {corpus.name: corpus.filtered for corpus in corpora}
     chosen, similarity = headline_sets(results), similarity_table(results)
     return Result(
         tables={

@@ -47,7 +47,7 @@ ACCURACY, DRAWN = "accuracy", "share of drawn words preferred"
 
 def introspection_tables(
     stacks: Sequence[DeltaStack],
-    filters: Mapping[str, Disagreement],
+    filters: Mapping[str, Disagreement | None],
     results: Sequence[Introspection],
     declared: Mapping[str, Features],
 ) -> dict[str, pd.DataFrame]:
@@ -171,12 +171,12 @@ def _regression_rows(result: Introspection) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _filters(stacks: Sequence[DeltaStack], filters: Mapping[str, Disagreement]) -> pd.DataFrame:
+def _filters(stacks: Sequence[DeltaStack], filters: Mapping[str, Disagreement | None]) -> pd.DataFrame:
     columns = ["corpus", "item_id", "direct_negative_share", "meta_negative_share", "kept", "outcome"]
     parts = [
         (stack.corpus, stack.item_ids, x.direct_negative_share, x.meta_negative_share, x.keep, x.outcomes)
         for stack in stacks
-        if (x := filters.get(stack.corpus)) is not None
+        if (x := filters[stack.corpus]) is not None
     ]
     tables = [pd.DataFrame(dict(zip(columns, part, strict=True))) for part in parts]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
