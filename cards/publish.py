@@ -15,8 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from functools import partial
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from pairbank.cards.bank.layout import CARD, CROISSANT, INDEX, MANIFEST, RECORD, compact, data_files, read_manifest
 from pairbank.cards.bank.lock import locked
@@ -37,13 +39,16 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 TAG = re.compile(r"\w[\w.-]{0,62}", re.ASCII)
+SPACE_FILES = "files.json"
+"""Of a Space: the hashes of its files, by which any machine knows that nobody else has changed them."""
 Tell = Callable[[str], None]
 """Called with what will change, before it does."""
 
 
-def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
-    """Return the files of the Space that shows a bank, by path."""
+def space_files(repo_id: str, site: Path, corpora: Sequence[str], *, endpoint: str) -> dict[str, LocalFile]:
+    """Return the files of the Space that shows a bank: the site, a form to ask for a model, and the weekly rebuild."""
     from huggingface_hub import SpaceCardData
+    from jinja2 import Environment
 
     head = SpaceCardData(
         title=repo_id.rpartition("/")[2],
@@ -57,10 +62,23 @@ def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
         pinned=False,
     )
     page = f"The items, scores and results of the dataset `{repo_id}`: plain files that `pairbank site` wrote.\n"
-    files = {path.relative_to(site).as_posix(): LocalFile(content=path) for path in site.rglob("*") if path.is_file()}
-    return {"README.md": LocalFile(content=f"---\n{head.to_yaml()}\n---\n\n{page}".encode())} | dict(
-        sorted(files.items())
+    page += "\n[Evaluate a model](EVALUATE.md)\n"
+    templates, environment = resources.files("pairbank.cards.card") / "templates", Environment(autoescape=False)  # noqa: S701 - Markdown
+    request, form = (
+        environment.from_string((templates / f"{name}.md.j2").read_text(encoding="utf-8"))
+        for name in ("request", "evaluate")
     )
+    body = request.render(corpora=corpora) + "\n"
+    url = f"{endpoint}/datasets/{repo_id}/discussions/new?" + urlencode(
+        {"title": "Evaluate ORG/MODEL", "description": body}
+    )
+    asked = form.render(name=repo_id, url=url, request=body, corpora=corpora) + "\n"
+    workflow = (templates / "rebuild.yml").read_text(encoding="utf-8").replace("ORG/NAME", repo_id)
+    texts = {"README.md": f"---\n{head.to_yaml()}\n---\n\n{page}", "EVALUATE.md": asked, "rebuild.yml": workflow}
+    files = {path.relative_to(site).as_posix(): LocalFile(content=path) for path in site.rglob("*") if path.is_file()}
+    files = {path: LocalFile(content=text.encode()) for path, text in texts.items()} | dict(sorted(files.items()))
+    hashes = json.dumps({path: file.etags for path, file in files.items()}, indent=1)
+    return files | {SPACE_FILES: LocalFile(content=hashes.encode())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +195,9 @@ def _with_space(work: _Work, repo_id: str, made: Published) -> Published:
         site = site_of(open_source(str(work.root)), Path(folder) / "site", name=repo_id, revision=revision)
         # the site holds what the bank does: whoever may not read the one may not read the other
         alike = replaced(work, private=True) if is_private else work
-        shown = alike.publish(repository, space_files(repo_id, site), "Publish the site")
+        corpora = sorted(read_manifest(work.root)["corpora"])
+        files = space_files(repo_id, site, corpora, endpoint=work.api.endpoint)
+        shown = alike.publish(repository, files, "Publish the site")
     return replaced(made, space_url=repository.url, space_changes=shown.changes)
 
 
@@ -261,6 +281,8 @@ class _Work:
 
     def _changes(self, repository: Repository, files: Mapping[str, LocalFile], remote: Remote) -> Changes:
         known = self.record.get(repository.url, {}).get("files", {}) if remote.revision else {}
+        if repository.kind == "space" and SPACE_FILES in remote.files:
+            known = known | _files_of_space(repository, remote)
         base = Base(files=known, vouched=_vouched(repository, remote), replace=self.replace)
         not_ours = {".gitattributes"} if EVAL in files else {".gitattributes", EVAL}
         present = {path: file for path, file in remote.files.items() if path not in not_ours}
@@ -275,6 +297,15 @@ class _Work:
     def remember(self, url: str, value: Mapping[str, Any]) -> None:
         """Note what was published, beside the bank, for the next time."""
         write_json(self.root / RECORD, self.record | {url: value})
+
+
+def _files_of_space(repository: Repository, remote: Remote) -> dict[str, Any]:
+    """Return path -> hashes of what was published to a Space, from wherever that was done."""
+    try:
+        stated = dict(json.loads(repository.content(SPACE_FILES, remote.revision)))
+    except (ValueError, TypeError):
+        return {}
+    return stated | {SPACE_FILES: (remote.files[SPACE_FILES].etag,)}
 
 
 def _vouched(repository: Repository, remote: Remote) -> set[str]:

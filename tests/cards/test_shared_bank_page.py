@@ -11,6 +11,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
@@ -22,8 +24,12 @@ import pairbank
 from hub_emulator import TOKEN, FakeHub
 from pairbank.cards.bank.layout import INDEX
 from pairbank.cli import app
+from site_pages import serving, shown
 from tiny_bidirectional_models import masked_model, saved
 from tiny_models import ARCHITECTURES, saved_model
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -32,19 +38,20 @@ Run = Callable[[str], str]
 Runner = Callable[[Path, Mapping[str, str]], Run]
 
 
-def commands_of_the_page(heading: str) -> list[str]:
+def commands_of_the_page(heading: str, page: str = "") -> list[str]:
     """Return the lines of the first block of commands below a heading."""
-    section = (DOCS / "shared-bank.md").read_text(encoding="utf-8").split(f"\n## {heading}\n")[1]
+    section = (page or (DOCS / "shared-bank.md").read_text(encoding="utf-8")).split(f"\n## {heading}\n")[1]
     block = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
     assert block
     return block[1].splitlines()
 
 
-def steps_of_the_workflow() -> tuple[list[str], dict[str, str]]:
+def steps_of_the_workflow(text: str = "") -> tuple[list[str], dict[str, str]]:
     """Return what the workflow's steps run, and its environment."""
-    workflow = yaml.safe_load((DOCS / "shared-bank/review.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load(text or (DOCS / "shared-bank/review.yml").read_text(encoding="utf-8"))
     assert {"schedule", "workflow_dispatch"} == workflow[True].keys()  # YAML 1.1 reads `on` as true
-    steps = workflow["jobs"]["review"]["steps"]
+    [job] = workflow["jobs"].values()
+    steps = job["steps"]
     lines = [line for step in steps for line in step.get("run", "").splitlines()]
     assert lines.pop(0).startswith("pip install pairbank ")
     return lines, {**workflow["env"], "BANK": "acme/store", "HF_TOKEN": TOKEN}
@@ -119,11 +126,11 @@ def in_a_shell(hub: FakeHub, tmp_path: Path) -> Runner:
     return of
 
 
-def first_bank(models: list[str], tmp_path: Path) -> None:
+def first_bank(models: list[str], tmp_path: Path, *, space: bool = False) -> None:
     """Publish a bank with one model of the owner's own, as the page asks."""
     items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
     scored = pairbank.score(items, pairbank.load_model(models[0]), methods=["direct", "meta_question_simple"])
-    pairbank.publish(pairbank.write_bank(tmp_path / "first", scored=[scored]), "acme/store")
+    pairbank.publish(pairbank.write_bank(tmp_path / "first", scored=[scored]), "acme/store", space=space)
 
 
 def handed_in_and_reviewed(runner: Runner, hub: FakeHub, models: list[str], tmp_path: Path) -> None:
@@ -172,6 +179,36 @@ def test_newcomers_follow_the_page_and_the_workflow_accepts_what_is_honest(
     hub: FakeHub, models: list[str], in_process: Runner, tmp_path: Path
 ) -> None:
     handed_in_and_reviewed(in_process, hub, models, tmp_path)
+
+
+@pytest.mark.ci
+def test_a_space_asks_for_models_and_its_weekly_workflow_rebuilds_bank_and_page(
+    hub: FakeHub, models: list[str], in_process: Runner, chromium: "Browser", tmp_path: Path
+) -> None:
+    first_bank(models, tmp_path, space=True)
+    tree = hub.repo("acme/store", "space").head.tree
+    form, workflow = (tree[name].data.decode() for name in ("EVALUATE.md", "rebuild.yml"))
+    [address] = re.findall(r"\[Open a request\]\((\S+)\)", form)
+    asked = parse_qs(urlsplit(address).query)
+    assert address.startswith(f"{hub.url}/datasets/acme/store/discussions/new?")
+    assert asked["title"] == ["Evaluate ORG/MODEL"]
+    assert all(line in form for line in asked["description"][0].splitlines())
+    run = in_process(tmp_path / "group", {"HF_TOKEN": TOKEN})
+    pip, *lines = commands_of_the_page("Hand in your own scores", form)
+    assert pip == "pip install pairbank"
+    out = [run(line.replace("CORPUS", "starter").replace("ORG/MODEL", models[1])) for line in lines]
+    assert "/discussions/1" in out[-1]
+    steps, environment = steps_of_the_workflow(workflow)
+    assert "BANK: acme/store\n" in workflow
+    said = "\n".join(map(in_process(tmp_path / "runner", environment), steps))
+    assert "items re-scored with direct, meta_question_simple" in said
+    assert hub.repo("acme/store").pull_requests[1].status == "merged"
+    for path, blob in hub.repo("acme/store", "space").head.tree.items():
+        (tmp_path / "space" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "space" / path).write_bytes(blob.data)
+    with serving(tmp_path / "space") as url, shown(chromium, url) as page:
+        page.open()
+        assert {"tiny-gpt2", "tiny-llama"} <= set(page.text().split())
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ export async function panel({ site }) {
     "article.pb-add", {},
     h("h2", {}, "Add a model to ", isolated(site.name)),
     h("p", {}, "Score the items of this bank with the methods that it has (both are read from the bank), make a bank of that, check it, and put the two together. Write the model’s name on the Hub, or its folder, in the place of ORG/MODEL."),
+    propose.length ? h("p", {}, h("a", { href: `https://huggingface.co/datasets/${site.name}/discussions/new?title=Evaluate%20ORG%2FMODEL` }, "Or ask the bank’s owners to evaluate it.")) : null,
     h("h3", {}, "1. Score"), code("pb-score", [...fetch, ...score]),
     note("A run that was cut off continues where it stopped."),
     ownCopy.length ? note(`The bank has no texts of ${ownCopy.join(", ")}: they are read from your own copy of the source (--data-dir).`) : null,
