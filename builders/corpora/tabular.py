@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ logger = logging.getLogger(__name__)
 
 MAP_NAMES = ("corpus.toml", "map.toml")
 """Of the file that describes a folder."""
+PSYCHLING = ("CODEBOOK.csv", "processed_data")
+"""What a folder of PsychLing-101 holds; a map ships for these."""
 MOST_LETTERS = 5
 READING = "reading"
 """Among the facts of the manifest: how the file was read, a sentence a fact."""
@@ -87,6 +90,8 @@ def is_own(name: str) -> bool:
 
 def map_beside(path: Path) -> Path | None:
     """Return the TOML file that describes a folder or a table (`<name>.map.toml`, `map.toml`), None without one."""
+    if path.is_dir() and all((path / name).exists() for name in PSYCHLING):
+        return Path(str(resources.files("pairbank.builders") / "data" / "psychling.toml"))
     names = (f"{path.stem}.map.toml", "map.toml")
     candidates = [path / name for name in MAP_NAMES] if path.is_dir() else [path.with_name(name) for name in names]
     return next((candidate for candidate in candidates if candidate.is_file()), None)

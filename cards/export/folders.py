@@ -27,7 +27,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pairbank.cards.bank.layout import LONG, MANIFEST, RATINGS, data_files, ratings_path, read_manifest
+from pairbank.builders.schema.language_tags import separator
+from pairbank.cards.bank.layout import LONG, MANIFEST, RATINGS, data_files, items_path, ratings_path, read_manifest
 from pairbank.cards.bank.redistribution import licence_of
 from pairbank.cards.card.contents import TAGS, pretty_name
 from pairbank.cards.card.croissant import hub_licence
@@ -200,6 +201,66 @@ def _datacite(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[
         "relatedIdentifiers": related,
         **({"url": url} if url else {}),
     }
+
+
+PSYCHLING_COLUMNS = {
+    "participant_id": "Number of the participant within the study.",
+    "trial_id": "The item that was judged.",
+    "trial_order": "Presentation order within the session, from 0. Empty: the bank does not hold it.",
+    "condition": "good = the acceptable side of a pair, or a single sentence; bad = the other side.",
+    "stimulus": "The sentence; of a forced choice both sentences, the acceptable one first, separated by ' | '.",
+    "response": "The participant's rating; of a forced choice the sentence that was chosen.",
+    "rt": "Response time in milliseconds. Empty: the bank does not hold it.",
+    "scale": "Scale of the response: likert7 = 1 to 7, binary = 0 or 1, forced-choice.",
+}
+"""Of the table of trials, and what `CODEBOOK.csv` says of them."""
+
+
+def export_psychling(banks: Iterable[str | Path], out: str | Path) -> list[Path]:
+    """Write banks' individual ratings as PsychLing-101 stores studies, one folder per corpus; return the files."""
+    with written_together(Path(out)) as folder:
+        for root in map(Path, banks):
+            manifest = read_manifest(root)
+            for corpus in manifest.get(RATINGS, {}):
+                study = folder / corpus
+                if study.exists():
+                    raise OutputError(f"{Path(out) / corpus}: two banks have ratings of {corpus!r}; export them apart")
+                (study / "processed_data").mkdir(parents=True)
+                trials = _trials(root, corpus)
+                trials.to_csv(study / "processed_data" / "exp1.csv", index=False, lineterminator="\n")
+                codebook = pd.DataFrame(PSYCHLING_COLUMNS.items(), columns=["Recommended Column Name", "Description"])
+                codebook.to_csv(study / "CODEBOOK.csv", index=False, lineterminator="\n")
+                facts = manifest["corpora"][corpus]
+                about = f"# {facts.get('title') or corpus}\n\n{facts.get('description') or ''}\n\n"
+                about += f"{len(trials):,} judgments by {trials['participant_id'].nunique():,} participants. "
+                about += (
+                    f"Licence: {licence_of(corpus, facts)}\n\n{(facts.get('source') or {}).get('citation') or ''}\n"
+                )
+                write_bytes(study / "README.md", about.encode())
+        paths = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+        if not paths:
+            raise OutputError("no individual ratings to export; psychling takes banks that hold some (--ratings)")
+    return [Path(out) / path for path in paths]
+
+
+def _trials(root: Path, corpus: str) -> pd.DataFrame:
+    """Return a bank's ratings of a corpus, one row per judgment, with the sentences that were judged."""
+    ratings = read_parquet(root / ratings_path(corpus)).to_pandas()
+    items = read_parquet(root / items_path(corpus)).to_pandas().set_index("item_id")
+    if "target_good" not in items.columns:
+        raise BankError(f"{root}: the texts of {corpus!r} were left out, and stimuli are texts; export the whole bank")
+    texts = {}
+    for side in ("good", "bad"):
+        context, target = (items[f"{part}_{side}"].fillna("") for part in ("context", "target"))
+        texts[side] = context + items["language"].map(separator).where(context != "", "") + target
+    shown = [texts[side][item_id] for side, item_id in zip(ratings["side"], ratings["item_id"], strict=True)]
+    other = texts["bad"].reindex(ratings["item_id"]).to_numpy()
+    is_choice = (ratings["scale"] == "forced-choice").to_numpy()
+    chosen = np.where(ratings["value"] == 1, shown, other)
+    trials = ratings.rename(columns={"rater": "participant_id", "item_id": "trial_id", "side": "condition"})
+    trials["stimulus"] = np.where(is_choice, [f"{a} | {b}" for a, b in zip(shown, other, strict=True)], shown)
+    trials["response"] = np.where(is_choice, chosen, [f"{value:g}" for value in ratings["value"]])
+    return trials.sort_values(["participant_id"], kind="stable").reindex(columns=list(PSYCHLING_COLUMNS))
 
 
 def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str | Path) -> list[Path]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 EVERY_EVAL_EVER = "every-eval-ever"
 FOR_R = "r"
 DEPOSIT = "deposit"
+PSYCHLING = "psychling"
 BankFolder = Annotated[Path, "Folder of a bank."]
 Repo = Annotated[str, typer.Argument(metavar="ORG/NAME", help="Bank on the Hub.")]
 Date = Annotated[str, "Date to state, YYYY-MM-DD; default: not stated."]
@@ -81,7 +82,9 @@ def export(
     *,
     out: Annotated[Path, "Folder to write to."],
     to: Annotated[
-        str, "csv, tsv, jsonl or xlsx (one file per table), r (with a script), deposit (DOI), or every-eval-ever."
+        str,
+        "csv, tsv, jsonl or xlsx (one file per table), r (with a script), psychling (individual ratings), deposit "
+        "(DOI), or every-eval-ever.",
     ] = EVERY_EVAL_EVER,
     organisation: Annotated[str, "Source organisation, for every-eval-ever."] = "not stated",
     publisher: Annotated[str, "Archive that gives the DOI, for deposit."] = "",
@@ -101,15 +104,18 @@ def export(
     Example: pairbank export demo-bank --to csv --out tables
     Example: pairbank export demo-bank --to r --out for-r
     Example: pairbank export my-bank --to deposit --out my-bank
+    Example: pairbank export my-bank --to psychling --out studies
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
-    from pairbank.cards.export.folders import KINDS, export_copies, export_deposit, export_for_r
+    from pairbank.cards.export.folders import KINDS, export_copies, export_deposit, export_for_r, export_psychling
     from pairbank.study.scored_files import banks_of, scored_files
 
-    if to in {*KINDS, FOR_R, DEPOSIT}:
+    if to in {*KINDS, FOR_R, DEPOSIT, PSYCHLING}:
         with status("exporting"):
             if to == DEPOSIT:
                 written = [file for path in scored for file in export_deposit(path, out, publisher=publisher)]
+            elif to == PSYCHLING:
+                written = export_psychling(scored, out)
             elif to == FOR_R:
                 paths = scored_files(scored)
                 written = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
@@ -120,7 +126,7 @@ def export(
             say(str(file))
         return
     if to != EVERY_EVAL_EVER:
-        raise unknown_name("format", to, [*KINDS, FOR_R, DEPOSIT, EVERY_EVAL_EVER])
+        raise unknown_name("format", to, [*KINDS, FOR_R, PSYCHLING, DEPOSIT, EVERY_EVAL_EVER])
     with status("exporting"):
         tables = [pairbank.read_scored(path) for path in scored]
         written = pairbank.export_results(tables, out, organisation=organisation, at=at)
