@@ -24,6 +24,7 @@ ANALYSES: dict[str, str] = {
     "audit": "pairbank.stats.analyses.audit.section",
     "choice_likert": "pairbank.stats.analyses.choice_likert",
     "comparisons": "pairbank.stats.analyses.comparisons",
+    "context": "pairbank.stats.analyses.context",
     "design": "pairbank.stats.analyses.design",
     "grammaticality": "pairbank.stats.analyses.grammaticality.section",
     "introspection": "pairbank.stats.analyses.introspection.section",
