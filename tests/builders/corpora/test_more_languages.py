@@ -19,7 +19,7 @@ from pairbank.errors import CorpusError, CorpusFileNotFoundError
 NAMES = [
     *("multiblimp", "turblimp", "blimp-nl", "rublimp", "qfrblimp", "clams", "bhs", "climp", "jblimp", "lindsea"),
     *("syntaxgym-suites", "xcopa", "kauf-2024", "jcola", "rucola", "itacola", "escola", "colac", "nocola"),
-    *("mega-acceptability", "morcela"),
+    *("mega-acceptability", "morcela", "lau-2020-context"),
 ]
 
 
