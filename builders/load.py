@@ -320,6 +320,8 @@ def load_ratings(
         UnknownNameError: no such corpus, subset or normalisation.
         CorpusFileNotFoundError: a file is missing and cannot be downloaded, or that of the ratings is not there.
         CorpusError: the corpus has no individual raters, or a file that cannot be accepted.
+
+    >>> load_ratings("turblimp", data_dir="corpora")["value"]  # doctest: +SKIP
     """
     if normalisation not in NORMALISATIONS:
         raise unknown_name("normalisation", normalisation, NORMALISATIONS)

@@ -69,6 +69,8 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
 
     Raises:
         BankError: names every problem.
+
+    >>> check_bank("my-bank")["corpora"]  # doctest: +SKIP
     """
     with locked_where_writable(Path(bank)):
         return check_locked(bank, depth=depth, reports=reports)

@@ -86,6 +86,8 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path, comma
         BankError: one is no whole bank, or they contradict each other: another version of a corpus, other numbers or
             another signature of the same model, other methods.
         PublishError: the Hub could not be reached.
+
+    >>> merge_banks("my-bank", "their-bank", out="both")  # doctest: +SKIP
     """
     target = Path(out)
     refuse_other_folders(target)

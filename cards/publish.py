@@ -83,7 +83,10 @@ def space_files(repo_id: str, site: Path, corpora: Sequence[str], *, endpoint: s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What publishing did, or would do in a dry run."""
+    """What publishing did, or would do in a dry run.
+
+    >>> publish("my-bank", "me/my-bank").url  # doctest: +SKIP
+    """
 
     url: str
     revision: str
@@ -135,6 +138,8 @@ def publish(
     Raises:
         BankError: the bank is not whole, or holds texts that may not be published.
         PublishError: the Hub refused or could not be reached, or others have changed what would be replaced.
+
+    >>> publish("my-bank", "me/my-bank", dry_run=True).changes  # doctest: +SKIP
     """
     from huggingface_hub import HfApi
 

@@ -49,6 +49,8 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
 
     Raises:
         PublishError: the Hub could not be reached or refused.
+
+    >>> review("acme/shared-bank", rescore=20)  # doctest: +SKIP
     """
     from huggingface_hub import HfApi
 

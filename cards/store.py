@@ -79,6 +79,8 @@ def build_store(root: str | Path, *, repo_id: str = "") -> list[State]:
     Raises:
         BankError: no bank, or one whose files were changed.
         PublishError: the Hub could not be reached.
+
+    >>> build_store("shared-bank")  # doctest: +SKIP
     """
     folder = Path(root)
     known = _index(folder)

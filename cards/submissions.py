@@ -92,6 +92,8 @@ def submit(
     Raises:
         BankError: the store does not accept it; names everything that is wrong.
         PublishError: the Hub could not be reached or refused.
+
+    >>> submit("scored.parquet", "acme/shared-bank").url  # doctest: +SKIP
     """
     from huggingface_hub import HfApi
 
@@ -143,6 +145,8 @@ def submit_results(scored: str | Path, *, organisation: str, date: str, dry_run:
     Raises:
         BankError: no organisation, no date, no developer of the model, or files that break the schema.
         PublishError: the Hub could not be reached or refused.
+
+    >>> submit_results("scored.parquet", organisation="my group", date="2026-11-26")  # doctest: +SKIP
     """
     table = read_scored(scored)
     if not organisation.strip():
@@ -198,6 +202,9 @@ def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: b
     Raises:
         BankError: the store has no such submission, it is withdrawn already, or no reason is given.
         PublishError: the Hub could not be reached or refused.
+
+    >>> path = "submissions/blimp@1a2b/gpt2@607a/me-3c4d.parquet"
+    >>> withdraw(path, "acme/shared-bank", reason="wrong revision")  # doctest: +SKIP
     """
     from huggingface_hub import HfApi
 
@@ -228,6 +235,8 @@ def fetch(repo_id: str | Path, *, model: str, corpus: str) -> Scored:
     Raises:
         UnknownNameError: the bank has no such corpus or model.
         PublishError: the Hub could not be reached.
+
+    >>> fetch("acme/shared-bank", model="gpt2", corpus="blimp")  # doctest: +SKIP
     """
     folder = Path(repo_id)
     root, manifest = (folder, read_manifest(folder)) if folder.is_dir() else hub_store(str(repo_id))
@@ -288,6 +297,8 @@ def check_submission(
         BankError: the file is no scored table, or `against` is no bank.
         PublishError: the Hub could not be reached.
         ModelLoadError: `model` cannot be loaded.
+
+    >>> check_submission("scored.parquet", "acme/shared-bank")  # doctest: +SKIP
     """
     return verdict_on(file, against, rescore=rescore, model=model, seed=seed)
 

@@ -147,6 +147,12 @@ def write_bank(
     Raises:
         BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
             or a report quotes texts that must not be published.
+
+    >>> import pairbank, tempfile
+    >>> scored = pairbank.score([("The dogs bark.", "The dogs barks.")], "fake:a")
+    >>> folder = write_bank(Path(tempfile.mkdtemp()) / "bank", scored=scored, title="Dogs", authors="Ada Lovelace")
+    >>> (folder / "README.md").is_file()
+    True
     """
     named = reports if isinstance(reports, Mapping) else {"report": reports} if reports is not None else {}
     for name, report in named.items():
@@ -340,6 +346,8 @@ def remove_model(folder: str | Path, model: str, *, corpus: str = "", command: s
 
     Raises:
         UnknownNameError: the bank has no such model, or no scores of this corpus.
+
+    >>> remove_model("my-bank", "gpt2")  # doctest: +SKIP
     """
     scores = read_manifest(Path(folder))["scores"]
     if corpus and corpus not in scores:
@@ -378,6 +386,8 @@ def strip_texts(bank: str | Path, out: str | Path, *, command: str = "") -> Path
 
     Raises:
         BankError: no whole bank, `out` holds something, or a report quotes such a text.
+
+    >>> strip_texts("my-bank", "public-bank")  # doctest: +SKIP
     """
     source, target = Path(bank), Path(out)
     refuse_newer(source, read_manifest(source))

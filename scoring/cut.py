@@ -32,6 +32,12 @@ def cut_alike(tables: Sequence[Scored]) -> list[Scored]:
 
     Raises:
         BankError: tables of one corpus share no item or no method, or an item has other texts in one of them.
+
+    >>> import pairbank
+    >>> pairs = [("The dogs bark.", "The dogs barks."), ("A cat sleeps.", "A cat sleep.")]
+    >>> tables = [pairbank.score(pairs, "fake:a"), pairbank.score(pairs[:1], "fake:b")]
+    >>> [len(table) for table in cut_alike(tables)]
+    [1, 1]
     """
     by_corpus: dict[str, list[Scored]] = {}
     for table in tables:

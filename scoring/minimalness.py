@@ -89,6 +89,9 @@ def add_minimalness(
         ScoringError: items that have such columns already (the same edit distances may be there), or an over-long
             sentence.
         ModelLoadError: sentence-transformers is not installed, or no such model.
+
+    >>> import pairbank
+    >>> items = add_minimalness(pairbank.load_corpus("starter", limit=1), "demo")  # doctest: +SKIP
     """
     table = _table(items)
     present = [name for name in COLUMNS if name in table.column_names]

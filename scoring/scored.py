@@ -41,7 +41,13 @@ _FEATURES: dict[tuple[bytes, bytes], datasets.Features] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """A scored corpus: the items with the methods' columns, and the signature that every number carries."""
+    """A scored corpus: the items with the methods' columns, and the signature that every number carries.
+
+    >>> import pairbank
+    >>> scored = pairbank.score([("The dogs bark.", "The dogs barks.")], "fake:a")
+    >>> scored.model, scored.methods, len(scored.to_pandas())
+    ('a', ('direct',), 1)
+    """
 
     table: pa.Table
     """Its schema has the Features of a Dataset."""
@@ -249,6 +255,11 @@ def read_scored(path: str | Path) -> Scored:
 
     Raises:
         BankError: the file is not a scored table of pairbank's.
+
+    >>> import pairbank, tempfile
+    >>> scored = pairbank.score([("The dogs bark.", "The dogs barks.")], "fake:a")
+    >>> read_scored(scored.save(Path(tempfile.mkdtemp()) / "a.parquet")).methods
+    ('direct',)
     """
     path = Path(path)
     signature = _signature_of(path, table := _parquet(path))

@@ -166,6 +166,8 @@ def words(
 
     Raises:
         ScoringError: a model of another kind, a tokenizer without words' marks, or NaN from the model.
+
+    >>> words("The keys to the cabinet are here.", "demo")["surprisal_bits"]  # doctest: +SKIP
     """
     all_texts = _texts_of(texts, language)
     model = scorer_of(model)

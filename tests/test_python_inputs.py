@@ -118,3 +118,8 @@ def test_a_notebook_has_a_bar_and_a_script_none(
     monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
     pairbank.score(FRAME, "fake:notebook")
     assert "scoring with notebook: 100%" in capsys.readouterr().err
+
+
+def test_every_public_name_has_an_example() -> None:
+    without = [name for name in pairbank.__all__ if ">>> " not in (getattr(pairbank, name).__doc__ or "")]
+    assert without == []

@@ -62,6 +62,8 @@ def export_results(
 
     Raises:
         BankError: a table without a difference of two sides.
+
+    >>> export_results([scored], "eee", organisation="my group")  # doctest: +SKIP
     """
     with written_together(Path(out)) as staged:
         paths = [_export(table, staged, organisation=organisation, when=str(at)) for table in tables]

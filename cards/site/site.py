@@ -85,6 +85,8 @@ def write_site(
     Raises:
         BankError: there is no bank, a report quotes what may not be published, or a table is damaged.
         OutputError: `out` holds something else.
+
+    >>> write_site("my-bank", "site")  # doctest: +SKIP
     """
     source = open_source(str(bank), None if Path(bank).is_dir() else revision)
     root = source.root if isinstance(source, Folder) else None

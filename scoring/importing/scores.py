@@ -96,6 +96,14 @@ def import_scores(
         UnknownNameError: no such profile.
         ScoreImportError: a column that is missing, a cell that is no such number, no numbers at all, an item twice.
         CorpusError: sentences that are missing or not in the schema.
+
+    >>> import pandas as pd, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> frame = pd.DataFrame({"good": ["It rains."], "bad": ["It rain."], "x_good": [-9.5], "x_bad": [-12.0]})
+    >>> frame.to_csv(path, index=False)
+    >>> (table,) = import_scores(path, model="gpt-x", scores={"x": {"kind": "score", "direction": "higher"}})
+    >>> table["x_delta"][:]
+    [2.5]
     """
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
@@ -155,7 +163,11 @@ def check_numbers(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imports:
-    """What was imported, and what was not."""
+    """What was imported, and what was not.
+
+    >>> Imports(tables=[], left_out=[], stated=[]).tables
+    []
+    """
 
     tables: list[Scored]
     left_out: list[LeftOut]
@@ -192,6 +204,9 @@ def import_logs(
     Raises:
         UnknownNameError: no such profile.
         ScoreImportError: files that are none of the tool's, rows whose item is in doubt, or nothing to import.
+
+    >>> imports = import_logs("lm_eval_output", "lm-eval")  # doctest: +SKIP
+    >>> imports.tables, imports.left_out  # doctest: +SKIP
     """
     how = load_profile(source) if isinstance(source, str) else source
     files = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]

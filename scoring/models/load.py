@@ -141,6 +141,9 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     Raises:
         ModelLoadError: no such model, an option that does not exist or that it cannot honour, no fast tokenizer, no
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
+
+    >>> load_model("fake:a").info.name
+    'a'
     """
     reference = reference_of(DEMO if model is None else model)
     chosen = completed(with_reference(options, reference))

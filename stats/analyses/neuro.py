@@ -128,7 +128,10 @@ def mean_rows(summary: pd.DataFrame, place: SummaryRow) -> Iterator[dict[str, An
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """What probes found in a model's hidden states."""
+    """What probes found in a model's hidden states.
+
+    >>> probe(load_corpus("starter"), load_model("demo")).layers  # doctest: +SKIP
+    """
 
     layers: pd.DataFrame
     """One row per group, layer, metric, and real labels or control task; `LAYER_DTYPES`. Values are means over folds,

@@ -68,7 +68,13 @@ SEED, N_RESAMPLES = 0, 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Every estimate of some scored tables, and what they were computed from."""
+    """Every estimate of some scored tables, and what they were computed from.
+
+    >>> import pairbank
+    >>> made = pairbank.report(pairbank.score([("The dogs bark.", "The dogs barks.")], "fake:a"))
+    >>> [figure.name for figure in made.figures]
+    ['accuracy_items']
+    """
 
     title: str
     """The question."""
@@ -246,6 +252,11 @@ def report(
         BankError: nothing to report on, the same corpus and model twice, tables of one corpus with the same item ids
             and no text in common, or an option with a text for a number.
         UnknownNameError: an analysis, or an option of one, that does not exist.
+
+    >>> import pairbank
+    >>> made = report(pairbank.score([("The dogs bark.", "The dogs barks.")], "fake:a"))
+    >>> made.accuracy["n"].tolist()
+    [1]
     """
     scored, analyses = several(scored, tables=True), several(analyses)
     ratings, probed = several(ratings), several(probed)
