@@ -15,6 +15,11 @@ from typing import Any
 
 from pairbank.builders.sources.formats import NOTHING_SAID
 
+_PERSONAL = re.compile(
+    r"prolific|workerid|assignmentid|ipaddress|recipient(last|first)?name|e?mail(address)?$|recipientemail|"
+    r"externalreference|location(latitude|longitude)|responseid|participantp(ublic|rivate)id|sessionid$|md5hash"
+)
+"""Names of columns, letters and digits alone, that identify people in files of survey software and platforms."""
 Rows = Sequence[Mapping[str, Any]]
 _WORSE = re.compile(
     r"un ?gramm|agramm|ongramm|ogramm|un ?accept|inaccept|inacept|inaccett|in ?corr|inkorr|implaus|un ?plaus|anomal"
@@ -111,9 +116,18 @@ def likely_sides(header: Sequence[str], rows: Rows, *, given: str | None = None)
     return None
 
 
+def is_personal(name: str) -> bool:
+    """Return whether a column identifies people.
+
+    >>> [is_personal(name) for name in ("PROLIFIC_PID", "IP Address", "Worker ID", "worker", "email", "mailbox")]
+    [True, True, True, False, True, False]
+    """
+    return bool(_PERSONAL.search(re.sub(r"[^a-z0-9]", "", name.lower())))
+
+
 def not_used(header: Sequence[str], used: Mapping[str, str]) -> str:
     """Return what is to be said of columns that the schema does not get, "" if there are none."""
-    unused = [name for name in header if name not in used.values()]
+    unused = [name for name in header if name not in used.values() and not is_personal(name)]
     more = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
     return f"not used, only kept: {', '.join(map(repr, unused[:_MOST_NAMED]))}{more}" if unused else ""
 

@@ -20,7 +20,7 @@ from typing import Any
 from pairbank.builders.corpora.cells import SIDES, check_characters, foreign_letters, has_comma, label_in
 from pairbank.builders.corpora.column_map import FIELD, ColumnMap, Keep, NumberedRows, ShapedRow
 from pairbank.builders.corpora.column_roles import MAPPABLE, roles_of
-from pairbank.builders.corpora.column_use import not_used
+from pairbank.builders.corpora.column_use import is_personal, not_used
 from pairbank.builders.corpora.corpus import RATERS, BuildOptions, Corpus, is_requested, items_of, judged_items_of
 from pairbank.builders.corpora.corpus_map import LABELS, kept_cells
 from pairbank.builders.corpora.declared import OwnFacts
@@ -62,6 +62,8 @@ READING = "reading"
 READ_AS = "columns"
 """Among them: of one table, schema column -> the table's column."""
 _LONGEST_NAME = 100
+_PLATFORM_ID = re.compile(r"[0-9a-f]{24}|A[0-9A-Z]{11,15}")
+"""Ids of Prolific and of Mechanical Turk."""
 ROWS, BLANK, TURNED, NO_LANGUAGE, FOREIGN = "rows", "blank", "turned", "no language", "foreign letters"
 COMMAS, ONE_SIDED, LOST = "decimal commas", "one side rated", "lost characters"
 """What rows are counted as."""
@@ -266,7 +268,7 @@ class OwnCorpus:
             name
             for table, column_map in self.tables.values()
             for name in table.columns
-            if name not in {*column_map.named(), *raters, *varying} - {*self.design.columns}
+            if name not in {*column_map.named(), *raters, *varying} - {*self.design.columns} and not is_personal(name)
         )
         by_side = {
             name
@@ -420,6 +422,7 @@ class OwnCorpus:
             *self._said_of_rows_left_out(n_of),
             *dict.fromkeys(column_map.unused for column_map in maps if column_map.unused),
             *self._said_of_judgments(n_of),
+            *self._said_of_people(),
             *self._said_of_constant_raters(),
             *self.notes,
         ]
@@ -430,11 +433,23 @@ class OwnCorpus:
         for why, n in (Counter(of_rows) + by_judgment).items():
             yield f"{n:,} row(s) left out, {why}"
 
+    def _said_of_people(self) -> Iterator[str]:
+        """Yield which columns identify people; raises where a map keeps one of them."""
+        if kept := [keep.read_from for keep in self.keeps if is_personal(keep.read_from)]:
+            raise CorpusError(
+                f"[[keep]] names {kept[0]!r}, which identifies people; leave it out (as the rater it would be numbered)"
+            )
+        mapped = {name for _, column_map in self.tables.values() for name in column_map.named()}
+        names = dict.fromkeys(name for table, _ in self.tables.values() for name in table.columns if is_personal(name))
+        if left := [name for name in names if name not in mapped]:
+            yield f"not kept, since they identify people: {', '.join(map(repr, left))}"
+
     def _said_of_constant_raters(self) -> Iterator[str]:
         columns = () if self.rules is None else self.rules.columns
         names = dict(enumerate(columns)) if columns else {n: str(name) for name, n in self.raters.numbers.items()}
         for rater in dict.fromkeys(self.constant):
-            yield f"{rater} ({names[rater.rater]}), and is left out"
+            name = "an id of a platform" if _PLATFORM_ID.fullmatch(names[rater.rater]) else names[rater.rater]
+            yield f"{rater} ({name}), and is left out"
 
     def said_of_design(self) -> dict[str, Any]:
         """Return what the manifest says of the design; nothing without one."""

@@ -1,6 +1,7 @@
 """Corpora of users: several files described in one TOML file, folders, composed texts, and ratings of people."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -433,3 +434,52 @@ def test_a_table_with_one_text_column_is_offered_a_map(tmp_path: Path) -> None:
 def test_a_proposed_map_never_names_a_column_that_is_not_there() -> None:
     header = ["x", "y"]
     assert "FILL_IN" in proposed_map(header, [{"x": 1, "y": 2}])
+
+
+PEOPLE = ("PROLIFIC_PID", "IPAddress", "RecipientEmail", "WorkerId", "Participant Private ID", "LocationLatitude")
+
+
+def test_columns_that_identify_people_are_not_kept(tmp_path: Path) -> None:
+    """Of one participant they do not differ within a sentence, and would be kept as columns of the items."""
+    path = tmp_path / "one.csv"
+    ids = ["5f3c2a9b8e7d6c5b4a392817", "10.0.0.1", "a@b.org", "A1B2C3D4E5F6G7", "991", "47.4"]
+    rows = [["good", "bad", "block", *PEOPLE], *([f"Dogs {v}.", f"Dog {v}.", "1", *ids] for v in ("bark", "run"))]
+    path.write_text("\n".join(map(",".join, rows)) + "\n")
+    items = pairbank.load_corpus(path)
+    assert "block" in items.column_names
+    assert not [name for name in items.column_names if re.search("prolific|ip|mail|worker|private|latit", name, re.I)]
+    cells = {str(cell) for item in items for cell in item.values()}
+    assert not cells & set(ids)
+    said = "; ".join((manifest_of(items) or {})["facts"]["reading"])
+    assert "not kept, since they identify people: 'PROLIFIC_PID', 'IPAddress'" in said
+    assert not set(ids) & set(re.findall(r"[\w.@]+", json.dumps(manifest_of(items))))
+
+
+@pytest.mark.parametrize("software", ["prolific", "mturk"])
+def test_ids_of_platforms_are_numbered_and_a_constant_rater_is_not_named(software: str, tmp_path: Path) -> None:
+    column, bored, others = {
+        "prolific": ("PROLIFIC_PID", "5f3c2a9b8e7d6c5b4a392817", [f"60aa2a9b8e7d6c5b4a39281{n}" for n in range(3)]),
+        "mturk": ("WorkerId", "A1B2C3D4E5F6G7", [f"A9B2C3D4E5F6G{n}" for n in range(3)]),
+    }[software]
+    rows = [f"{column},sentence,points"]
+    rows += [f"{who},Dog {n} barks.,{1 + (n + place) % 7}" for place, who in enumerate(others) for n in range(24)]
+    rows += [f"{bored},Dog {n} barks.,4" for n in range(24)]
+    (tmp_path / "r.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "r.map.toml").write_text(
+        f'layout = "sentences"\n[columns]\nsentence = "sentence"\nrater = "{column}"\nrating = "points"\n'
+        '[ratings]\nscale = "likert7"\n'
+    )
+    items = pairbank.load_corpus(tmp_path / "r.csv")
+    manifest = json.dumps(manifest_of(items))
+    assert "an id of a platform" in manifest
+    assert not [who for who in (bored, *others) if who in manifest]
+    assert set(pairbank.load_ratings(tmp_path / "r.csv")["rater"][:]) <= set(range(4))
+
+
+def test_a_map_that_keeps_what_identifies_people_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("good,bad,IPAddress\nDogs bark.,Dog bark.,10.0.0.1\n")
+    (tmp_path / "p.map.toml").write_text(
+        '[columns]\ntarget_good = "good"\ntarget_bad = "bad"\n[[keep]]\nname = "ip"\ncolumn = "IPAddress"\n'
+    )
+    with pytest.raises(CorpusError, match="'IPAddress', which identifies people"):
+        pairbank.load_corpus(tmp_path / "p.csv")
