@@ -260,7 +260,8 @@ def _trials(root: Path, corpus: str) -> pd.DataFrame:
     trials = ratings.rename(columns={"rater": "participant_id", "item_id": "trial_id", "side": "condition"})
     trials["stimulus"] = np.where(is_choice, [f"{a} | {b}" for a, b in zip(shown, other, strict=True)], shown)
     trials["response"] = np.where(is_choice, chosen, [f"{value:g}" for value in ratings["value"]])
-    return trials.sort_values(["participant_id"], kind="stable").reindex(columns=list(PSYCHLING_COLUMNS))
+    in_order: pd.DataFrame = trials.sort_values(["participant_id"], kind="stable")
+    return in_order.reindex(columns=list(PSYCHLING_COLUMNS))
 
 
 def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str | Path) -> list[Path]:

@@ -181,7 +181,7 @@ def _observations(
     if used.sum() < LEAST_TIMES:
         raise BankError(f"{used.sum()} of {len(first)} reading times can be used ({left_out}); expected {LEAST_TIMES}")
     rows, kept = first[used], predictors[used].loc[:, predictors[used].std() > 0]
-    words = rows.groupby(["text_id", "word_number"], sort=False).ngroup().to_numpy(dtype=np.int64)
+    words: IntArray = np.asarray(rows.groupby(["text_id", "word_number"], sort=False).ngroup(), dtype=np.int64)
     levels: dict[str, IntArray] = {"word": words, "text": np.asarray(pd.factorize(rows[text])[0], dtype=np.int64)}
     if participant:
         levels = {"participant": np.asarray(pd.factorize(rows[participant])[0], dtype=np.int64), **levels}
