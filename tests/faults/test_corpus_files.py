@@ -281,7 +281,7 @@ def languages() -> Iterator[Case]:
         )
         text = f"good,bad,language\nA.,B.,{tag}\n"
         yield csv(f"cell {tag}", text, said=re.escape(f"{tag!r} as {standard}"), holds={"language": standard})
-    yield csv("no language", table("good,bad"), said=r"language en \(English\), the default; for another, type")
+    yield csv("no language", table("good,bad"), said=r"language en \(English\), the default; for another, --lang")
     yield csv("a language", table("good,bad"), options={"language": "de"}, said=r"language de \(German\)")
     for tag, near in {
         "german": "'de'", "English": "'en'", "jp": "'ja'", "cn": "'zh'", "gr": "'el'", "en_US.UTF-8": "'en'",
