@@ -12,11 +12,13 @@ what the bank does not state is left out, or the error says how to state it.
 Scores for R: in, scored tables and banks; out, a folder with tidy CSV files and a script of mixed models.
 
 `scores.csv` has a row per item, model, method and presentation, `ratings.csv` a row per item, side and rater where a
-bank holds individual ratings. `analysis.R` fits mixed models with lme4 (Bates et al. 2015) and brms (Buerkner 2017).
+bank holds individual ratings, `designs.csv` the columns of designs (factors, item sets, fillers). `analysis.R` fits
+mixed models with lme4 (Bates et al. 2015) and brms (Buerkner 2017).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -27,6 +29,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pairbank.builders.corpora.design import DESIGN
+from pairbank.builders.schema.columns import COLUMNS as ITEM_COLUMNS
 from pairbank.builders.schema.language_tags import separator
 from pairbank.cards.bank.layout import LONG, MANIFEST, RATINGS, data_files, items_path, ratings_path, read_manifest
 from pairbank.cards.bank.redistribution import licence_of
@@ -34,6 +38,7 @@ from pairbank.cards.card.contents import TAGS, pretty_name
 from pairbank.cards.card.croissant import hub_licence
 from pairbank.errors import BankError, OutputError, unknown_name
 from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json, written_together
+from pairbank.scoring.api.layout import columns_of
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, write_copy
 from pairbank.stats.report.frames import scored_frame
@@ -45,7 +50,7 @@ KINDS = tuple(suffix.removeprefix(".") for suffix in COPIES)
 
 ZENODO, DATACITE = ".zenodo.json", "datacite.json"
 
-SCORES, PEOPLE, SCRIPT = "scores.csv", "ratings.csv", "analysis.R"
+SCORES, PEOPLE, DESIGNS, SCRIPT = "scores.csv", "ratings.csv", "designs.csv", "analysis.R"
 OF_ITEMS = ("subset", "paradigm", "phenomenon", "language", "task", "label", "human_good", "human_bad")
 """Columns of items that go along; empty where a table has none."""
 COLUMNS = (
@@ -270,8 +275,11 @@ def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str
         n_rows = 0
         scores = folder / SCORES
         with replaced_atomically(scores) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+            own = dict.fromkeys(name for table in tables for name in _own_columns(table))
             for part in (rows for table in tables for rows in _rows(table)):
-                part.to_csv(file, index=False, header=n_rows == 0, lineterminator="\n")
+                part.reindex(columns=[*COLUMNS, *own]).to_csv(
+                    file, index=False, header=n_rows == 0, lineterminator="\n"
+                )
                 n_rows += len(part)
         if not n_rows:
             raise OutputError(f"{Path(out) / SCORES}: no table has a score; nothing to export")
@@ -282,8 +290,31 @@ def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str
         ]:
             with replaced_atomically(folder / PEOPLE) as temporary:
                 pd.concat(people, ignore_index=True).to_csv(temporary, index=False, lineterminator="\n")
+        if designs := [row for table in tables for row in _design_rows(table)]:
+            with replaced_atomically(folder / DESIGNS) as temporary:
+                pd.DataFrame(designs).drop_duplicates().to_csv(temporary, index=False, lineterminator="\n")
         write_bytes(folder / SCRIPT, (files(__package__) / "templates" / SCRIPT).read_bytes())
-    return [Path(out) / name for name in (SCORES, *([PEOPLE] if people else []), SCRIPT)]
+    return [
+        Path(out) / name for name in (SCORES, *([PEOPLE] if people else []), *([DESIGNS] if designs else []), SCRIPT)
+    ]
+
+
+def _own_columns(scored: Scored) -> list[str]:
+    """Return the columns of the items that are the corpus's own, or the user's."""
+    of_methods = itertools.chain.from_iterable(columns_of(scored.methods, scored.column_names).values())
+    known = {*(column.name for column in ITEM_COLUMNS), *of_methods, *COLUMNS, "flags"}
+    return [name for name in scored.column_names if name not in known]
+
+
+def _design_rows(scored: Scored) -> Iterator[dict[str, str]]:
+    """Yield the columns of a corpus's design: corpus, role, column, and levels or values joined by `|`."""
+    facts = scored.signature["corpus"].get("manifest", {}).get("facts", {}).get(DESIGN, {})
+    roles = [("factor", factor["column"], factor["levels"]) for factor in facts.get("factors", ())]
+    roles += [("item_set", facts["item_set"], ())] if facts else []
+    roles += [("by", name, ()) for name in facts.get("by", ())]
+    roles += [("filler", name, values) for name, values in facts.get("fillers", {}).items()]
+    for role, column, values in roles:
+        yield {"corpus": scored.corpus, "role": role, "column": column, "values": "|".join(values)}
 
 
 def _rows(scored: Scored) -> Iterator[pd.DataFrame]:
@@ -292,10 +323,12 @@ def _rows(scored: Scored) -> Iterator[pd.DataFrame]:
     items = table.frame.reindex(columns=["item_id", *OF_ITEMS]).assign(
         corpus=table.corpus, human_delta=table.human_delta, model=table.model
     )
+    own = scored.arrow(["item_id", *_own_columns(scored)]).to_pandas()
+    items = items.merge(own, on="item_id", how="left").set_index(items.index)
     for scores in table.methods:
         parts = [pd.concat([items.loc[columns.index], columns], axis=1) for columns in _columns(table, scores)]
         rows = pd.concat(parts, ignore_index=True).dropna(subset=["score", "delta", "correct", "credit"], how="all")
-        yield rows.assign(method=scores.layout.method, kind=scores.layout.kind).reindex(columns=list(COLUMNS))
+        yield rows.assign(method=scores.layout.method, kind=scores.layout.kind)
 
 
 def _columns(table: ScoredTable, scores: MethodScores) -> Iterator[pd.DataFrame]:

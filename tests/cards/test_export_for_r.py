@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 import pairbank
 from command_line import completed
+from island_designs import judgments, write
 from pairbank.cards.export.folders import PEOPLE, SCORES, SCRIPT
 from pairbank.scoring.models.fake import FakeScorer
 from single_sentences import labelled, rated
@@ -117,3 +118,36 @@ def numbers(text: str, term: str) -> list[float]:
     """Return the numbers of a coefficient: its estimate, standard error and what follows."""
     [values] = re.findall(rf"^{re.escape(term)}((?:[ \t]+-?[\d.e+-]+)+)", text, re.MULTILINE)
     return [float(value) for value in values.split()]
+
+
+@pytest.mark.ci
+def test_a_design_goes_along_with_its_columns_and_its_model_is_that_of_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = write(tmp_path, list(judgments(n_sets=10)))
+    for line in (
+        f"score {table.name} --model fake:a -m direct --out scored.parquet",
+        "bank scored.parquet --out bank",
+        "export bank --to r --out r",
+        "report bank --analysis design --out report",
+    ):
+        completed(line.split())
+    rows = pd.read_csv("r/scores.csv")
+    assert {"structure", "distance", "item", "type", "ItemType"} <= set(rows.columns)
+    assert rows["structure"].value_counts().to_dict() == {"non-island": 20, "island": 20}
+    roles = pd.read_csv("r/designs.csv").set_index("column")
+    assert roles.loc["distance", "values"] == "short|long"
+    assert roles.loc["type", "role"] == "filler"
+    if shutil.which("Rscript") is None:
+        pytest.skip("needs Rscript")
+    done_r = subprocess.run(["Rscript", SCRIPT], cwd="r", capture_output=True, text=True, check=False)
+    if "there is no package" in done_r.stderr:
+        pytest.skip("needs lme4")
+    assert done_r.returncode == 0, done_r.stderr
+    (shown,) = re.findall(r"## People, islands islands(.*?)(?=\n## )", done_r.stdout, flags=re.DOTALL)
+    printed = float(re.search(r"structure\S*:distance\S*\s+(\S+)", shown)[1])  # type: ignore[index]
+    (path,) = Path("report").rglob("*effects*.csv")
+    effects = pd.read_csv(path)
+    (row,) = effects[(effects["model"] == "human") & (effects["term"] == "structure:distance")].to_dict("records")
+    assert printed == pytest.approx(-row["value"], abs=1e-3)

@@ -6,6 +6,7 @@ if (has("lmerTest")) library(lmerTest)
 options(width = 120)  # so that the p values stand in the line of their estimate
 
 scores <- read.csv("scores.csv", stringsAsFactors = TRUE, na.strings = "", fileEncoding = "UTF-8")
+scores$own_item <- scores$item  # a column of yours, where there is one
 scores$item <- interaction(scores$corpus, scores$item_id, drop = TRUE)
 
 # What is drawn: items, paradigms; a grouping of one level, or of as many as there are rows, is left out.
@@ -81,6 +82,53 @@ if (file.exists("ratings.csv") && has("brms")) {
       here$value <- ordered(here$value)
       model <- value ~ side + (1 + side | rater) + (1 + side | item_id)
       print(brms::brm(model, here, family = brms::cumulative("probit")))
+    }
+  }
+}
+
+# 4. Designs: z-scores by the factors, with all their slopes by participant and item set, as in the section `design` of a report.
+# Coefficients are first level minus second; of two factors, the interaction is minus the difference of differences.
+if (file.exists("designs.csv")) {
+  stated <- read.csv("designs.csv", fileEncoding = "UTF-8")
+  zscore <- function(x) (x - mean(x)) / sd(x)
+  for (corpus in unique(stated$corpus)) {
+    of <- function(role) sub("^item$", "own_item", stated$column[stated$corpus == corpus & stated$role == role])
+    factors <- of("factor")
+    coded <- function(data) {
+      for (name in of("filler")) {
+        values <- strsplit(stated$values[stated$corpus == corpus & stated$role == "filler" & stated$column == name], "|", fixed = TRUE)[[1]]
+        data <- data[!(tolower(data[[name]]) %in% values), ]
+      }
+      data$item_set_ <- data[[of("item_set")]]
+      by <- of("by")
+      data$design_ <- if (length(by)) do.call(paste, c(data[by], sep = ", ")) else corpus
+      data <- droplevels(data[stats::complete.cases(data[factors]), ])
+      for (name in factors) {
+        known <- strsplit(stated$values[stated$corpus == corpus & stated$column == name & stated$role == "factor"], "|", fixed = TRUE)[[1]]
+        data[[name]] <- factor(data[[name]], known)
+        contrasts(data[[name]]) <- -MASS::contr.sdif(length(known))
+      }
+      data
+    }
+    crossed <- paste(factors, collapse = " * ")
+    here <- droplevels(scores[scores$corpus == corpus & !is.na(scores$score), ])
+    if (file.exists("ratings.csv")) {
+      people <- read.csv("ratings.csv", fileEncoding = "UTF-8")
+      people <- people[people$corpus == corpus, ]
+      people$z <- ave(people$value, people$rater, FUN = zscore)
+      people <- coded(merge(people, here[!duplicated(here$item_id), ], by = c("corpus", "item_id")))
+      model <- as.formula(sprintf("z ~ %s + (1 + %s | rater) + (1 + %s | item_set_)", crossed, crossed, crossed))
+      for (design in unique(people$design_)) {
+        cat("\n## People,", corpus, design, "\n")
+        fitted("The design", function() lmer(model, people[people$design_ == design, ], control = lmerControl("bobyqa")))
+      }
+    }
+    model <- as.formula(sprintf("z ~ %s + (1 + %s | item_set_)", crossed, paste(factors, collapse = " + ")))
+    here$z <- ave(here$score, here$model, here$method, addNA(here$presentation), here$language, FUN = zscore)
+    here <- coded(here)
+    for (one in split(here, list(here$model, here$method, here$design_), drop = TRUE)) {
+      cat("\n##", as.character(one$model[1]), as.character(one$method[1]), corpus, one$design_[1], "\n")
+      fitted("The design", function() lmer(model, one, control = lmerControl("bobyqa")))
     }
   }
 }
