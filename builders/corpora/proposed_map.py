@@ -71,7 +71,9 @@ def proposed_map(header: Sequence[str], rows: Rows) -> str:
     <BLANKLINE>
     """
     words = {name: words_of(name) for name in header}
-    rater = next((name for name in header if _RATER.search(words[name]) and _repeats(rows, name)), "")
+    of_raters = [name for name in header if _RATER.search(words[name]) and _repeats(rows, name)]
+    one_each = len(of_raters) > 1 and all(are_numbers(rows, name) for name in of_raters)
+    rater = "" if one_each else next(iter(of_raters), "")
     sentences = [name for name in header if are_sentences(texts(rows, name))]
     sides = likely_sides(header, rows) if len(sentences) > 1 and not rater else None
     if sides is not None:
