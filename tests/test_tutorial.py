@@ -30,8 +30,8 @@ def test_every_step_of_the_tutorial_runs_and_leaves_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    [table] = blocks("csv")
-    Path("sentences.csv").write_text(table, encoding="utf-8")
+    for name, table in zip(("sentences.csv", "islands.csv"), blocks("csv"), strict=True):
+        Path(name).write_text(table, encoding="utf-8")
     shown: dict[str, str] = {}
     for line in "".join(blocks("sh")).splitlines():
         program, verb, *rest = shlex.split(line)
@@ -48,6 +48,14 @@ def test_every_step_of_the_tutorial_runs_and_leaves_what_it_says(
         assert Path(name).is_file(), name
     assert pd.read_csv("scored.csv")["human_bad"].tolist()[0] == 2.1
     assert "whole" in shown["check"]
+    [design] = blocks("toml")
+    assert Path("islands.map.toml").read_text(encoding="utf-8").endswith(design)
+    effects = pd.read_csv("islands-report/design_effects.csv").set_index(["model", "term"])
+    people = effects.loc[("human", "structure:distance")]
+    interval = f"{people['value']:.2f}, 95% CI [{people['low']:.2f}, {people['high']:.2f}]"
+    assert f"DD = {interval}, *p* = .{1000 * people['p']:03.0f}" in PAGE
+    assert Path("islands-report/figures/design_islands.pdf").is_file()
+    assert {"structure", "distance"} <= set(pd.read_csv("islands-r/scores.csv").columns)
     [script] = blocks("python")
     monkeypatch.setenv("MPLBACKEND", "agg")
     exec(compile(script, "tutorial.md", "exec"), {})  # noqa: S102 - the page's own script
