@@ -100,7 +100,7 @@ class Stated:
         ]
         inside = np.all([code >= 0 for code in codes], axis=0) & ~filler
         cell = np.ravel_multi_index([np.maximum(code, 0) for code in codes], [*map(len, self.levels.values())])
-        label = frame[self.by].astype("string").agg(", ".join, axis=1) if self.by else table.corpus
+        label = frame[self.by].astype("string").fillna("").agg(", ".join, axis=1) if self.by else table.corpus
         return pd.DataFrame(
             {"row": frame["row"], "item_id": frame["item_id"], "side": frame["side"], "design": label,
              "item_set": frame[self.item_set].astype("string"), "cell": np.where(inside, cell, -1),

@@ -93,6 +93,14 @@ def test_ordered_conditions_are_compared_each_with_the_next() -> None:
     assert effects.loc[effects["model"] == "human", "contrast"].tolist() == ["a - b", "b - c", "c - d"]
 
 
+def test_fillers_need_no_value_in_the_columns_that_tell_designs_apart() -> None:
+    table, ratings = Experiment().drawn(5)
+    frame = table.frame.assign(kind=table.frame["type"].where(table.frame["type"] != "filler"))
+    facts = {"design": FACTS | {"by": ["kind"]}}
+    one = replace(table, frame=frame, signature={"corpus": {"manifest": {"facts": facts}}})
+    assert set(design([one], Context(ratings=(ratings,))).tables["effects"]["design"]) == {"whether"}
+
+
 def test_tables_without_scored_sentences_are_refused_with_what_to_do() -> None:
     table, _ = Experiment().drawn(0)
     with pytest.raises(BankError, match=r"declare \[design\] in the map of your table"):
