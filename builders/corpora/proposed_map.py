@@ -13,6 +13,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,56 @@ _CELL_OF_RATINGS = re.compile(r"\[?\s*\d+(?:\.\d+)?(?:\s*[,;|/ ]\s*\d+(?:\.\d+)?
 _SAMPLES, _LONGEST_SAMPLE = 3, 60
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Format:
+    """Results of one program: the columns that it always writes, and which of them hold what."""
+
+    name: str
+    has: tuple[str, ...]
+    rater: tuple[str, ...]
+    """Of these the first that is there."""
+    rating: str
+    """Pattern of the name."""
+    kind: str = ""
+    """Column that says what a row is of."""
+    of_ratings: str = ""
+    """Pattern of its values in rows that hold ratings."""
+
+
+FORMATS = (
+    _Format(
+        name="batch results of Mechanical Turk", has=("HITId", "WorkerId"), rater=("WorkerId",), rating=r"Answer\..+",
+        kind="AssignmentStatus", of_ratings="Submitted|Approved",
+    ),
+    _Format(
+        name="a task of Gorilla", has=("Participant Private ID", "Response"), rater=("Participant Private ID",),
+        rating="Response", kind="Zone Type", of_ratings="response.*",
+    ),
+    _Format(
+        name="data of jsPsych", has=("trial_type", "trial_index"), kind="trial_type", rating="response",
+        rater=("PROLIFIC_PID", "prolific_pid", "subject_id", "participant_id", "participant", "subject", "run_id"),
+        of_ratings=".*(likert|slider|button|keyboard|survey).*",
+    ),
+)  # fmt: skip
+
+
+def _read_as(known: _Format, header: Sequence[str], rows: Rows) -> str | None:
+    """Return the map of a table that a known program wrote; None if its ratings or participants are not there."""
+    rater = next((name for name in known.rater if name in header), "")
+    ratings = [name for name in header if re.fullmatch(known.rating, name)]
+    filled = [row for row in rows if any(str(row.get(name) or "").strip() for name in ratings)]
+    kinds = [*dict.fromkeys(str(row.get(known.kind)) for row in filled if known.kind in header)]
+    kinds = [kind for kind in kinds if re.fullmatch(known.of_ratings, kind)]
+    kept = [row for row in rows if not kinds or str(row.get(known.kind)) in kinds]
+    rating = next((name for name in ratings if are_numbers(kept, name)), "")
+    if not rater or not rating:
+        return None
+    others = [name for name in header if name not in {*known.has, known.kind, *known.rater, *ratings}]
+    body = _map_of_sentences([rater, rating, *others], kept, rater, [], rating=rating)
+    where = f"where = {{ {json.dumps(known.kind)} = {json.dumps(kinds)} }}\n" if kinds else ""
+    return f"# {known.name}\n" + body.replace("\n\n[columns]", f"\n{where}\n[columns]", 1)
+
+
 def proposed_map(header: Sequence[str], rows: Rows) -> str:
     """Return a column map for a table, filled in from the names of its columns and its first rows.
 
@@ -70,6 +121,9 @@ def proposed_map(header: Sequence[str], rows: Rows) -> str:
     bad = ["0"]
     <BLANKLINE>
     """
+    for known in FORMATS:
+        if {*known.has} <= {*header} and (body := _read_as(known, header, rows)) is not None:
+            return body
     words = {name: words_of(name) for name in header}
     of_raters = [name for name in header if _RATER.search(words[name]) and _repeats(rows, name)]
     one_each = len(of_raters) > 1 and all(are_numbers(rows, name) for name in of_raters)
@@ -98,7 +152,9 @@ def _map_of_pairs(header: Sequence[str], rows: Rows, sides: tuple[str, str], dec
     return question + _toml("pairs", columns, label, {})
 
 
-def _map_of_sentences(header: Sequence[str], rows: Rows, rater: str, sentences: Sequence[str]) -> str:
+def _map_of_sentences(
+    header: Sequence[str], rows: Rows, rater: str, sentences: Sequence[str], *, rating: str = ""
+) -> str:
     words = {name: words_of(name) for name in header}
     checks = _attention_rows(header, rows, words) if rater else []
     all_rows, rows = rows, [row for row in rows if row not in checks]
@@ -109,15 +165,15 @@ def _map_of_sentences(header: Sequence[str], rows: Rows, rater: str, sentences: 
         sentences = [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
     sentence = max(sentences, key=lambda name: _mean_words(rows, name), default=FILL_IN)
     item = _item_column(header, rows, words)
-    used = {sentence, rater, item, *raters, cell}
+    used = {sentence, rater, item, rating, *raters, cell}
     design = _likely_design([name for name in header if name not in used], rows, item, sentence)
     used |= {*design.get("factors", ())}
     label, good, bad = _likely_label([name for name in header if name not in used], rows, words)
-    if design and good == [FILL_IN]:
+    if (design or rating) and good == [FILL_IN]:
         label, good = "", []
     ratings = [name for name in numeric if name not in {*used, label} and _RATING.search(words[name])]
     others = [name for name in numeric if name not in {*used, label} and not _OF_A_TRIAL.search(words[name])]
-    rating = ratings[0] if ratings else others[0] if rater and len(others) == 1 else ""
+    rating = rating or (ratings[0] if ratings else others[0] if rater and len(others) == 1 else "")
     is_long = bool(item and label) and _both_in_each(rows, item, label)
     is_long = is_long and not design
     columns = {"sentence": sentence, "item" if is_long or rater or design else "pair_id": item}
