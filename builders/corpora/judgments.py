@@ -212,10 +212,10 @@ class Judgments:
         with_commas: bool,
     ) -> None:
         number, row = numbered
-        rater = str(label_in(value_at(row, column_map.rater, at), at, column_map.rater) or "").strip()
-        if not rater and (why := column_map.left_out(row, at)):
+        if not str(row.get(column_map.rater) or "").strip() and (why := column_map.left_out(row, at)):
             self.left_out[why] += 1
             return
+        rater = str(label_in(value_at(row, column_map.rater, at), at, column_map.rater) or "").strip()
         if not rater:
             raise CorpusError(f"{at}: column {column_map.rater!r} is empty; expected who gave the rating")
         cell = column_map.meaning("rating", value_at(row, column_map.rating, at))
