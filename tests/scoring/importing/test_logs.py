@@ -384,7 +384,15 @@ REQUIRED = {
     "schema_version", "evaluation_id", "model_id", "evaluation_name", "sample_id", "interaction_type", "input",
     "answer_attribution", "evaluation",
 }  # fmt: skip
-ALLOWED = REQUIRED | {"evaluation_result_id", "sample_hash", "output", "messages", "token_usage", "metadata"}
+ALLOWED = REQUIRED | {
+    "evaluation_result_id",
+    "sample_hash",
+    "output",
+    "messages",
+    "token_usage",
+    "performance",
+    "metadata",
+}
 
 
 def test_exported_records_have_the_keys_of_the_schema(tmp_path: Path, harness: Imports) -> None:
