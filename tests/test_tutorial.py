@@ -51,7 +51,7 @@ def test_every_step_of_the_tutorial_runs_and_leaves_what_it_says(
     [design] = blocks("toml")
     assert Path("islands.map.toml").read_text(encoding="utf-8").endswith(design)
     effects = pd.read_csv("islands-report/design_effects.csv").set_index(["model", "term"])
-    people = effects.loc[("human", "structure:distance")]
+    people = effects.loc[[("human", "structure:distance")]].iloc[0]
     interval = f"{people['value']:.2f}, 95% CI [{people['low']:.2f}, {people['high']:.2f}]"
     assert f"DD = {interval}, *p* = .{1000 * people['p']:03.0f}" in PAGE
     assert Path("islands-report/figures/design_islands.pdf").is_file()

@@ -36,7 +36,7 @@ def rows_of(program: str) -> list[dict[str, object]]:
                     },
                 }[program]
             )  # fmt: skip
-    around = {
+    around: dict[str, dict[str, object]] = {
         "mturk": {"AssignmentStatus": "Rejected", "WorkerId": RATERS[0], "Input.sentence": "A a.", "Answer.rating": 7},
         "gorilla": {"Event Index": "END OF FILE"},
         "jspsych": {"trial_type": "html-keyboard-response", "stimulus": "Welcome to the study.", "trial_index": 0},
