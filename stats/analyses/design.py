@@ -68,9 +68,7 @@ class Stated:
         levels = {factor["column"]: factor["levels"] for factor in facts["factors"]}
         named = (*levels, facts["item_set"], *facts["by"], *facts["fillers"])
         if missing := [name for name in named if name not in table.column_names]:
-            raise BankError(
-                f"{table.corpus} by {table.model}: no columns {missing}, which its design names; score it again"
-            )
+            raise BankError(f"{table.corpus} by {table.model}: no columns {missing} of its design; score it again")
         return cls(levels=levels, **{name: facts[name] for name in ("item_set", "by", "fillers", "contrasts")})
 
     @property
@@ -95,9 +93,7 @@ class Stated:
         filler = np.zeros(len(frame), dtype=np.bool_)
         for name, values in self.fillers.items():
             filler |= frame[name].map(plain_value).isin(values).to_numpy()
-        codes = [
-            pd.Categorical(frame[name], categories=known).codes.astype(np.int64) for name, known in self.levels.items()
-        ]
+        codes = [pd.Index(known).get_indexer(frame[name]) for name, known in self.levels.items()]
         inside = np.all([code >= 0 for code in codes], axis=0) & ~filler
         cell = np.ravel_multi_index([np.maximum(code, 0) for code in codes], [*map(len, self.levels.values())])
         label = frame[self.by].astype("string").fillna("").agg(", ".join, axis=1) if self.by else table.corpus
@@ -181,14 +177,10 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
         },
         charts=[*_interaction_charts(cells, highest), *_scatters(points)],
         values={
-            "highest": highest,
-            "raw": raw,
-            "SIGNIFICANCE": SIGNIFICANCE,
-            "HUMAN": HUMAN,
-            "MOST_NAMED": MOST_NAMED,
+            "highest": highest, "raw": raw, "SIGNIFICANCE": SIGNIFICANCE, "HUMAN": HUMAN, "MOST_NAMED": MOST_NAMED,
             "designs": {one.corpus: one.stated for one in observed},
         },
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -257,19 +249,11 @@ def _estimates(observed: Sequence[Observed]) -> tuple[pd.DataFrame, pd.DataFrame
             sizes["n_raters"] = group.frame["rater"].nunique() if "rater" in group.frame else 0
             for nth, (test, value) in enumerate(zip(tested, raw, strict=True)):
                 estimate = test.estimate
-                row: dict[str, Any] = {
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "raw": value,
-                    "n": estimate.n,
-                }
-                row |= sizes | {"ci_method": estimate.method, "reason": estimate.reason or ""}
+                row: dict[str, Any] = {name: getattr(estimate, name) for name in ("value", "low", "high", "n")}
+                row |= sizes | {"raw": value, "ci_method": estimate.method, "reason": estimate.reason or ""}
                 if nth < len(named):
-                    levels = dict(named.iloc[nth])
-                    cells.append(
-                        place | {"series": ", ".join([*levels.values()][:-1]), "level": [*levels.values()][-1]} | row
-                    )
+                    *others, level = named.iloc[nth]
+                    cells.append(place | {"series": ", ".join(others), "level": level} | row)
                     continue
                 effect = contrasts[nth - len(named)]
                 kind = {"term": effect.term, "contrast": effect.contrast, "order": effect.order}
@@ -297,9 +281,8 @@ def _first_table(highest: pd.DataFrame) -> pd.DataFrame:
     shown = highest.assign(who=[_who(row) for row in highest.to_dict("records")])
     keys = [name for name in ("corpus", "design", "contrast") if shown[name].nunique() > 1] or ["design"]
     shown["n"] = shown["n_item_sets"]
-    return wide(
-        shown, rows=keys, columns="who", cell=partial(with_interval, interval=shown["who"].nunique() <= MOST_COLUMNS)
-    )
+    interval = shown["who"].nunique() <= MOST_COLUMNS
+    return wide(shown, rows=keys, columns="who", cell=partial(with_interval, interval=interval))
 
 
 def _interaction_charts(cells: pd.DataFrame, highest: pd.DataFrame) -> Iterator[Chart]:
@@ -310,10 +293,9 @@ def _interaction_charts(cells: pd.DataFrame, highest: pd.DataFrame) -> Iterator[
         factors = where(highest, corpus=corpus.key[0])["term"].iloc[0].split(":")
         for nth, names in pages(list(dict.fromkeys(drawn["design"])), MOST_DESIGNS):
             part = drawn[drawn["design"].isin(names)]
+            is_whole = part["design"].nunique() == drawn["design"].nunique()
             yield Chart(
-                name=f"{corpus.key[0]} {nth}"
-                if part["design"].nunique() < drawn["design"].nunique()
-                else corpus.key[0],
+                name=str(corpus.key[0]) if is_whole else f"{corpus.key[0]} {nth}",
                 caption="interaction",
                 draw=partial(interaction_panels, part, x_label=factors[-1]),
                 values={"corpus": corpus.key[0], "n": part["n_item_sets"], "factors": factors},
