@@ -76,7 +76,6 @@ def release_bank(folder: Path) -> Path:
             name: ModelFeatures(family=name, generation="1", size_billions=place, type="base")
             for place, name in enumerate(MODELS, 1)
         },
-        licences=dict.fromkeys(("own", "labelled", "rated-sentences"), "cc-by-4.0"),
         title="A release's bank",
         published="2026-11-26",
     )
