@@ -25,6 +25,7 @@ def strong() -> pd.DataFrame:
     return joined_times(seed=3, effect=4.0, models=3)
 
 
+@pytest.mark.ci
 def test_models_are_sorted_by_quality_and_the_better_one_predicts_better(strong: pd.DataFrame) -> None:
     section = reading(reading_tables(strong))
     models = section.tables["models"].set_index("model")
@@ -69,6 +70,7 @@ def test_effect_and_log_likelihood_are_those_of_lme4(strong: pd.DataFrame, tmp_p
     assert row["effect_high"] - row["effect_ms"] == pytest.approx(half, rel=0.02)
 
 
+@pytest.mark.ci
 def test_what_is_left_out_is_counted_and_models_share_their_rows(strong: pd.DataFrame) -> None:
     table = strong[strong["model"] != "m2"].copy()
     n = len(table) // 2
@@ -108,6 +110,7 @@ def test_few_texts_have_no_held_out_gain_and_say_so() -> None:
     assert section.tables["models"]["delta_ll"].isna().all()
 
 
+@pytest.mark.ci
 def test_the_command_writes_a_report_of_a_joined_file(strong: pd.DataFrame, tmp_path: Path) -> None:
     strong.rename(columns={"RT": "ms"}).to_csv(tmp_path / "stories.csv", index=False)
     command = ["report", str(tmp_path / "stories.csv"), "--set", "reading.time=ms", "--out", str(tmp_path / "r")]

@@ -40,6 +40,7 @@ def fitted(data: pd.DataFrame, *, correlated: bool, reml: bool) -> CrossedFit:
     return fit_crossed(data["y"].to_numpy(), x, [subject, *others], reml=reml)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("correlated", [False, True])
 @pytest.mark.parametrize("reml", [False, True])
 def test_the_likelihood_is_that_of_lme4(correlated: bool, reml: bool) -> None:
@@ -48,6 +49,7 @@ def test_the_likelihood_is_that_of_lme4(correlated: bool, reml: bool) -> None:
     )
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R with lme4")
 def test_effects_errors_and_variances_are_those_of_lme4(tmp_path: Path) -> None:
     data = readers()
