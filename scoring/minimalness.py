@@ -90,8 +90,7 @@ def add_minimalness(
             sentence.
         ModelLoadError: sentence-transformers is not installed, or no such model.
 
-    >>> import pairbank
-    >>> items = add_minimalness(pairbank.load_corpus("starter", limit=1), "demo")  # doctest: +SKIP
+    >>> add_minimalness(load_corpus("starter", limit=1), "demo")  # doctest: +SKIP
     """
     table = _table(items)
     present = [name for name in COLUMNS if name in table.column_names]

@@ -89,13 +89,9 @@ def score(
     scorer = scorer_of(model) if isinstance(model, str | Path) or not hasattr(model, "info") else model
     if progress is None and "ipykernel" in sys.modules:
         progress = notebook_bar(f"scoring with {scorer.info.name}")
+    names = [methods] if isinstance(methods, str) else methods
     options = ScoreOptions(
-        methods=[methods] if isinstance(methods, str) else methods,
-        over_length=over_length,
-        per_token=per_token,
-        unigrams=unigrams,
-        prompts=prompts,
-        seed=seed,
+        methods=names, over_length=over_length, per_token=per_token, unigrams=unigrams, prompts=prompts, seed=seed
     )
     return score_as(items, scorer, options, progress=progress)
 

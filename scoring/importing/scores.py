@@ -205,8 +205,7 @@ def import_logs(
         UnknownNameError: no such profile.
         ScoreImportError: files that are none of the tool's, rows whose item is in doubt, or nothing to import.
 
-    >>> imports = import_logs("lm_eval_output", "lm-eval")  # doctest: +SKIP
-    >>> imports.tables, imports.left_out  # doctest: +SKIP
+    >>> import_logs("lm_eval_output", "lm-eval").tables  # doctest: +SKIP
     """
     how = load_profile(source) if isinstance(source, str) else source
     files = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]

@@ -172,9 +172,7 @@ def probe(
         BankError: no pair to probe, a column that is not there, or a regression that does not converge.
         ScoringError: a model without hidden states, or a text longer than it accepts.
 
-    >>> import pairbank
-    >>> probed = probe(pairbank.load_corpus("starter"), pairbank.load_model("demo"))  # doctest: +SKIP
-    >>> probed.summary  # doctest: +SKIP
+    >>> probe(load_corpus("starter"), load_model("demo")).summary  # doctest: +SKIP
     """
     columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
     how = _Settings(columns, n_folds, folds, cut_stop, standardise, precision, seed)

@@ -94,18 +94,8 @@ def _rows(earned: dict[str, tuple[Any, pd.Index[str]]], codes: pd.Series[int]) -
         if result is not None and model in ranked:
             best, worst = (int(end[ranked.index(model)]) for end in (result.best, result.worst))
         ranks = "–" if best > len(earned) else f"{best}" if best == worst else f"{best}-{worst}"
-        rows.append(
-            {
-                "ranks": ranks,
-                "model": model,
-                "accuracy": share.value,
-                "low": share.low,
-                "high": share.high,
-                "low_paradigms": share.low_paradigms,
-                "high_paradigms": share.high_paradigms,
-                "n": share.n,
-                "note": "position bias: picks one option throughout" if earned[model][0].is_biased else "",
-                "order": (best, worst, -share.value),
-            }
-        )
+        numbers = {name: getattr(share, name) for name in ("low", "high", "low_paradigms", "high_paradigms", "n")}
+        note = "position bias: picks one option throughout" if earned[model][0].is_biased else ""
+        order = (best, worst, -share.value)
+        rows.append({"ranks": ranks, "model": model, "accuracy": share.value, **numbers, "note": note, "order": order})
     return sorted(rows, key=lambda row: row["order"])
