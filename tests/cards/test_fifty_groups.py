@@ -1,0 +1,132 @@
+"""Fifty groups hand in to one shared bank from five processes, while its owner reviews."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pairbank
+from forgeries import KINDS, METHODS
+from hub_emulator import TOKEN, FakeHub
+from pairbank.scoring.api.model import slug
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
+from store_submissions import clone, edited, submission
+
+# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
+pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")]
+REPO, PUBLISHED = "acme/store", "2026-11-01"
+N_PROCESSES, N_HONEST, N_DUPLICATES = 5, 20, 5
+HOSTILE = ("people's judgments", "a score moved", "sides exchanged", "an invented position bias", "a flag that is none")
+HOSTILE += ("a fact of the model", "the paper of a method", "a claim to be imported", "ranks below 1", "a column more")
+CARELESS = ("a method left out", "rows left out", "a column of scores left out", "another version", "an item twice")
+LOOKALIKES = ("FAKE-1", "f\u0430ke-1", "fake-l", "fake_1", "f\u00e4ke-1")
+Job = dict[str, Any]
+
+
+def scored(name: str) -> Scored:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
+    return pairbank.score(items, FakeScorer(name=name), methods=METHODS, per_token=True)
+
+
+def kept(files: dict[str, bytes], folder: Path) -> dict[str, str]:
+    """Write the files of a pull request; return path in the store -> file."""
+    result = {}
+    for path, data in files.items():
+        file = folder / f"{len([*folder.iterdir()])}-{Path(path).name}"
+        file.write_bytes(data)
+        result[path] = str(file)
+    return result
+
+
+def groups(folder: Path) -> tuple[list[Job], dict[str, str]]:
+    """Return what each group hands in, and the reasons with which those that are no good are refused."""
+    tables = {f"honest-{n}": scored(f"m-{n}").save(folder / f"{n}.parquet") for n in range(N_HONEST)}
+    jobs: list[Job] = [{"group": group, "table": str(table)} for group, table in tables.items()]
+    again = [(f"again-{n}", table) for n, table in enumerate([*tables.values()][:N_DUPLICATES])]
+    jobs += [{"group": group, "table": str(table)} for group, table in again]
+    first, reasons, files = tables["honest-0"], {}, dict[str, dict[str, bytes]]()
+    for kind in (*HOSTILE, *CARELESS):
+        change, reason = next(iter(KINDS[kind].values()))
+        group = re.sub(r"\W+", "-", kind)
+        files[group] = submission(edited(first, folder / "forged.parquet", **change), group)
+        reasons[group] = reason
+    for name in LOOKALIKES:
+        model = {"name": name, "slug": slug(name), "model_id": f"evil/{len(files)}"}
+        forged = edited(first, folder / "forged.parquet", sign=lambda s, model=model: s["model"].update(model))
+        forged = edited(forged, forged, column="model", value=lambda _, name=name: name, rows=slice(None))
+        group = f"lookalike-{len(files)}"
+        files[group], reasons[group] = (
+            submission(forged, group),
+            "looks like 'fake-1'|the store shows 'pairbank/fake-1'",
+        )
+    (path, table), (record, stated) = submission(first, "odd").items()
+    odd = {
+        "early": (submission(first, "early", date="0001-01-01"), "before the store was published"),
+        "no-record": ({path.replace("odd", "no-record"): table}, "is missing"),
+        "no-json": (
+            {path.replace("odd", "no-json"): table, record.replace("odd", "no-json"): b"\xff{"},
+            "not readable",
+        ),
+        "other-path": ({path.replace("m_0@", "m_1@"): table, record.replace("m_0@", "m_1@"): stated}, "the path is"),
+        "readme": ({**submission(first, "readme"), "manifest.json": b"{}"}, "manifest.json: changed"),
+    }
+    for group, (content, reason) in odd.items():
+        files[group], reasons[group] = content, reason
+    jobs += [{"group": group, "files": kept(content, folder)} for group, content in files.items()]
+    return [{**job, "repo": REPO} for job in jobs], reasons
+
+
+def test_nothing_honest_is_lost_displaced_or_delayed_and_each_fault_is_refused_with_its_reason(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    pairbank.publish(pairbank.write_bank(tmp_path / "store", scored=[scored("fake-1")], published=PUBLISHED), REPO)
+    (made := tmp_path / "made").mkdir()
+    jobs, reasons = groups(made)
+    assert len(jobs) == len({job["group"] for job in jobs}) == 50
+    environment = {
+        **os.environ,
+        "HF_ENDPOINT": hub.url,
+        "HF_TOKEN": TOKEN,
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_OFFLINE": "0",
+    }
+    processes = []
+    for number in range(N_PROCESSES):
+        file = tmp_path / f"{number}.json"
+        file.write_text(json.dumps(jobs[number::N_PROCESSES]), encoding="utf-8")
+        own = {**environment, "HF_HOME": str(tmp_path / f"home-{number}"), "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, str(Path(__file__).parents[1] / "support" / "hand_in.py"), str(file)]
+        processes.append(subprocess.Popen(command, env=own, stderr=subprocess.PIPE, text=True))
+    while len(hub.repo(REPO).pull_requests) < 10 and any(process.poll() is None for process in processes):
+        time.sleep(0.5)
+    early = pairbank.review(REPO, comment=True, merge=True)  # the owner's bot comes by while they hand in
+    assert all(one.merged for one in early if re.match("Add m-", one.title))
+    errors = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * N_PROCESSES, errors
+    pairbank.review(REPO, comment=True, merge=True)
+    asked = hub.repo(REPO).pull_requests.values()
+    assert len(asked) == 50
+    merged = [one for one in asked if one.status == "merged"]
+    assert len(merged) == N_HONEST + N_DUPLICATES
+    verdicts = {one.title: one.comments[-1][1] for one in asked if one.status == "open"}
+    assert {group for group, reason in reasons.items() if not re.search(reason, verdicts[group])} == set()
+    folder = clone(REPO, tmp_path / "clone")
+    states = {state.submitter: state for state in pairbank.build_store(folder, repo_id=REPO)}
+    shown = {who for who, state in states.items() if state.state == "shown"}
+    assert {state.state for state in states.values()} == {"shown"}  # a duplicate is the same table
+    assert shown == {job["group"] for job in jobs if "table" in job}
+    assert pairbank.check_bank(folder)["scores"]["starter"].keys() == {"fake_1", *(f"m_{n}" for n in range(N_HONEST))}
+    for number in range(N_HONEST):
+        mine = pairbank.read_scored(made / f"{number}.parquet").to_pandas()
+        theirs = pairbank.fetch(folder, model=f"m-{number}", corpus="starter").to_pandas()
+        assert mine["direct_good"].equals(theirs["direct_good"])
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    pairbank.build_store(folder, repo_id=REPO)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
