@@ -93,10 +93,6 @@ MOST_WORDS = 12
 WITHOUT_TEMPLATE = {
     "audit/answers.py",
     "audit/texts.py",
-    "linking.py",
-    "mixed.py",
-    "multiverse/specifications.py",
-    "people.py",
 }
 """Files of analyses that still hold sentences or draw figures themselves. The list only shrinks."""
 

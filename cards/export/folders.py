@@ -43,6 +43,7 @@ from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, write_copy
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.scored_table.method_scores import MethodScores, choices_of, credits_of
+from pairbank.stats.scored_table.model_features import find_features
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -55,7 +56,8 @@ OF_ITEMS = ("subset", "paradigm", "phenomenon", "language", "task", "label", "hu
 """Columns of items that go along; empty where a table has none."""
 COLUMNS = (
     *("corpus", "item_id", *OF_ITEMS, "human_delta"),
-    *("model", "method", "kind", "presentation", "score", "delta", "correct", "credit"),
+    *("model", "method", "kind", "presentation", "score", "delta", "correct", "credit", "credit_all"),
+    *("family", "size_billions"),
 )
 
 
@@ -320,8 +322,13 @@ def _design_rows(scored: Scored) -> Iterator[dict[str, str]]:
 def _rows(scored: Scored) -> Iterator[pd.DataFrame]:
     """Yield the rows of each method."""
     table = read_table(scored_frame(scored, for_analyses=False)).choices
+    features = find_features(table.model, corpus=table.corpus)
     items = table.frame.reindex(columns=["item_id", *OF_ITEMS]).assign(
-        corpus=table.corpus, human_delta=table.human_delta, model=table.model
+        corpus=table.corpus,
+        human_delta=table.human_delta,
+        model=table.model,
+        family=None if features is None else features.family,
+        size_billions=None if features is None else features.size_billions,
     )
     own = scored.arrow(["item_id", *_own_columns(scored)]).to_pandas()
     items = items.merge(own, on="item_id", how="left").set_index(items.index)
@@ -334,7 +341,8 @@ def _rows(scored: Scored) -> Iterator[pd.DataFrame]:
 def _columns(table: ScoredTable, scores: MethodScores) -> Iterator[pd.DataFrame]:
     """Yield `presentation`, `score`, `delta` and `correct` of the items, of each presentation of pairs.
 
-    `credit` is what an item earns in accuracies that reports compare; with position bias there is none.
+    `credit` is what an item earns in accuracies that reports compare; with position bias there is none. `credit_all`
+    also has pooled presentations with position bias.
     """
     layout, choices, index = scores.layout, choices_of(scores), table.frame.index
     label = table.labels
@@ -342,6 +350,8 @@ def _columns(table: ScoredTable, scores: MethodScores) -> Iterator[pd.DataFrame]
     columns = {"score": scores.sentence_score, "delta": scores.delta_nats, "correct": right}
     earned = credits_of(scores)
     columns["credit"] = np.where(table.has_truth & ~scores.rates, np.nan if earned.is_biased else earned.credit, right)
+    is_biased = (layout.accuracy == "pooled" and earned.is_biased) & table.has_truth & ~scores.rates
+    columns["credit_all"] = np.where(is_biased, earned.credit, columns["credit"])
     if choices is None:
         columns["correct"] = columns["credit"]
     else:

@@ -59,10 +59,7 @@ def _both_ways(table: ScoredFrame) -> Iterator[dict[str, Any]]:
 
 
 def models_and_nulls(frames: Sequence[ScoredFrame]) -> tuple[list[ScoredFrame], tuple[ScoredFrame, ...]]:
-    """Return the tables of models, and those of models with random weights; all are models where there are no others.
-
-    A null is no model of the report: it is in no range, rank or count of models.
-    """
+    """Return the tables of models, and those of random weights; all are models where there are no others."""
     nulls = tuple(frame for frame in frames if frame.is_null)
     if len(nulls) == len(frames):
         return list(frames), ()

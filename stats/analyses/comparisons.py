@@ -110,10 +110,7 @@ def families(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def largest_difference(tested: pd.DataFrame) -> dict[str, Any]:
-    """Return the largest difference that holds for as much as can be tested, and for what it holds.
-
-    That is beyond the paradigms where there are enough, else on such items.
-    """
+    """Return the largest difference that holds for as much as can be tested, and for what it holds."""
     if tested.empty:
         return {}
     by_size = wider(tested.loc[tested["difference"].abs().sort_values(ascending=False, kind="stable").index])

@@ -209,7 +209,7 @@ def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinki
     y, logprob, unigram, n = columns
     design = np.column_stack([logprob / n, unigram / n, 1 / n, np.ones_like(n)])
     if not np.ptp(y) or np.linalg.matrix_rank(design - [*design[:, :3].mean(axis=0), 0]) < design.shape[1]:
-        return "ratings, lengths or frequencies do not vary, so that weights cannot be told apart"
+        return "ratings, lengths or frequencies do not vary"
     order = np.random.default_rng(0).permutation(n_groups)
     fold, part = (order % N_FOLDS)[group], (order // N_FOLDS * N_FOLDS + order) % min(n_groups, MOST_PARTS)
     values, scores = _values(y, design, fold)

@@ -7,8 +7,8 @@ are compared on models like these; with fewer, on these models.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,24 +35,34 @@ from pairbank.stats.measures.mixed import (
     cells_of,
     fit_mixed,
 )
+from pairbank.stats.measures.mixed_covariates import NO_EFFECT, fit_covariates
 from pairbank.stats.measures.mixed_logistic import ITEM, fit_logistic
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
+from pairbank.stats.scored_table.model_features import ModelFeatures, find_features
 from pairbank.stats.scored_table.scored_table import PARADIGM, ScoredTable, read_table
 from pairbank.stats.wording import plural, with_interval
 
 SIGNIFICANCE = 0.05
-LOG_ODDS = "log odds"
-FEW_MODELS = (
-    "likelihood takes how methods vary by model for smaller than it is (95% intervals covered 0.90 with five models); "
-    "read the accuracies"
-)
+LOG_ODDS, CREDIT = "log odds", "credit"
+FEW_MODELS = "likelihood underestimates how methods vary by model; read the accuracies"
 LIKE_THESE = "models like these"
 MOST_ANSWERS = 2
 """Corpora whose effects the answer has; of more, the table."""
 MOST_LEVELS = 40
 """Of a figure."""
 NOUNS = {METHOD: "other method", MODEL: "other model", PHENOMENON: "phenomenon"}
+COVARIATES: dict[str, Callable[[ModelFeatures], float]] = {
+    "size": lambda features: np.log10(features.size_billions),
+    "tokens": lambda features: np.log10(features.training_tokens or np.nan),
+    "instruct": lambda features: float(features.type == "instruct"),
+}
+"""Slopes are per tenfold parameters, per tenfold training tokens, and from base to instruction-tuned."""
+SLOPE_NAMES = {"size": "tenfold parameters", "tokens": "tenfold training tokens", "instruct": "instruction tuning"}
+SLOPE_COLUMNS = (
+    "corpus", "outcome", "term", "level", "versus", "value", "low", "high", "df", "p", "p_holm", "n", "n_families",
+    "n_items", "unit", "ci_method", "reason",
+)  # fmt: skip
 _NOTHING = pd.DataFrame({UNIT: [], METHOD: [], MODEL: [], PHENOMENON: [], VALUE: []})
 
 
@@ -82,21 +92,32 @@ class Cells:
     n_items: int
     n_all: int
     by_outcome: dict[str, pd.DataFrame]
+    credit: pd.DataFrame
+    """Accuracies, and those of pooled presentations that have position bias: about one half is what they are."""
     not_compared: str
     """Which accuracies are not compared, and why; empty where all are."""
 
 
 @analysis(
     title="Effects of methods, models and phenomena beyond these items",
+    facts=("features",),
     references=(
         "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: random effects",
         "Bates, Maechler, Bolker & Walker 2015, J Stat Softw 67(1): REML and Laplace's approximation",
         "Kuznetsova, Brockhoff & Christensen 2017, J Stat Softw 82(13): Satterthwaite's degrees of freedom",
         "Nakagawa & Schielzeth 2013, Methods in Ecology and Evolution 4:133-142: R2 of mixed models",
         "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
+        "Hu & Frank 2024, COLM: size by method, families of models as random effects",
     ),
 )
-def mixed(tables: Sequence[ScoredFrame], context: Context, *, max_items: int = 300, logistic: bool = False) -> Result:
+def mixed(
+    tables: Sequence[ScoredFrame],
+    context: Context,
+    *,
+    max_items: int = 300,
+    logistic: bool = False,
+    covariates: tuple[str, ...] = ("size",),
+) -> Result:
     """Return the effects of methods, models and phenomena, with paradigms or items as random effects."""
     rows: dict[str, Rows] = defaultdict(list)
     refused, fits = list[str](), list[dict[str, Any]]()
@@ -110,14 +131,23 @@ def mixed(tables: Sequence[ScoredFrame], context: Context, *, max_items: int = 3
         refused += [f"{corpus}, {outcome}: {reason}" for outcome, reason in reasons.items()]
         effects = [row for outcome, fit in fitted.items() for row in _effects(outcome, fit, cells)]
         comparisons = [_comparison(family.frame, cells) for family in groups(pd.DataFrame(effects), "outcome", "term")]
+        features = features_of(cells, context.features)
         rows["effects"] += effects
+        rows["covariates"] += _slopes(cells, features, covariates)
         rows["comparisons"] += [row["compared"] for row in comparisons if row["compared"]]
         for outcome, fit in fitted.items():
             place = {"corpus": corpus, "outcome": outcome}
             rows["variance"] += [place | {"part": x, "variance": v, "unit": cells.unit} for x, v in fit.variances]
             shares = {name: getattr(fit, name) for name in ("r_squared", "r_squared_with_units", "reason")}
             rows["fit"].append(place | {"n_cells": len(cells.by_outcome[outcome])} | shares)
-        fits.append({"cells": cells, "n": max(row["n"] for row in effects), "comparisons": comparisons})
+        families = {model: of.family for model, of in features.items()}
+        fits.append(
+            {"cells": cells, "n": max(row["n"] for row in effects), "comparisons": comparisons}
+            | {
+                "families": sorted(Counter(families.values()).items()),
+                "n_unknown": cells.by_outcome["delta"][MODEL].nunique() - len(families),
+            }
+        )
     if not rows:
         raise BankError("; ".join(refused))
     effects_table = typed(rows["effects"])
@@ -129,6 +159,7 @@ def mixed(tables: Sequence[ScoredFrame], context: Context, *, max_items: int = 3
             "effects": effects_table,
             "fit": pd.DataFrame(rows["fit"]).astype({"reason": "string"}),
             "variance": pd.DataFrame(rows["variance"]),
+            "covariates": typed(rows["covariates"], SLOPE_COLUMNS),
         },
         main_table="comparisons",
         charts=charts(
@@ -138,16 +169,55 @@ def mixed(tables: Sequence[ScoredFrame], context: Context, *, max_items: int = 3
         values={
             "fits": fits,
             "refused": refused,
+            "slope_names": SLOPE_NAMES,
             "units": {"delta": "standard deviations", "accuracy": "in accuracy", LOG_ODDS: "in log odds"},
             "nouns": NOUNS,
             "LEAST_MODELS": LEAST_MODELS,
             "LEAST_UNITS": LEAST_UNITS,
             "LIKE_THESE": LIKE_THESE,
+            "NO_EFFECT": NO_EFFECT,
             "MOST_ANSWERS": MOST_ANSWERS,
             "PARADIGM": PARADIGM,
             "SIGNIFICANCE": SIGNIFICANCE,
         },
     )  # fmt: skip
+
+
+def features_of(cells: Cells, given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
+    """Return what is declared of the models, of those of which anything is."""
+    models = list(dict.fromkeys(cells.by_outcome["delta"][MODEL]))
+    known = {name: find_features(name, corpus=cells.corpus, given=given, beside=models) for name in models}
+    return {name: features for name, features in known.items() if features is not None}
+
+
+def _slopes_of(cells: pd.DataFrame, known: pd.DataFrame, families: Mapping[str, str]) -> Fitted:
+    """Return the slopes by each method, fitted alone since models vary more by some; differences from all together."""
+    fitted = fit_covariates(cells, known, families, reference=reference_of(cells[METHOD]))
+    apart = [fit_covariates(of_method.frame, known, families) for of_method in groups(cells, METHOD)]
+    together = [effect for effect in fitted.effects if effect.versus != NO_EFFECT]
+    return replace(fitted, effects=(*(effect for of_method in apart for effect in of_method.effects), *together))
+
+
+def _slopes(cells: Cells, features: Mapping[str, ModelFeatures], covariates: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the slopes of models' covariates by method; nothing where too few models declare them."""
+    if wrong := [name for name in covariates if name not in COVARIATES]:
+        raise BankError(f"unknown covariates {', '.join(wrong)}; expected some of {', '.join(COVARIATES)}")
+    families = {model: of.family for model, of in features.items()}
+    rows = {model: [COVARIATES[name](of) for name in covariates] for model, of in features.items()}
+    known = pd.DataFrame.from_dict(rows, orient="index", columns=list(covariates), dtype="float64").dropna()
+    for outcome in ("accuracy", "delta") if len(known) else ():
+        of_outcome = cells.by_outcome[outcome] if outcome == "delta" else cells.credit
+        of_known = of_outcome[of_outcome[MODEL].isin(known.index)]
+        if of_known.empty:
+            continue
+        try:
+            fitted = _slopes_of(of_known, known, families)
+        except BankError as error:
+            yield {"corpus": cells.corpus, "outcome": outcome, "reason": str(error)}
+            continue
+        n_families = len({families[model] for model in of_known[MODEL]})
+        for row in _effects(outcome, fitted, cells):
+            yield {**row, "n_families": n_families}
 
 
 def _fitted(cells: Cells) -> tuple[dict[str, Fitted], dict[str, str]]:
@@ -216,7 +286,7 @@ def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: 
     kept = items
     if not by_paradigm and len(items) > max_items:
         kept = sorted(np.random.default_rng([seed, len(items)]).choice(items, size=max_items, replace=False))
-    created: dict[str, list[pd.DataFrame]] = {name: [] for name in OUTCOMES if logistic or name != LOG_ODDS}
+    created: dict[str, list[pd.DataFrame]] = {name: [] for name in (*OUTCOMES, CREDIT) if logistic or name != LOG_ODDS}
     biased: list[dict[str, str]] = []
     for table in reads:
         used = np.ones(len(table.frame), dtype=np.bool_)
@@ -230,6 +300,7 @@ def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: 
         unit=PARADIGM if by_paradigm else "item",
         n_items=len(kept),
         n_all=len(items),
+        credit=joined.pop(CREDIT),
         by_outcome=joined,
         not_compared=not_compared(pd.DataFrame(biased)),
     )
@@ -253,6 +324,8 @@ def _of_table(
             biased.append({"model": table.model, "method": method})
         else:
             outcomes["accuracy"] = earned.credit[used]
+        if not earned.is_biased or scores.layout.accuracy == "pooled":
+            outcomes[CREDIT] = earned.credit[used]
         if logistic and not earned.is_biased:
             answers = pd.DataFrame({UNIT: units, ITEM: rows["item_id"].to_list(), VALUE: outcomes["accuracy"]})
             answers = answers.assign(phenomenon=phenomena, method=method, model=table.model)
@@ -262,10 +335,7 @@ def _of_table(
 
 
 def _references(by_outcome: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """Return what others are compared with, the same for all outcomes: `direct`, and a model with all methods.
-
-    Of several, the first by name; position bias leaves some models without the accuracy of a method.
-    """
+    """Return what others are compared with, the same for all outcomes: `direct`, and a model with all methods."""
     cells = next((by_outcome[name] for name in ("accuracy", "delta") if len(by_outcome[name])), _NOTHING)
     if cells.empty:
         return {}

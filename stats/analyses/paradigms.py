@@ -17,7 +17,8 @@ import pandas as pd
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, typed, where
-from pairbank.stats.estimates.shares import CLUSTERED, WILSON
+from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, effective_number, share_over
+from pairbank.stats.estimates.shares import CLUSTERED, WILSON, share_of_items
 from pairbank.stats.figures.charts import first_cells, heat_map
 from pairbank.stats.measures.accuracy import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected, gain_test
@@ -43,6 +44,8 @@ MOST_METHODS = 4
 """Whose accuracies are drawn, where there are several models."""
 SIGNIFICANCE = 0.05
 CHANCE = 0.5
+EVEN = 0.9
+"""Share of the paradigms that their effective number is, from which on sizes are taken for even."""
 OVER_MODELS = (
     "corpus", "group_by", "method", "group", "value", "low", "high", "n", "n_models", "n_models_below", "p_below",
     "p_below_holm",
@@ -60,7 +63,7 @@ OVER_MODELS = (
 )
 def paradigms(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return accuracies by phenomenon and paradigm, and name the lowest."""
-    rows, biased = Rows(), Rows()
+    rows, biased, macro = Rows(), Rows(), Rows()
     earned: list[pd.DataFrame] = []
     for table in tables:
         read = read_table(table)
@@ -69,16 +72,19 @@ def paradigms(tables: Sequence[ScoredFrame], _context: Context) -> Result:
                 credits_earned = credits_of(scores)
                 if credits_earned.is_biased:
                     biased.append({"model": table.model, "method": scores.layout.method})
+                else:
+                    macro += _macro_row(table, scores.layout.method, credits_earned, read.choices.paradigms)
                 for column in CLASSES:
                     rows += _rows(read, scores, credits_earned, column, earned)
     if not rows:
         return Result()
     accuracies = long_table(rows, {"by_paper": "bool", "first_option": "float64"})
     return Result(
-        tables={"accuracy": accuracies, "over_models": _over_models(earned)},
+        tables={"accuracy": accuracies, "over_models": _over_models(earned), "macro": pd.DataFrame(macro)},
         main_table="",
         charts=[*_charts(accuracies)],
         values={
+            "uneven": [row for row in macro if row["effective"] < EVEN * row["n_paradigms"]],
             "not_compared": not_compared(pd.DataFrame(biased)),
             "BIAS_NOTE": BIAS_NOTE,
             "CHANCE": CHANCE,
@@ -88,6 +94,32 @@ def paradigms(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "SIGNIFICANCE": SIGNIFICANCE,
         },
     )
+
+
+def _macro_row(
+    table: ScoredFrame, method: str, credits_earned: Credits, paradigms: IntArray
+) -> Iterator[dict[str, Any]]:
+    """Yield the mean over items and that of the means of paradigms, which intervals have as draws of one weight."""
+    known = ~np.isnan(credits_earned.credit)
+    codes, credit = paradigms[known], credits_earned.credit[known]
+    if not credit.size or codes.min() < 0 or np.unique(codes).size < LEAST_PARADIGMS:
+        return
+    sizes = np.unique(codes, return_counts=True)[1]
+    means = np.bincount(codes, weights=credit)[np.unique(codes)] / sizes
+    whole = share_of_items(means)
+    estimate = share_over(whole, means, np.arange(means.size))
+    yield {
+        "corpus": table.corpus,
+        "model": table.model,
+        "method": method,
+        "item_average": float(credit.mean()),
+        "value": estimate.value,
+        "low": estimate.low_paradigms,
+        "high": estimate.high_paradigms,
+        "n": credit.size,
+        "n_paradigms": means.size,
+        "effective": effective_number(codes),
+    }
 
 
 def _rows(
@@ -167,10 +199,7 @@ def extremes(credit: FloatArray, group: IntArray, n_groups: int) -> pd.DataFrame
 
 
 def _charts(accuracies: pd.DataFrame) -> Iterator[Chart]:
-    """Yield accuracies by phenomenon (or paradigm where there is none), for each corpus.
-
-    One model has a column per method; several have a figure per method and a column per model.
-    """
+    """Yield accuracies by phenomenon (or paradigm where there is none), for each corpus."""
     by_paper = accuracies[accuracies["by_paper"]]
     marks = np.where(by_paper["first_option"].notna(), f" {MARK}", "")
     for corpus in groups(by_paper.assign(mark=marks), "corpus"):

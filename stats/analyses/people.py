@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pairbank.builders.ratings import without_constant_raters
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, EDIT_DISTANCE, bin_charts, close_pairs, rows_by_bin
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, charts, range_table, records, where
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, charts, range_table, records, where
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import MOST_SERIES, first_cells, heat_map, intervals, pages
@@ -25,7 +26,7 @@ from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
-from pairbank.stats.measures.human_agreement import VARIANCES, Ceiling, ceiling_from_spreads
+from pairbank.stats.measures.human_agreement import VARIANCES, Ceiling, ceiling_from_spreads, disattenuated
 from pairbank.stats.scored_table.scored_table import (
     ScoredTable,
     SummaryRow,
@@ -47,7 +48,8 @@ KEYS = ("model", "corpus", "method")
 R, ROBUST = "pearson_human", "percentage_bend_human"
 """Metrics: r with people, and r that outliers do not decide."""
 R_LABEL = "Pearson r with people"
-LEAST_RATED = 3
+LEAST_RATED, LEAST_CORRECTED = 3, 20
+"""Pairs of r, and of r that is corrected for the reliability of ratings."""
 MOST_PANELS = 8
 MOST_POINTS = 1_500
 """Of a scatter's panel; they are taken at equal steps."""
@@ -57,6 +59,7 @@ _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_t
 
 @analysis(
     title="Agreement with people",
+    facts=("ratings",),
     needs=f"none of {{corpora}} has {LEAST_RATED} scored pairs that people rated on both sides; compare with people on "
     "a corpus that has ratings, such as li, li-adger or dtfit",
     references=(
@@ -66,9 +69,10 @@ _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_t
         "Spearman 1904, American Journal of Psychology 15:72-101: attenuation",
     ),
 )
-def people(tables: Sequence[ScoredFrame], _context: Context, *, filtered: tuple[str, ...] = ()) -> Result:
+def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[str, ...] = ()) -> Result:
     """Return how the methods of each table compare with people."""
     used, filters = close_pairs(tables, filtered)
+    spreads = spreads_of(context.ratings)
     rows: dict[str, Rows] = defaultdict(list)
     points: list[pd.DataFrame] = []
     ceilings: dict[str, dict[str, Any]] = {}
@@ -82,7 +86,8 @@ def people(tables: Sequence[ScoredFrame], _context: Context, *, filtered: tuple[
                 rows["by_bin"] += rows_by_bin(rated.pairs, rated.delta, rated.human_delta, replace(place, metric=R))
             rows["choices"] += _same_choice(rated, place)
             if not part.subset:
-                ceilings.setdefault(place.corpus, _ceiling_row(part.choices))
+                ceilings.setdefault(place.corpus, _ceiling_row(part.choices, spreads))
+                rows["corrected"] += _corrected(rated, place, spreads)
                 points.append(points_of(rated.delta, rated.human_delta, place))
     if not rows:
         return Result()
@@ -99,6 +104,7 @@ def people(tables: Sequence[ScoredFrame], _context: Context, *, filtered: tuple[
             "by_bin": by_bin,
             "choices": long_table(rows["choices"], dict.fromkeys(_COUNTS, "int64")),
             "ceiling": pd.DataFrame(ceilings.values()),
+            "corrected": pd.DataFrame(rows["corrected"]),
         },
         main_chart="scatter" if 0 < len(of_strings) <= MOST_PANELS else "",
         charts=(*_correlation_charts(known), *_scatters(of_strings, points), *bin_charts(by_bin, y_label=R_LABEL)),
@@ -170,10 +176,10 @@ def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Ite
 
 def _same_choice(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
     counts = choice_counts(rated.delta, rated.human_delta)
-    cells = {name: getattr(counts, name) for name in _COUNTS}
+    numbers = {name: getattr(counts, name) for name in _COUNTS}
     for metric, measure in (("kappa_human", cohens_kappa), ("raw_agreement_human", raw_agreement)):
         estimate = measure(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
-        yield replace(place, metric=metric).row(estimate, n_rows=rated.n_rows) | cells
+        yield replace(place, metric=metric).row(estimate, n_rows=rated.n_rows) | numbers
 
 
 def furthest_robust(whole: pd.DataFrame, robust: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -187,7 +193,44 @@ def furthest_robust(whole: pd.DataFrame, robust: pd.DataFrame) -> dict[str, dict
     return furthest
 
 
-def ceiling_of(table: ScoredTable) -> Ceiling:
+def spreads_of(ratings: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
+    """Return the spread and number of the individual ratings of each side, by item; empty where there are none."""
+    from pairbank.stats.analyses.raters.judgments import ratings_given  # which takes ceilings from here
+
+    if not ratings:
+        return pd.DataFrame(columns=[*_SPREADS])
+    known = without_constant_raters(ratings_given(ratings))[0]
+    of_sides = {
+        side: where(known, side=side).groupby("item_id")["value"].agg(["std", "count"]) for side in ("good", "bad")
+    }
+    columns = [table[name] for table in of_sides.values() for name in ("std", "count")]
+    return pd.concat(columns, axis=1, keys=[*_SPREADS])
+
+
+def _spreads(table: ScoredTable, spreads: pd.DataFrame) -> tuple[FloatArray, ...]:
+    """Return deviations and numbers of the ratings of both sides: those of the table, else of individual ratings."""
+    own = tuple(table.numbers(name) for name in _SPREADS)
+    if not np.isnan(sum(own)).all():
+        return own
+    return tuple(spreads.reindex(table.item_ids).to_numpy(dtype=np.float64).T)
+
+
+def _corrected(rated: _Rated, place: SummaryRow, spreads: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield r over the root of the reliability of people's differences, on the pairs whose ratings have a spread."""
+    sd_good, n_good, sd_bad, n_bad = _spreads(rated.pairs, spreads)
+    noise = sd_good**2 / n_good + sd_bad**2 / n_bad
+    known = ~np.isnan(noise) & (np.fmin(n_good, n_bad) > 1)
+    if known.sum() >= LEAST_CORRECTED:
+        estimate = disattenuated(
+            rated.delta[known], rated.human_delta[known], noise[known], clusters=rated.pairs.paradigms[known]
+        )
+        names = {"model": place.model, "corpus": place.corpus, "method": place.method}
+        yield (
+            names | cells(estimate) | {"n": estimate.n, "n_paradigms": estimate.n_paradigms, "reason": estimate.reason}
+        )
+
+
+def ceiling_of(table: ScoredTable, spreads: pd.DataFrame | None = None) -> Ceiling:
     """Return the ceiling of r with people for the rated pairs of a table, or why its data allow none.
 
     It needs the spread and the number of the ratings of each sentence (columns human_sd_good, human_n_good,
@@ -196,20 +239,20 @@ def ceiling_of(table: ScoredTable) -> Ceiling:
     >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
     >>> frame = pd.DataFrame({"item_id": list("abc"), "human_good": [1.0, 2.0, 4.0], "human_bad": 0.0, "human_n": 12})
     >>> ceiling_of(read_table(ScoredFrame(corpus="toy", model="m", frame=frame, layouts=()))).reason
-    'the source gives mean ratings only; a ceiling needs their spread or single ratings'
+    'the source gives mean ratings without their spread'
     """
     delta = table.human_delta
-    sd_good, n_good, sd_bad, n_bad = (table.numbers(name) for name in _SPREADS)
-    rated = ~np.isnan(delta + sd_good + n_good + sd_bad + n_bad)
+    sd_good, n_good, sd_bad, n_bad = _spreads(table, pd.DataFrame(columns=[*_SPREADS]) if spreads is None else spreads)
+    rated = ~np.isnan(delta + sd_good + sd_bad) & (np.fmin(n_good, n_bad) > 1)
     if not rated.any():
-        reason = "the source gives mean ratings only; a ceiling needs their spread or single ratings"
+        reason = "the source gives mean ratings without their spread"
         n_rated = int((~np.isnan(delta)).sum())
         return Ceiling(reliability=np.nan, ceiling_r=np.nan, n=n_rated, method=VARIANCES, reason=reason)
     return ceiling_from_spreads(delta[rated], sd_good[rated], n_good[rated], sd_bad[rated], n_bad[rated])
 
 
-def _ceiling_row(table: ScoredTable) -> dict[str, Any]:
-    result = ceiling_of(table)
+def _ceiling_row(table: ScoredTable, spreads: pd.DataFrame) -> dict[str, Any]:
+    result = ceiling_of(table, spreads)
     return {
         "corpus": table.corpus,
         "n": result.n,

@@ -50,11 +50,7 @@ _TIMES = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9}
     ),
 )
 def trajectories(tables: Sequence[ScoredFrame], context: Context) -> Result:
-    """Return the curves of runs, when each phenomenon is above chance for good, and whether runs agree on the order.
-
-    Raises:
-        BankError: If no run has three checkpoints.
-    """
+    """Return the curves of runs, when each phenomenon is above chance for good, and whether runs agree on the order."""
     curves, onsets, words, n_left_out = Rows(), Rows(), Rows(), 0
     for run in runs_of(tables, context.features):
         for method in run.methods:
@@ -133,11 +129,7 @@ def amount_of(
 
 
 def runs_of(tables: Sequence[ScoredFrame], features: Mapping[str, ModelFeatures]) -> list[Run]:
-    """Return the runs that have enough checkpoints on a corpus.
-
-    Raises:
-        BankError: no such run, or a run with two checkpoints at one place.
-    """
+    """Return the runs that have enough checkpoints on a corpus."""
     checkpoints: dict[tuple[str, str, str], list[tuple[float, ScoredFrame]]] = defaultdict(list)
     for table in tables:
         if place := amount_of(table.model, table.signature.get("model", {}), features.get(table.model)):
@@ -264,11 +256,7 @@ def _next_words(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def order_table(onsets: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFrame:
-    """Return Spearman's rho of every two runs over the phenomena that both have, with permutation tests.
-
-    Two numbers are compared: the onset (a phenomenon without one stands last) and the mean accuracy over all
-    checkpoints, which does not depend on a threshold.
-    """
+    """Return Spearman's rho of every two runs over the phenomena that both have, with permutation tests."""
     rows = Rows()
     for group in groups(onsets[onsets["phenomenon"] != ALL], "corpus", "method") if len(onsets) else ():
         runs = {run.key[0]: run.frame.set_index("phenomenon") for run in groups(group.frame, "run")}

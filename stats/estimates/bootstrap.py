@@ -309,15 +309,7 @@ def with_paradigms(estimate: Estimate, low: float, high: float, codes: IntArray)
 
 
 def share_over(estimate: Estimate, credit: FloatArray, codes: IntArray | None) -> Estimate:
-    """Return a share with Wilson's interval over paradigms: for items / design effect items, Student's quantile.
-
-    Within NEAR_END of 0 or 1, the further end is no nearer than that of Clopper and Pearson's kind.
-
-    Args:
-        estimate: The mean credit, with its interval over items.
-        credit: Of each item or trial, from 0 to 1.
-        codes: The paradigm of each, from `draws`; None changes nothing.
-    """
+    """Return a share with Wilson's interval over paradigms: for items / design effect items, Student's quantile."""
     from scipy import special
 
     if codes is None:
@@ -338,12 +330,7 @@ def share_over(estimate: Estimate, credit: FloatArray, codes: IntArray | None) -
 
 
 def _least_mean(credit: FloatArray, codes: IntArray, level: float) -> float:
-    """Return a lower bound of a mean share over paradigms that holds whatever the paradigms not seen are like.
-
-    It is the quantile of a mean with random weights of the shares seen and of one more, 0 (Gaffke 2005, Mathematical
-    Methods of Statistics 14:451-467), by the beta distribution with its mean and variance. Where paradigms are all
-    right or all wrong, that is Clopper and Pearson's bound (1934, Biometrika 26:404-413).
-    """
+    """Return a lower bound of a mean share over paradigms that holds whatever the paradigms not seen are like."""
     from scipy import special
 
     sizes = np.bincount(codes)
@@ -394,14 +381,7 @@ def freedom(codes: IntArray) -> float:
 
 
 def on_z_scale(estimate: Estimate, shifts: FloatArray, codes: IntArray | None, *, lost: int = 1) -> Estimate:
-    """Return a correlation with an interval over paradigms, from what each of them shifts Fisher's z by.
-
-    Args:
-        estimate: r, rho or kappa, with its interval over items.
-        shifts: By how much each paradigm moves Fisher's z, shape (paradigms,).
-        codes: The paradigm of each item, from `draws`; None changes nothing.
-        lost: Degrees of freedom that are spent on what was estimated.
-    """
+    """Return a correlation with an interval over paradigms, from what each of them shifts Fisher's z by."""
     if codes is None or abs(estimate.value) >= 1 or not np.isfinite(shifts).all():
         return estimate
     half, z = half_width(shifts, level=estimate.level, lost=lost), math.atanh(estimate.value)

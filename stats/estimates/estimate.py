@@ -41,11 +41,7 @@ def finite_vector(values: ArrayLike, *, name: str) -> FloatArray:
 
 
 def refuse_non_finite(values: FloatArray, *, name: str) -> None:
-    """Raise if any value of an array (any shape) is NaN or infinite, naming the first one.
-
-    Raises:
-        BankError: With the position and the value found.
-    """
+    """Raise if any value of an array (any shape) is NaN or infinite, naming the first one."""
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         where = ", ".join(str(i) for i in bad[0])
@@ -56,11 +52,7 @@ def refuse_non_finite(values: FloatArray, *, name: str) -> None:
 
 
 def paired_vectors(x: ArrayLike, y: ArrayLike, *, names: tuple[str, str]) -> tuple[FloatArray, FloatArray]:
-    """Return two finite vectors of one length: row i of both belongs to the same item.
-
-    Raises:
-        BankError: If the lengths differ, or either is not a finite vector.
-    """
+    """Return two finite vectors of one length: row i of both belongs to the same item."""
     first, second = finite_vector(x, name=names[0]), finite_vector(y, name=names[1])
     if first.size != second.size:
         raise BankError(
@@ -70,11 +62,7 @@ def paired_vectors(x: ArrayLike, y: ArrayLike, *, names: tuple[str, str]) -> tup
 
 
 def check_level(level: float) -> None:
-    """Raise unless the confidence level is a share between 0 and 1.
-
-    Raises:
-        BankError: For instance for 95, which was meant as 0.95.
-    """
+    """Raise unless the confidence level is a share between 0 and 1."""
     if not 0 < level < 1:
         raise BankError(f"level is {level!r}; expected a share between 0 and 1, such as 0.95")
 

@@ -88,15 +88,7 @@ def accuracy_pooled(
 
 
 def credit_of_presentations(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
-    """Return 1 where the correct option is the most probable, a part in a tie, else 0; shape (items, presentations).
-
-    Args:
-        logprobs: Log-probabilities in nats, shape (items, presentations, options).
-        layout: Says which option is correct in each presentation.
-
-    Raises:
-        BankError: As `accuracy_pooled`.
-    """
+    """Return 1 where the correct option is the most probable, a part in a tie, else 0; shape (items, presentations)."""
     if layout.is_prompted and not layout.is_judged:
         raise BankError(f"{layout.method} is a {layout.kind}; it has no correct options, so use accuracy()")
     return chosen_options(logprobs, layout)[:, np.arange(len(layout.correct)), list(layout.correct)]
@@ -191,10 +183,7 @@ def unparsed_share(shares: ArrayLike, *, clusters: ArrayLike | None = None, leve
 
 
 def chosen_options(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
-    """Return 1 for the most probable option, shared where several tie; shape (items, presentations, options).
-
-    NaN where a presentation was not asked. Arguments as for `position_bias`.
-    """
+    """Return 1 for the most probable option, shared where several tie; shape (items, presentations, options)."""
     if not layout.is_prompted:
         raise BankError(f"{layout.method} is a direct method; it has no presentations, so use accuracy()")
     numbers = np.asarray(logprobs, dtype=np.float64)

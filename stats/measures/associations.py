@@ -140,19 +140,7 @@ def within_correlation(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """Return the r of x and y within subjects (repeated-measures correlation), with an interval robust over items.
-
-    Args:
-        x: Shape (rows,).
-        y: Shape (rows,).
-        subjects: Whose row it is, shape (rows,); levels of the subjects do not count.
-        items: The item of each row: the same item asked of several subjects is one draw, shape (rows,).
-        clusters: Number of each row's paradigm, -1 for none.
-        level: Confidence level of the interval.
-
-    Returns:
-        r, with the number of different items as n. Fewer than three subjects: undefined, as in pingouin.
-    """
+    """Return the r of x and y within subjects (repeated-measures correlation), with an interval robust over items."""
     a, b = paired_vectors(x, y, names=("x", "y"))
     frame = pd.DataFrame({"x": a, "y": b, "subject": np.asarray(subjects, dtype=str)})
     _, item = np.unique(np.asarray(items, dtype=str), return_inverse=True)
@@ -219,16 +207,7 @@ def _permuted_variance(fourth: float, leverage: float, n: int, k: int) -> float:
 
 
 def p_over_paradigms(outcome: ArrayLike, predictors: Mapping[str, ArrayLike], clusters: ArrayLike) -> float:
-    """Return the p-value of no linear prediction over other paradigms like these; NaN where they are too few.
-
-    Hotelling's T2 of the slopes, whose covariance is that of a jackknife which leaves out paradigms (CR3: Bell &
-    McCaffrey 2002, Survey Methodology 28:169-181), with paradigms - predictors degrees of freedom.
-
-    Args:
-        outcome: Shape (items,).
-        predictors: By name, each of shape (items,).
-        clusters: Number of each item's paradigm, -1 for none.
-    """
+    """Return the p-value of no linear prediction over other paradigms like these; NaN where they are too few."""
     from scipy.stats import f
 
     y = finite_vector(outcome, name="outcome")
@@ -255,15 +234,7 @@ def p_over_paradigms(outcome: ArrayLike, predictors: Mapping[str, ArrayLike], cl
 
 
 def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike]) -> tuple[list[Predictor], float]:
-    """Return what each predictor adds to R^2, and R^2.
-
-    Args:
-        outcome: Shape (items,).
-        predictors: By name, each of shape (items,); at most twelve, since every subset of them is fitted.
-
-    Raises:
-        BankError: If there are more, a column is constant, or there are too few items.
-    """
+    """Return what each predictor adds to R^2, and R^2."""
     y = finite_vector(outcome, name="outcome")
     names = list(predictors)
     columns = [finite_vector(predictors[name], name=name) for name in names]
@@ -316,21 +287,7 @@ def _robust_p(z: FloatArray, y: FloatArray) -> FloatArray:
 def jackknifed_r(
     r: float, u: FloatArray, v: FloatArray, weight: FloatArray, item: IntArray, *, level: float, lost: int
 ) -> Estimate:
-    """Return r of residuals with a jackknife interval on Fisher's z scale, for which items are left out whole.
-
-    It supposes no normal data and no independent rows. Sums of squares and products lose an item's own, times a weight
-    for what the item took part in: the mean of its subject (exact), or a regression (between White's HC2 and HC3, which
-    cover 93 to 97% where HC3, the exact jackknife, covers 99).
-
-    Args:
-        r: The correlation.
-        u: Residuals, shape (rows,).
-        v: The other's, likewise.
-        weight: Of each row, likewise.
-        item: Number of each row's item, from 0.
-        level: Confidence level, a share.
-        lost: Degrees of freedom that are spent.
-    """
+    """Return r of residuals with a jackknife interval on Fisher's z scale, for which items are left out whole."""
     n = int(item.max()) + 1
     shared: dict[str, Any] = {"n": n, "method": ROBUST, "level": level}
     if abs(r) >= 1 - 1e-12:

@@ -77,18 +77,7 @@ def fit_crossed(
     reml: bool = False,
     parameters: FloatArray | None = None,
 ) -> CrossedFit:
-    """Return the fit of a linear mixed model.
-
-    Args:
-        y: Shape (n,).
-        x: Fixed effects with the intercept, shape (n, effects).
-        terms: Random terms.
-        reml: Whether to fit by restricted maximum likelihood.
-        parameters: `CrossedFit.parameters` of the same terms to keep; None = the best ones.
-
-    Raises:
-        BankError: If the design has dependent columns or no optimum is found.
-    """
+    """Return the fit of a linear mixed model."""
     from scipy.optimize import Bounds, minimize
     from threadpoolctl import threadpool_limits
 

@@ -159,12 +159,7 @@ def _estimate(values: FloatArray, without: FloatArray, codes: IntArray | None, *
 
 
 def _floor(cells: _Cells, n_draws: int) -> float:
-    """Return the mean distance that people's own distributions would have, from halves of the people.
-
-    The distance of two samples of one distribution goes with the root of 1/a + 1/b; of the distribution itself from n
-    people with that of 1/n, and of a sample of k answers with that of 1/n + 1/k. With fewer than ten people each
-    the root is too small for rare answers, and the floor up to a sixth too low (docs/validation.md).
-    """
+    """Return the mean distance that people's own distributions would have, from halves of the people."""
     rng, result = np.random.default_rng(0), []
     _, n = cells.cumulated(np.ones(cells.thing.size, dtype=np.bool_))
     enough = n >= 4

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pairbank.arrays import FloatArray, IntArray
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error
-from pairbank.stats.estimates.estimate import Estimate, finite_vector
+from pairbank.stats.estimates.bootstrap import deleted, draws, freedom, half_width, standard_error
+from pairbank.stats.estimates.estimate import Estimate, finite_vector, undefined
 from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.raters import check_choices
 from pairbank.stats.measures.regression import component_variances
@@ -28,6 +28,8 @@ LEAST_RATERS = 3
 LEAST_ITEMS = 30
 """Of a rater's items for a t test (section 3.1 of the paper)."""
 ALPHA = 0.05
+CORRECTED, MOST_PARTS = "jackknife-corrected", 50
+"""Interval of r that is corrected for reliability; parts of the items that it leaves out in turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,10 +174,7 @@ def _test(left_out: list[_LeftOut], *, epsilon: float, n_items: int) -> Alternat
 
 
 def _wins(choices: FloatArray, model: FloatArray, rater: int) -> tuple[FloatArray, FloatArray]:
-    """Return on which items the model agrees with the other raters as well as the rater does or better, and vice versa.
-
-    Mean agreement with the others is (1 + own x mean of theirs) / 2, so that own x sum of theirs decides.
-    """
+    """Return where the model agrees with the other raters as well as the rater or better, and vice versa."""
     selected = choices[:, rater]
     others = np.rint(np.nansum(choices, axis=1) - selected)
     return (model * others >= selected * others).astype(np.float64), (selected * others >= model * others).astype(
@@ -397,6 +396,43 @@ def ceiling_from_spreads(
     if variance == 0:
         return _no_ceiling("the human differences do not vary", n=delta.size, method=VARIANCES)
     return _ceiling(1 - noise / variance, n=delta.size, method=VARIANCES)
+
+
+def disattenuated(delta: FloatArray, human: FloatArray, noise: FloatArray, *, clusters: IntArray) -> Estimate:
+    """Return r over the root of the reliability of people's differences (Spearman 1904), with a jackknife interval.
+
+    Args:
+        delta: A method's difference of each item.
+        human: People's mean difference.
+        noise: Its error variance, sd^2 / n of both sides.
+        clusters: Number of each item's paradigm, -1 for none; paradigms are left out where they can be the draws.
+
+    >>> rng = np.random.default_rng(0)
+    >>> true, noise = rng.normal(size=4000), np.full(4000, 0.5)
+    >>> human = true + rng.normal(size=4000) * 0.5**0.5
+    >>> found = disattenuated(true, human, noise, clusters=np.full(4000, -1))
+    >>> round(float(np.corrcoef(true, human)[0, 1]), 2), round(found.value, 2)
+    (0.81, 1.0)
+    """
+
+    def value(kept: BoolArray) -> float:
+        variance = float(human[kept].var(ddof=1))
+        reliability = 1 - float(noise[kept].mean()) / variance if variance else 0.0
+        if reliability <= 0 or not np.ptp(delta[kept]):
+            return math.nan
+        return float(np.corrcoef(delta[kept], human[kept])[0, 1]) / math.sqrt(reliability)
+
+    codes = draws(clusters, delta.size)
+    parts = np.arange(delta.size) % MOST_PARTS if codes is None else codes
+    whole = value(np.ones(delta.size, dtype=np.bool_))
+    without = np.array([value(parts != part) for part in np.unique(parts)])
+    if math.isnan(whole) or np.isnan(without).any():
+        return undefined("the ratings are noise only, or do not vary", n=delta.size, method=CORRECTED)
+    half = half_width(deleted(without), level=0.95)
+    return Estimate(
+        value=whole, low=whole - half, high=whole + half, n=delta.size, method=CORRECTED,
+        n_paradigms=0 if codes is None else without.size,
+    )  # fmt: skip
 
 
 def _ceiling(reliability: float, *, n: int, method: str) -> Ceiling:

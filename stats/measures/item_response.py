@@ -269,12 +269,7 @@ def _nodes() -> tuple[FloatArray, FloatArray]:
 
 
 def _design_effects(credit: FloatArray, known: BoolArray, sample: _Distribution) -> tuple[float, float]:
-    """Return how much the correlation of the models' errors raises the variance of a discrimination, and at most.
-
-    Errors are residuals from the items' curves. To fit these takes 1/n + xy/n from the correlation of two models of
-    abilities x and y, which is put back. Correlations that are not above 0 (one-sided, 0.05) count as 0. The second
-    number is the larger one of the effects on discrimination and on difficulty, less what is due to chance.
-    """
+    """Return how much the correlation of the models' errors raises the variance of a discrimination, and at most."""
     value, *_ = _posterior(credit, known.astype(np.float64), sample)
     chance = special.expit(value[:, :1] + value[:, 1:] * sample.ability)
     error = np.where(known, (credit - chance) / np.sqrt(np.maximum(chance * (1 - chance), 0.01)), 0.0)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ REML = "mixed-reml"
 METHOD, MODEL, PHENOMENON, UNIT, VALUE = "method", "model", "phenomenon", "unit", "value"
 BY_UNIT = (UNIT, f"{METHOD} x {UNIT}", f"{MODEL} x {UNIT}")
 BY_MODEL = f"{METHOD} x {MODEL}"
+Contrasts: TypeAlias = "tuple[tuple[str, str, str, FloatArray], ...]"
 REST = "rest"
 LEAST_UNITS = 10
 """Units that intervals need."""
@@ -68,19 +70,12 @@ class Fitted:
 
 
 def fit_mixed(cells: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
-    """Return the effects on numbers or shares, by a linear mixed model.
+    """Return the effects on numbers or shares, by a linear mixed model."""
+    return fit_plan(planned(cells, references or {}))
 
-    From four models on, methods are compared on models like these: how much a method changes a single model is random.
-    With fewer, on these models. Models are compared by these methods, so that this variance is no part of their error.
 
-    Args:
-        cells: Columns unit, method, model, value, and phenomenon where it counts; one row a unit, method and model.
-        references: Level of method and model that others are compared with; the first of each where not given.
-
-    Raises:
-        BankError: If there are no two methods or models, or fewer than ten units.
-    """
-    plan = planned(cells, references or {})
+def fit_plan(plan: Plan) -> Fitted:
+    """Return the effects of a plan, or why it cannot be fitted."""
     if plan.n_cells <= plan.n_fixed:
         return unfitted(plan, f"{plan.n_cells} cells for {plan.n_fixed} effects leave none for their error")
     ratios = _optimum(plan)
@@ -91,13 +86,12 @@ def fit_mixed(cells: pd.DataFrame, *, references: dict[str, str] | None = None) 
         return unfitted(plan, "no variation is left beside the effects, so that they have no error")
     variances = np.append(ratios, 1.0) * best.scale
     covariances, degrees = _uncertainty(plan, variances)
-    shown = [name for name in (*BY_UNIT, BY_MODEL) if name in plan.parts]
     fixed = float(np.var(plan.fitted(best.effects)))
     known = np.maximum(variances, 0.0)
     whole = fixed + float(known.sum())
     return Fitted(
-        effects=tuple(effects_of(plan, best.effects, covariances, degrees)),
-        variances=tuple(zip([*shown, REST], map(float, known), strict=True)),
+        effects=tuple(effects_of(plan.contrasts, best.effects, covariances, degrees, n=plan.n_units)),
+        variances=tuple(zip([*plan.parts, REST], map(float, known), strict=True)),
         r_squared=fixed / whole,
         r_squared_with_units=1 - best.scale / whole,
     )
@@ -146,14 +140,16 @@ class Plan:
 
     patterns: tuple[_Pattern, ...]
     parts: tuple[str, ...]
-    """Random parts: those within units in the order of each pattern's `alike`, then methods within models."""
+    """Random parts: those within units in the order of each pattern's `alike`, then those between units."""
+    across: tuple[FloatArray, ...]
+    """For each random part between units (the last ones of `parts`), its levels' weights, shape (kinds, levels)."""
     by_kind: FloatArray
     """Columns of the design that depend on method and model, shape (kinds, columns)."""
     n_between: int
     n_cells: int
     n_units: int
     n_methods: int
-    contrasts: tuple[tuple[str, str, str, FloatArray], ...]
+    contrasts: Contrasts
     """Term, level, what it is compared with, and its weights on the columns of the design."""
     design: FloatArray
     spread: float
@@ -171,16 +167,17 @@ class Plan:
 
     @cached_property
     def _columns(self) -> FloatArray:
-        """From (kinds, columns between units, value) to (design, value, kinds)."""
+        """From (kinds, columns between units, value) to (design, value, levels of the parts between units)."""
         n_kinds = len(self.by_kind)
-        created = np.zeros((n_kinds + self.n_between + 1, self.n_fixed + 1 + n_kinds))
+        levels = np.column_stack([np.zeros((n_kinds, 0)), *self.across])
+        created = np.zeros((n_kinds + self.n_between + 1, self.n_fixed + 1 + levels.shape[1]))
         created[:n_kinds, : self.by_kind.shape[1]] = self.by_kind
         created[n_kinds:, self.by_kind.shape[1] : self.n_fixed + 1] = np.eye(self.n_between + 1)
-        created[:n_kinds, self.n_fixed + 1 :] = np.eye(n_kinds)
+        created[:n_kinds, self.n_fixed + 1 :] = levels
         return created
 
     def _products(self, weights: Sequence[FloatArray]) -> FloatArray:
-        """Return [design, value, kinds]' W [design, value, kinds], W the weights of each unit's cells."""
+        """Return [design, value, levels]' W [design, value, levels], W the weights of each unit's cells."""
         n_kinds, n_between = len(self.by_kind), self.n_between
         whole = np.zeros((n_kinds + n_between + 1,) * 2)
         between = slice(n_kinds, n_kinds + n_between)
@@ -198,8 +195,7 @@ class Plan:
 
     def at(self, ratios: FloatArray) -> _State:
         """Return the likelihood, its parts and the effects at these ratios of variances to the residual one."""
-        within = ratios[: len(ratios) - (BY_MODEL in self.parts)]
-        root = np.sqrt(ratios[-1]) if BY_MODEL in self.parts else 0.0
+        within, between = np.split(ratios, [len(ratios) - len(self.across)])
         inverses, log_determinant = list[np.ndarray](), 0.0
         for pattern in self.patterns:
             covariance = np.eye(len(pattern.kinds))
@@ -208,10 +204,11 @@ class Plan:
             log_determinant += pattern.n_units * float(np.linalg.slogdet(covariance)[1])
             inverses.append(np.linalg.inv(covariance))
         products = self._products(inverses)
-        # The design and, scaled by their standard deviation, methods within models: Henderson's equations.
-        n_fixed, kinds = self.n_fixed, slice(self.n_fixed + 1, None)
-        kept = np.r_[:n_fixed, n_fixed + 1 : len(products)] if root else np.arange(n_fixed)
-        scales = np.where(kept < n_fixed, 1.0, root)
+        # The design and, scaled by their standard deviations, the parts between units: Henderson's equations.
+        n_fixed = self.n_fixed
+        kept = np.delete(np.arange(len(products)), n_fixed)
+        sizes = [levels.shape[1] for levels in self.across]
+        scales = np.concatenate([np.ones(n_fixed), np.repeat(np.sqrt(between), sizes)])
         system = products[np.ix_(kept, kept)] * np.outer(scales, scales) + np.diag((kept > n_fixed).astype(float))
         inverse = np.linalg.inv(system)
         target = products[kept, n_fixed] * scales
@@ -228,15 +225,16 @@ class Plan:
             plain = sum(p.n_units * float(np.trace(member)) for member, p in zip(shared, self.patterns, strict=True))
             traces.append(plain - float((projector * inner[np.ix_(kept, kept)]).sum()))
             quadratics.append(float(residual @ inner @ residual))
-        if BY_MODEL in self.parts:
-            across = products[kinds, :][:, kept]
-            traces.append(float(np.trace(products[kinds, kinds])) - float((across @ projector * across).sum()))
-            quadratics.append(float(((products[kinds] @ residual) ** 2).sum()))
+        for end, size in zip(n_fixed + 1 + np.cumsum(sizes, dtype=int), sizes, strict=True):
+            levels = products[end - size : end]
+            of_kept = levels[:, kept]
+            traces.append(float(levels[:, end - size : end].trace()) - float((of_kept @ projector * of_kept).sum()))
+            quadratics.append(float(((levels @ residual) ** 2).sum()))
         log_determinant += float(np.linalg.slogdet(system)[1])
         return _State(
             deviance=log_determinant + degrees * np.log(max(left, 1e-300) / degrees),
             effects=solved[:n_fixed],
-            covariance=inverse[:n_fixed, :n_fixed],
+            covariance=np.asarray(inverse[:n_fixed, :n_fixed], dtype=np.float64),
             scale=left / degrees,
             traces=np.array(traces),
             quadratics=np.array(quadratics),
@@ -244,11 +242,7 @@ class Plan:
 
 
 def _optimum(plan: Plan) -> FloatArray | None:
-    """Return the variance ratios of the largest restricted likelihood, each 0 or more; None if none is found.
-
-    Where units are all that is random, cells of a unit may also be less alike than those of others (a negative ratio):
-    the test is then the paired one. Bounded at 0, errors are too small where units do not differ: 0.062 for 0.05.
-    """
+    """Return the variance ratios of the largest restricted likelihood, each 0 or more; None if none is found."""
     from scipy.optimize import minimize
 
     if not plan.parts:
@@ -275,11 +269,7 @@ def _optimum(plan: Plan) -> FloatArray | None:
 
 
 def _uncertainty(plan: Plan, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the covariance of each contrast's weights, shape (contrasts,), and its degrees of freedom.
-
-    Satterthwaite's: twice the squared variance of the contrast over the variance of that variance, which is by the
-    delta method from the observed information of the variances that are not 0.
-    """
+    """Return the covariance of each contrast's weights, shape (contrasts,), and its degrees of freedom."""
     free = np.append(np.abs(variances[:-1]) > 1e-6 * variances[-1], True)
     within = np.array([weights for *_, weights in plan.contrasts])
     by_methods = BY_MODEL in plan.parts
@@ -336,9 +326,13 @@ def planned(cells: pd.DataFrame, references: dict[str, str]) -> Plan:
     n_between = blocks[PHENOMENON].shape[1] if PHENOMENON in blocks else 0
     n_by_kind = design.shape[1] - n_between
     within = [UNIT] * (len(kinds) > 1) + [*BY_UNIT[1:]] * crossed
+    is_sample = crossed and n_models >= LEAST_MODELS
+    same = {UNIT: np.zeros_like(first), BY_UNIT[1]: methods[first], BY_UNIT[2]: models[first]}
+    kernels = [np.equal.outer(same[part], same[part]).astype(np.float64) for part in within]
     return Plan(
-        patterns=tuple(_patterns(ordered, kind, values, design[:, n_by_kind:], levels=(methods, models), parts=within)),
-        parts=(*within, *[BY_MODEL] * (crossed and n_models >= LEAST_MODELS)),
+        patterns=tuple(patterns_of(ordered, kind, values, design[:, n_by_kind:], kernels)),
+        parts=(*within, *[BY_MODEL] * is_sample),
+        across=(np.eye(len(kinds)),) * is_sample,
         by_kind=design[first, :n_by_kind],
         n_between=n_between,
         n_cells=len(ordered),
@@ -357,11 +351,7 @@ def planned(cells: pd.DataFrame, references: dict[str, str]) -> Plan:
 def _terms(
     cells: pd.DataFrame, references: dict[str, str], *, crossed: bool
 ) -> tuple[dict[str, FloatArray], list[tuple[str, str, str, int, FloatArray]]]:
-    """Return columns of the design by term, and contrasts: term, level, versus, first column and weights from there.
-
-    Below four models that all have all methods, effects of methods are means over these models: how much a method
-    changes a single one is a fixed effect as well, centred over methods and over models.
-    """
+    """Return columns of the design by term, and contrasts: term, level, versus, first column and weights from there."""
     blocks: dict[str, FloatArray] = {"": np.ones((len(cells), 1))}
     contrasts: list[tuple[str, str, str, int, FloatArray]] = []
     for term in (METHOD, MODEL, PHENOMENON):
@@ -384,16 +374,14 @@ def _terms(
     return blocks, contrasts
 
 
-def _patterns(
+def patterns_of(
     cells: pd.DataFrame,
     kind: IntArray,
     values: FloatArray,
     between: FloatArray,
-    *,
-    levels: tuple[IntArray, IntArray],
-    parts: Sequence[str],
+    kernels: Sequence[FloatArray],
 ) -> Iterator[_Pattern]:
-    """Yield the sums over units that have the same cells; cells of a unit follow each other."""
+    """Yield the sums over units that have the same cells, which follow each other."""
     starts = np.flatnonzero(np.diff(pd.factorize(cells[UNIT])[0], prepend=-1))
     alike: dict[bytes, list[int]] = {}
     ends = [*starts[1:], len(cells)]
@@ -401,16 +389,12 @@ def _patterns(
     for start, end in sizes.items():
         alike.setdefault(kind[start:end].tobytes(), []).append(start)
     for units in alike.values():
-        rows = np.arange(units[0], sizes[units[0]])
+        kinds = kind[units[0] : sizes[units[0]]]
         stacked = np.stack([values[start : sizes[start]] for start in units])
         columns = between[units]
-        shared = {
-            part: (level[rows, np.newaxis] == level[rows]).astype(np.float64)
-            for part, level in zip(BY_UNIT, (np.zeros_like(kind), *levels), strict=True)
-        }
         yield _Pattern(
-            kinds=kind[rows],
-            alike=tuple(shared[part] for part in parts),
+            kinds=kinds,
+            alike=tuple(kernel[np.ix_(kinds, kinds)] for kernel in kernels),
             n_units=len(units),
             between=columns.sum(axis=0),
             between_squares=columns.T @ columns,
@@ -430,27 +414,19 @@ def _levels(cells: pd.DataFrame, term: str) -> list[str]:
 
 
 def effects_of(
-    plan: Plan, effects: FloatArray, squares: FloatArray, degrees: FloatArray, method: str = REML
+    contrasts: Contrasts, effects: FloatArray, squares: FloatArray, degrees: FloatArray, *, n: int, method: str = REML
 ) -> Iterator[Effect]:
-    """Yield the effect of each contrast of a plan, with Student's interval and p-value.
-
-    Args:
-        plan: The terms.
-        effects: Weights of the columns of the design.
-        squares: Squared standard errors, shape (contrasts,).
-        degrees: Of freedom, same shape.
-        method: How they were estimated.
-    """
+    """Yield the effect of each contrast, with Student's interval and p-value."""
     from scipy.stats import t
 
-    for (term, level, versus, weights), square, freedom in zip(plan.contrasts, squares, degrees, strict=True):
+    for (term, level, versus, weights), square, freedom in zip(contrasts, squares, degrees, strict=True):
         value, error = float(weights @ effects), float(np.sqrt(square))
         reach = float(t.isf(0.025, freedom)) * error
         yield Effect(
             term=term,
             level=level,
             versus=versus,
-            estimate=Estimate(value=value, low=value - reach, high=value + reach, n=plan.n_units, method=method),
+            estimate=Estimate(value=value, low=value - reach, high=value + reach, n=n, method=method),
             p=float(2 * t.sf(abs(value) / error, freedom)),
             degrees=float(freedom),
         )

@@ -52,19 +52,7 @@ _NEARLY_0 = 0.02
 
 
 def fit_logistic(answers: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
-    """Return the effects on the log odds of a right answer.
-
-    Intervals are Student's with the degrees of freedom of the same effect in the linear model of the cells' means: with
-    few models or paradigms, normal quantiles are too small.
-
-    Args:
-        answers: Columns unit, item, method, model, value from 0 (wrong) to 1 (right), and phenomenon where it counts;
-            one row an item, method and model. A value between counts as partly right.
-        references: Level of method and model that others are compared with; the first of each where not given.
-
-    Raises:
-        BankError: If there are no two methods or models, fewer than ten units, or values outside 0 to 1.
-    """
+    """Return the effects on the log odds of a right answer."""
     values = answers[VALUE].to_numpy(dtype=np.float64)
     if not (np.isfinite(values).all() and values.min(initial=0) >= 0 and values.max(initial=1) <= 1):
         raise BankError("answers must be from 0 (wrong) to 1 (right)")
@@ -94,7 +82,7 @@ def fit_logistic(answers: pd.DataFrame, *, references: dict[str, str] | None = N
     fixed = float(np.var(plan.fitted(effects)))
     whole = fixed + sum(variances.values()) + LEVEL_VARIANCE
     return Fitted(
-        effects=tuple(effects_of(plan, effects, squares, degrees, LAPLACE)),
+        effects=tuple(effects_of(plan.contrasts, effects, squares, degrees, n=plan.n_units, method=LAPLACE)),
         variances=tuple(variances.items()),
         r_squared=fixed / whole,
         r_squared_with_units=1 - LEVEL_VARIANCE / whole,
@@ -102,10 +90,7 @@ def fit_logistic(answers: pd.DataFrame, *, references: dict[str, str] | None = N
 
 
 def _squares(plan: Plan, covariance: FloatArray, by_model: float) -> FloatArray:
-    """Return the squared standard error of each contrast; NaN where there is none.
-
-    Models are compared by these methods: what a method changes in a single model (`by_model`) is no error.
-    """
+    """Return the squared standard error of each contrast; NaN where there is none."""
     squares = [
         float(weights @ covariance @ weights) - (2 / plan.n_methods * by_model if term == MODEL else 0.0)
         for term, *_, weights in plan.contrasts

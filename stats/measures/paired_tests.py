@@ -214,13 +214,7 @@ def gain_test(gain: ArrayLike) -> GainTest:
 
 
 def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
-    """Return the test of `gain_test` from counts.
-
-    Args:
-        n: Items with a whole gain for either.
-        n_half: Items with half a gain for either, one or more.
-        seen: The sum of all gains without its sign, in half gains.
-    """
+    """Return the test of `gain_test` from counts."""
     from scipy.stats import binom
 
     of_half = np.arange(n_half + 1)
@@ -234,10 +228,7 @@ def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
 
 
 def _finer_gain_test(gain: FloatArray) -> GainTest:
-    """Return the test of `gain_test` for gains of any size: over all signs, or normal where these are too many.
-
-    Means over so many models that they are on no grid are rounded to thousandths.
-    """
+    """Return the test of `gain_test` for gains of any size: over all signs, or normal where these are too many."""
     provided = gain[gain != 0]
     grid = np.rint(provided * _FINEST).astype(np.int64)
     on_grid = bool(np.abs(grid - provided * _FINEST).max() < 1e-6)

@@ -191,11 +191,7 @@ def cross_validated(
 
 
 def _coordinates(train: NDArray[Any], test: NDArray[Any], *, standardise: bool = True) -> tuple[FloatArray, FloatArray]:
-    """Return rows, standardised or not, in the coordinates that the training rows span where these are the fewer.
-
-    The penalty is the same in any orthonormal basis, and the solution lies in the span of the training rows: the
-    regression is the same one, with fewer coefficients.
-    """
+    """Return rows, standardised or not, in the coordinates that the training rows span where these are the fewer."""
     from sklearn.preprocessing import StandardScaler
 
     train_x, test_x = train.astype(np.float64), test.astype(np.float64)

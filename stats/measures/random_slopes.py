@@ -205,11 +205,7 @@ class _Model:
 
 
 def fit_slopes(values: FloatArray, design: FloatArray, groupings: Sequence[Grouping]) -> MixedFit:
-    """Return the model with these random parts.
-
-    Raises:
-        BankError: If a grouping has as many effects as there are rows, or no optimum is found.
-    """
+    """Return the model with these random parts."""
     from scipy.optimize import minimize
 
     ordered = sorted(groupings, key=lambda grouping: -grouping.n_levels)
@@ -266,14 +262,7 @@ def _information(model: _Model, parameters: FloatArray) -> tuple[FloatArray, Flo
 
 
 def fit_maximal(values: FloatArray, design: FloatArray, groupings: Sequence[Grouping]) -> MixedFit:
-    """Return the model with the maximal random structure that converges (Barr et al. 2013, J Mem Lang 68:255-278).
-
-    All slopes with their correlations; else without correlations; else intercepts. A grouping that has as many effects
-    as there are observations has fewer slopes, interactions being left out first.
-
-    Raises:
-        BankError: If no structure can be fitted.
-    """
+    """Return the model with the maximal random structure that converges (Barr et al. 2013, J Mem Lang 68:255-278)."""
     most = [max(1, (len(values) - 1) // grouping.n_levels) for grouping in groupings]
     whole = [g.some(np.arange(g.columns.shape[1]) < n) for g, n in zip(groupings, most, strict=True)]
     uncorrelated = [replace(grouping, correlated=False) for grouping in whole]

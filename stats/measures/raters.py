@@ -40,19 +40,7 @@ LEAST_APART = 5
 
 
 def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
-    """Return the six intraclass correlations of raters who all rated everything.
-
-    Args:
-        ratings: Columns item_id, side, rater and value, one rating a row; what is rated is an item's side.
-
-    Returns:
-        By name (`ICC_TYPES`), with a jackknife interval over what was rated, whose number is n. (The usual interval of
-        the F distribution supposes normal ratings; that of absolute agreement covers 98 to 100% with two raters.)
-        Where not every rater rated everything: undefined.
-
-    Raises:
-        BankError: If a column is missing, a value is no number, or somebody rated something twice.
-    """
+    """Return the six intraclass correlations of raters who all rated everything."""
     wide = _wide(ratings)
     n, k = wide.shape
     reason = None
@@ -83,11 +71,7 @@ def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def single_rater_correlations(ratings: FloatArray) -> dict[str, FloatArray]:
-    """Return the three intraclass correlations of one rater: of everything, then leaving out each of what was rated.
-
-    Args:
-        ratings: Shape (things, raters), three things or more, no gaps.
-    """
+    """Return the three intraclass correlations of one rater: of everything, then leaving out each of what was rated."""
     ratings = ratings - ratings.mean()
     left_out = np.vstack([np.zeros(ratings.shape[1]), ratings])
     n, k = len(ratings) - np.append(0.0, np.ones(len(ratings))), ratings.shape[1]
@@ -109,17 +93,7 @@ def single_rater_correlations(ratings: FloatArray) -> dict[str, FloatArray]:
 def single_rater_interval(
     value: float, without: FloatArray, *, n_raters: float, level: float
 ) -> tuple[float, float] | str:
-    """Return the ends of a jackknife interval of an agreement of individual raters, or why there is none.
-
-    On the scale z = log((1 + (k - 1) r) / (1 - r)) / 2, on which an intraclass correlation of k raters has about the
-    same variance everywhere (Fisher 1925, Statistical Methods for Research Workers, section 39).
-
-    Args:
-        value: The correlation.
-        without: The same without each of what was rated.
-        n_raters: k.
-        level: Confidence level, a share.
-    """
+    """Return the ends of a jackknife interval of an agreement of individual raters, or why there is none."""
     lowest = -1 / (n_raters - 1)
     both = np.append(without, value)
     if without.size < LEAST_RATED:
@@ -135,16 +109,7 @@ def single_rater_interval(
 
 
 def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level, level: float = 0.95) -> Estimate:
-    """Return Krippendorff's alpha: 1 - observed over expected disagreement, 0 for raters who draw lots.
-
-    Args:
-        ratings: As for `intraclass_correlations`; ratings may be missing.
-        scale: How far two values are apart: not the same (nominal), by rank (ordinal), by difference (interval).
-        level: Confidence level of the jackknife interval over what was rated.
-
-    Raises:
-        BankError: As for `intraclass_correlations`.
-    """
+    """Return Krippendorff's alpha: 1 - observed over expected disagreement, 0 for raters who draw lots."""
     rows = _rated(ratings)
     values, which = np.unique(rows["value"].to_numpy(), return_inverse=True)
     if values.size > _MOST_VALUES:
@@ -158,14 +123,7 @@ def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level, level: float = 0.
 
 
 def alpha_of_counts(counts: FloatArray, values: FloatArray, *, scale: Level, level: float = 0.95) -> Estimate:
-    """Return Krippendorff's alpha from how often each value was given to each thing.
-
-    Args:
-        counts: Shape (things, values), two ratings or more of each thing.
-        values: The values, ascending.
-        scale: As for `krippendorff_alpha`.
-        level: Confidence level, a share.
-    """
+    """Return Krippendorff's alpha from how often each value was given to each thing."""
     n = len(counts)
     report: dict[str, Any] = {"n": n, "method": ALPHA, "level": level}
     if not n:
@@ -291,11 +249,7 @@ def rater_accuracy(choices: FloatArray, *, paradigms: IntArray | None = None) ->
 
 
 def check_choices(choices: FloatArray) -> None:
-    """Refuse what are no choices.
-
-    Raises:
-        BankError: If a choice is not 1, 0, -1 or NaN, or an item or a rater has none.
-    """
+    """Refuse what are no choices."""
     if choices.ndim != 2 or not choices.size:
         raise BankError(f"choices have shape {choices.shape}; expected items x raters")
     known = ~np.isnan(choices)

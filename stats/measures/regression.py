@@ -325,15 +325,7 @@ def _kinds(names: list[str]) -> list[tuple[str, ...]]:
 
 
 def component_variances(values: FloatArray, factors: Mapping[str, IntArray]) -> FloatArray:
-    """Return the components alone: of each factor, of combinations of ever more factors, and of the rest.
-
-    Args:
-        values: As for `crossed_components`.
-        factors: As for `crossed_components`.
-
-    Raises:
-        BankError: Too few cells share a level.
-    """
+    """Return the components alone: of each factor, of combinations of ever more factors, and of the rest."""
     names = list(factors)
     shared = [(), *_kinds(names)[:-1]]
     centred = values - values.mean()

@@ -12,14 +12,22 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from claims_nulls import KINDS, answer_errors, association_misses, equivalence_errors, mixed_errors
+from claims_nulls import (
+    FAMILIES,
+    KINDS,
+    answer_errors,
+    association_misses,
+    covariate_errors,
+    equivalence_errors,
+    mixed_errors,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=200)
-    parser.add_argument("--only", choices=("equivalence", "associations", "mixed", "designs", "logistic"))
+    parser.add_argument("--only", choices=("equivalence", "associations", "mixed", "designs", "logistic", "covariates"))
     parser.add_argument("--seed", type=int, default=0, help="of the tables `designs` and `logistic`")
     parser.add_argument("--cells", default="", help="regular expression of rows of `designs`")
     given = parser.parse_args(arguments)
@@ -29,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "mixed": mixed(given.repetitions),
         "designs": designs(given.repetitions, seed=given.seed, cells=given.cells),
         "logistic": logistic(given.repetitions, seed=given.seed),
+        "covariates": covariates(given.repetitions),
     }
     for lines in [tables[given.only]] if given.only else tables.values():
         for line in lines:
@@ -50,6 +59,20 @@ def associations(repetitions: int) -> Iterator[str]:
         for n_items in (50, 200, 1000):
             partial, within = association_misses(kind, n_items=n_items, n_runs=5 * repetitions, seed=0)
             yield f"| {kind} | {n_items:,} | {1 - partial:.3f} | {1 - within:.3f} |"
+
+
+def covariates(repetitions: int) -> Iterator[str]:
+    """Yield how often size is said to change accuracy, or to change it otherwise by a second method."""
+    yield "| models | sd of slopes | true difference | slope said | difference said | difference said (Hu & Frank) |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    nulls = [(families, slopes, 0.0) for families in FAMILIES for slopes in (0.0, 0.2)]
+    for families, slopes, effect in [*nulls, *((families, 0.2, 0.5) for families in FAMILIES)]:
+        n_published = 0 if effect else repetitions // 3
+        rates = covariate_errors(
+            families, n_units=20, slopes=slopes, effect=effect, n_runs=repetitions, seed=1, by_family=n_published
+        )
+        said = f"{rates['own']:.3f} | {rates['difference']:.3f} | {rates['published']:.3f}"
+        yield f"| {families} | {slopes:.1f} | {effect:.1f} | {said} |"
 
 
 def mixed(repetitions: int) -> Iterator[str]:

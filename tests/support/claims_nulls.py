@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hu_frank import fit_by_family
 from pairbank.stats.measures.associations import partial_correlation, within_correlation
 from pairbank.stats.measures.mixed import LEAST_MODELS, fit_mixed
+from pairbank.stats.measures.mixed_covariates import NO_EFFECT, fit_covariates
 from pairbank.stats.measures.mixed_logistic import fit_logistic
 from pairbank.stats.measures.paired_tests import corrected, equivalence_p
 
@@ -216,3 +218,54 @@ def answer_errors(
         rows.append(result | {"covered": own.low <= effect <= own.high})
     means = pd.DataFrame(rows).astype(float).mean()
     return {str(name): float(value) for name, value in means.items()} | {"fitted": len(rows) / n_runs}
+
+
+FAMILIES = {
+    "13 models, 5 families": (5, 3, 2, 2, 1),
+    "8 models, 4 families": (3, 2, 2, 1),
+    "20 models, 5 families": (8, 5, 4, 2, 1),
+}
+
+
+def covariate_errors(
+    families: str, *, n_units: int, slopes: float, effect: float = 0.0, n_runs: int, seed: int, by_family: int = 0
+) -> dict[str, float]:
+    """How often the slope of size by one method, and the difference between two, are said to be other than 0.
+
+    Paradigms have sizes as Zipf's law; they, models, families and methods of models vary, and the slope over
+    paradigms and families (standard deviation `slopes`). In `by_family` of the runs also the model of Hu & Frank.
+    """
+    rng, said = np.random.default_rng(seed), {"own": 0, "difference": 0, "published": 0}
+    family = np.repeat(np.arange(len(FAMILIES[families])), FAMILIES[families])
+    n_models, n_items = len(family), np.maximum(120 // np.arange(1, n_units + 1), 2)
+    for run in range(n_runs):
+        x = rng.uniform(0, 2, n_models)
+        unit, method, model = np.indices((n_units, 2, n_models)).reshape(3, -1)
+        value = rng.normal(0, 0.5, n_units)[unit] + rng.normal(0, 0.2, (n_units, 2))[unit, method]
+        value += rng.normal(0, 0.2, (n_units, n_models))[unit, model] + rng.normal(0, 0.3, n_models)[model]
+        value += (
+            rng.normal(0, 0.2, (2, n_models))[method, model]
+            + rng.normal(0, 0.2, len(FAMILIES[families]))[family[model]]
+        )
+        steep = (
+            rng.normal(0, slopes, (n_units, 2))[unit, method]
+            + rng.normal(0, slopes / 2, (len(FAMILIES[families]), 2))[family[model], method]
+        )
+        value += (steep + effect * method) * x[model]
+        size = n_items[unit]
+        cells = pd.DataFrame(
+            {"unit": unit.astype(str), "method": np.array(["a", "b"])[method], "model": model.astype(str)}
+        )
+        cells["value"] = value + rng.normal(size=len(value)) / np.sqrt(size)
+        known = pd.DataFrame({"size": x}, index=[str(nth) for nth in range(n_models)])
+        of_model = {str(nth): str(name) for nth, name in enumerate(family)}
+        own = fit_covariates(cells[cells["method"] == "a"], known, of_model).effects[0]
+        both = fit_covariates(cells, known, of_model, reference="a").effects
+        said["own"] += own.p < 0.05
+        said["difference"] += next(one.p for one in both if one.versus != NO_EFFECT) < 0.05
+        if run < by_family:
+            answers = cells.loc[np.repeat(cells.index, size)].reset_index(drop=True)
+            answers["value"] = np.repeat(value, size) + rng.normal(size=len(answers))
+            answers["x"], answers["family"] = x[np.repeat(model, size)], family[np.repeat(model, size)]
+            said["published"] += fit_by_family(answers, reference="a", logistic=False).effects[3].p < 0.05
+    return {name: count / ((by_family or 1) if name == "published" else n_runs) for name, count in said.items()}

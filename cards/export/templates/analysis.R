@@ -47,6 +47,24 @@ accuracy <- function(answers) {
   lmer(reformulate(terms, "credit"), cells)
 }
 
+# Slopes of log10 size by method: units, models and families are drawn, in level, between methods and in slope. Hu & Frank's
+# own model of single answers is correct ~ size * method + (size * method | family), by glmer.
+sizes <- function(answers) {
+  answers$unit <- if (nlevels(answers$paradigm) >= 10) answers$paradigm else answers$item
+  cells <- aggregate(answers["credit_all"], answers[c("unit", "method", "model", "family", "size_billions")], mean)
+  once <- log10(cells$size_billions[!duplicated(cells$model)])
+  cells$size <- log10(cells$size_billions) - mean(once)
+  cells$z <- cells$size / sqrt(mean((once - mean(once))^2))
+  several <- nlevels(cells$method) > 1
+  n <- nlevels(droplevels(cells$family))
+  drawn <- c("unit", if (n > 1 && n < length(once)) "family")
+  terms <- c(
+    if (several) "size * method" else "size", sprintf("(1 | %s)", c(drawn, "model")), sprintf("(0 + z | %s)", drawn),
+    if (several) c(sprintf("(1 | %s:method)", c(drawn, "model")), sprintf("(0 + z | %s:method)", drawn), "(1 | unit:model)")
+  )
+  lmer(reformulate(terms, "credit_all"), cells)
+}
+
 for (corpus in levels(scores$corpus)) {
   here <- droplevels(scores[scores$corpus == corpus, ])
   if ("direct" %in% levels(here$method)) here$method <- relevel(here$method, ref = "direct")
@@ -55,6 +73,12 @@ for (corpus in levels(scores$corpus)) {
   # ties one half; models with position bias by a method have none.
   cat("\n## Accuracy,", corpus, "\n")
   fitted("Accuracy", function() accuracy(droplevels(here[!is.na(here$credit), ])))
+
+  sized <- droplevels(here[!is.na(here$credit_all) & !is.na(here$size_billions), ])
+  if (length(unique(sized$size_billions[!duplicated(sized$model)])) > 1 && nlevels(sized$model) > 3) {
+    cat("\n## Size,", corpus, "\n")
+    fitted("Size", function() sizes(sized))
+  }
 
   # 2. Deltas, or scores of single sentences, in a model's and method's own standard deviations, by people's ratings.
   here$value <- ifelse(is.na(here$score), here$delta, here$score)

@@ -248,10 +248,7 @@ def together(parts: Sequence[Strings]) -> Strings:
 
 
 def histogram(strings: Strings, place: dict[str, Any]) -> pd.DataFrame:
-    """Return how many good and bad strings fall into each of `N_BARS` equal steps of their score.
-
-    Scores beyond the ends count with the outermost step.
-    """
+    """Return how many good and bad strings fall into each of `N_BARS` equal steps of their score."""
     both = np.concatenate([strings.good, strings.bad])
     low, high = np.quantile(both, (0.001, 0.999))
     edges = np.linspace(low, high if high > low else low + 1, N_BARS + 1)

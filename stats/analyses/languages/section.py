@@ -58,10 +58,7 @@ CONTRAST = ("model", "method", "value", "low", "high", "n_languages", "n_higher"
 
 @analysis(title="Languages", facts=("probed",), references=("He et al. 2025 (XCOMPS): abstract, Figures 1, 3 and 4",))
 def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
-    """Return accuracies by language, negative type and method, means by typology, and correlations of methods.
-
-    Languages are pooled over the corpora of a model (English is COMPS, the others XCOMPS).
-    """
+    """Return accuracies by language, negative type and method, means by typology, and correlations of methods."""
     f1, layers, controls = (
         [row for probes in context.probed for row in _probed_rows(probes.summary, metric)]
         for metric in ("f1", "f1_layer", "f1_control")
@@ -160,10 +157,7 @@ def english_ahead(cells: pd.DataFrame) -> dict[str, pd.Series[float]]:
 
 
 def kind_contrasts(credit: Mapping[tuple[str, str], PairCredits], cells: pd.DataFrame) -> pd.DataFrame:
-    """Return, per model and method, accuracy with random minus that with subtle wrong concepts, with its interval.
-
-    Of probes, whose pairs have no outcome each, the difference of their F1 has no interval.
-    """
+    """Return, per model and method, accuracy with random minus that with subtle wrong concepts, with its interval."""
     rows = [{"model": model, "method": method} | random_minus_subtle(x) for (model, method), x in credit.items()]
     for group in groups(where(cells, metric="f1"), "model"):
         wide = group.frame.pivot_table(index="language", columns="negative_type", values="value", sort=False)

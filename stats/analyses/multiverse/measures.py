@@ -225,12 +225,7 @@ LEAST_KEPT, LEAST_DROPPED = 20, 0.02
 
 
 def filters_of(used: ScoredTable) -> dict[str, BoolArray]:
-    """Return the filters that leave some items out and 20 in.
-
-    `close`: edit distance of the two sides up to the 75th percentile (Hu et al. 2026); `same length`: as many words on
-    both sides; `people agree`: the better side is the one that people prefer on average; `people are sure`: their
-    difference is above its median.
-    """
+    """Return the filters that leave some items out and 20 in."""
     results: dict[str, BoolArray] = {ALL: np.ones(len(used.frame), dtype=np.bool_)}
     distance = edit_distances(used)
     if not np.isnan(distance).all():

@@ -103,21 +103,23 @@ def specifications(claim: Claim, tables: Sequence[Held]) -> list[Specification]:
                 "many at once; name methods or models in multiverse.claim, or give fewer tables"
             )
     if not results:
-        raise BankError(_why_none(claim, tables))
+        needs, methods, biased = _needed(claim, tables)
+        raise BankError(
+            f"no specification of the claim that {claim.in_words}: it takes {needs} and {LEAST_ITEMS} items; the "
+            f"tables have {methods}. {biased}".rstrip()
+        )
     return results
 
 
-def _why_none(claim: Claim, tables: Sequence[Held]) -> str:
+def _needed(claim: Claim, tables: Sequence[Held]) -> tuple[str, str, str]:
+    """Return what a claim takes, which methods there are, and which have position bias."""
     methods = dict.fromkeys(reading.layout.method for table in tables for reading in table.readings)
     needs = {
         "people": "human judgments of both sides",
         "methods": "a model with both",
         "models": "a method of both on the same items",
     }[claim.kind]
-    return (
-        f"no specification of the claim that {claim.in_words}: it takes {needs} and {LEAST_ITEMS} items; the tables "
-        f"have {', '.join(methods) or 'no method'}. {position_bias(tables) if claim.kind != 'people' else ''}".rstrip()
-    )
+    return needs, ", ".join(methods) or "no method", position_bias(tables) if claim.kind != "people" else ""
 
 
 def position_bias(tables: Sequence[Held]) -> str:

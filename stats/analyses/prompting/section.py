@@ -168,10 +168,7 @@ def gain_of_both_sentences(result: pd.DataFrame) -> pd.Series[float]:
 
 
 def negative_results(result: pd.DataFrame) -> dict[str, int]:
-    """Return how often a prompt alone would deny what probabilities show (the abstract's third claim).
-
-    A case counts where all three intervals say so: direct above chance, the answers not, and the answers below direct.
-    """
+    """Return how often a prompt alone would deny what probabilities show (the abstract's third claim)."""
     rows = where(result, measure=ACCURACY)
     lowest = {name: rows[[f"{name}_low", f"{name}_low_paradigms"]].min(axis=1) for name in ("direct", "asked")}
     highest = rows[["difference_high", "difference_high_paradigms"]].max(axis=1)

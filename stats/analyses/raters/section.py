@@ -118,10 +118,7 @@ def raters(tables: Sequence[ScoredFrame], context: Context, *, epsilon: float = 
 def _result(
     tables: dict[str, pd.DataFrame], *, means: dict[str, tuple[int, int] | None], values: dict[str, Any]
 ) -> Result:
-    """Return the tables with that of the first page, and what the template reads beside them.
-
-    `means` are the corpora of which mean ratings are all there is, with the least and greatest number of raters.
-    """
+    """Return the tables with that of the first page, and what the template reads beside them."""
     each, tests = wider(tables["each"]), tables["test"]
     tested = where(tests[tests["winning_rate"].notna()], phenomenon="")
     tested = tested.assign(wins=tested[["winning_rate", "winning_rate_beyond"]].min(axis=1))  # beyond paradigms, too

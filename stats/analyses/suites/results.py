@@ -226,10 +226,7 @@ class Suite:
     """What the method flags of the sentences that it does not score."""
 
     def surprisal(self, region: int, condition: str) -> FloatArray:
-        """Return the surprisals of a region, 0 = the whole sentence, in bits, one an item.
-
-        They are NaN where the table has no sentence in the condition.
-        """
+        """Return the surprisals of a region, 0 = the whole sentence, in bits, one an item."""
         known = self.bits.get(condition)
         if known is None:
             return np.full(len(self.items), np.nan)

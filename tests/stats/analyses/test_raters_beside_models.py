@@ -153,7 +153,7 @@ def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
     assert result.text.startswith("Which side do people's mean ratings prefer")
     assert "publishes mean ratings without individual ones (the number of raters per mean is not" in result.answer
     assert "Summed log-probability (`direct`) decreases with length" in result.answer
-    assert "no ceiling of r: the source gives mean ratings only" in result.text
+    assert "no ceiling of r: the source gives mean ratings without their spread" in result.text
     assert result.tables["test"].empty
     for figure in result.figures:
         assert figure.draw().get_axes()

@@ -62,7 +62,7 @@ def test_differences_are_told_of_such_items_and_beyond_four_paradigms() -> None:
     assert " Beyond their 12 paradigms, 1 differs (t test and McNemar, Holm)" in text
     three = [replace(x, frame=x.frame.assign(paradigm=[f"p{i % 3}" for i in range(240)])) for x in (first, second)]
     few = comparisons.comparisons(three)
-    assert "; beyond their paradigms inconclusive (fewer than 4, or too uneven)" in few.text
+    assert " Beyond their paradigms: inconclusive (fewer than 4, or too uneven)" in few.text
     assert few.tables["comparisons"]["p_paradigms"].isna().all()
 
 
