@@ -37,6 +37,10 @@ class CostOptions:
     kind: Annotated[Literal["causal", "masked", "seq2seq"] | None, "Kind of the models that --like represents."] = None
     total: Annotated[bool, "Print one line per model and a total."] = False
     items: Annotated[int | None, typer.Option(min=1, help="Extrapolate to a corpus of this many items.")] = None
+    detect: Annotated[
+        float | None, "Also print how many items and paradigms detect this difference in accuracy with 80% power."
+    ] = None
+    detect_r: Annotated[float | None, "The same for an r with people's ratings, by number of raters."] = None
 
     def check(self) -> None:
         """Refuse options that make no sense together."""
@@ -101,8 +105,26 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
         "parts, in full use"
     )
     say("host_hours: one CPU core beside each device, at the same time; hours are those of the slower one")
+    if how.detect is not None or how.detect_r is not None:
+        _show_power(how)
     if stand_in is not None:
         say(f"models with a declared size: tokens of {how.like}, its shape at that size")
+
+
+def _show_power(how: CostOptions) -> None:
+    """Print the sizes of corpora that detect what is looked for, by the tests of reports on simulated data."""
+    from pairbank.stats.measures import power
+
+    with status("simulating data"):
+        tables = [power.items_for_difference(how.detect)] if how.detect is not None else []
+        tables += [power.items_for_r(how.detect_r)] if how.detect_r is not None else []
+    for table in tables:
+        sizes = table.astype({"items_per_paradigm": "Int64", "items": "Int64"})
+        show(sizes, name=f"power_{table.columns[0]}")
+    say(
+        f"fewest items for {percent(power.POWER)} power beyond their paradigms; empty: more than {power.MOST_ITEMS} "
+        "per paradigm, so add paradigms. Assumptions: docs/statistics.md#power"
+    )
 
 
 def _costs(shape: Shape, work: Work, rate: float) -> dict[str, float]:
