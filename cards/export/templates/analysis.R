@@ -75,7 +75,7 @@ for (corpus in levels(scores$corpus)) {
   fitted("Accuracy", function() accuracy(droplevels(here[!is.na(here$credit), ])))
 
   sized <- droplevels(here[!is.na(here$credit_all) & !is.na(here$size_billions), ])
-  if (length(unique(sized$size_billions[!duplicated(sized$model)])) > 1 && nlevels(sized$model) > 3) {
+  if (length(unique(sized$size_billions[!duplicated(sized$model)])) > 1 && nlevels(sized$model) > 5) {
     cat("\n## Size,", corpus, "\n")
     fitted("Size", function() sizes(sized))
   }

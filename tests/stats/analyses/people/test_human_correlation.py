@@ -119,7 +119,7 @@ def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> No
     result = ceiling_of(read_table(with_spread).choices)
     delta = (table.frame["human_good"] - table.frame["human_bad"]).iloc[1:]
     assert result.reliability == pytest.approx(1 - 0.25 / delta.var(), abs=1e-12)
-    assert f"r could reach about {result.ceiling_r:.2f} (an estimate)" in section([with_spread]).text
+    assert f"r could reach about {result.ceiling_r:.2f} (an estimate, n = 199)" in section([with_spread]).text
 
 
 def test_many_models_are_said_with_the_ends_of_their_range() -> None:
