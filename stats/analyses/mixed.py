@@ -63,6 +63,19 @@ SLOPE_COLUMNS = (
     "corpus", "outcome", "term", "level", "versus", "value", "low", "high", "df", "p", "p_holm", "n", "n_families",
     "n_items", "unit", "ci_method", "reason",
 )  # fmt: skip
+OF_TEMPLATE = {
+    "slope_names": SLOPE_NAMES,
+    "units": {"delta": "standard deviations", "accuracy": "in accuracy", LOG_ODDS: "in log odds"},
+    "nouns": NOUNS,
+    "LEAST_MODELS": LEAST_MODELS,
+    "LEAST_UNITS": LEAST_UNITS,
+    "LIKE_THESE": LIKE_THESE,
+    "NO_EFFECT": NO_EFFECT,
+    "MOST_ANSWERS": MOST_ANSWERS,
+    "PARADIGM": PARADIGM,
+    "SIGNIFICANCE": SIGNIFICANCE,
+}
+"""What the template reads beside the results."""
 _NOTHING = pd.DataFrame({UNIT: [], METHOD: [], MODEL: [], PHENOMENON: [], VALUE: []})
 
 
@@ -111,13 +124,9 @@ class Cells:
     ),
 )
 def mixed(
-    tables: Sequence[ScoredFrame],
-    context: Context,
-    *,
-    max_items: int = 300,
-    logistic: bool = False,
-    covariates: tuple[str, ...] = ("size",),
-) -> Result:
+    tables: Sequence[ScoredFrame], context: Context, *, max_items: int = 300, logistic: bool = False,
+    covariates: tuple[str, ...] = ("size",)
+) -> Result:  # fmt: skip
     """Return the effects of methods, models and phenomena, with paradigms or items as random effects."""
     rows: dict[str, Rows] = defaultdict(list)
     refused, fits = list[str](), list[dict[str, Any]]()
@@ -140,11 +149,10 @@ def mixed(
             rows["variance"] += [place | {"part": x, "variance": v, "unit": cells.unit} for x, v in fit.variances]
             shares = {name: getattr(fit, name) for name in ("r_squared", "r_squared_with_units", "reason")}
             rows["fit"].append(place | {"n_cells": len(cells.by_outcome[outcome])} | shares)
-        families = {model: of.family for model, of in features.items()}
         fits.append(
             {"cells": cells, "n": max(row["n"] for row in effects), "comparisons": comparisons}
             | {
-                "families": sorted(Counter(families.values()).items()),
+                "families": sorted(Counter(of.family for of in features.values()).items()),
                 "n_unknown": cells.by_outcome["delta"][MODEL].nunique() - len(families),
             }
         )
@@ -169,16 +177,7 @@ def mixed(
         values={
             "fits": fits,
             "refused": refused,
-            "slope_names": SLOPE_NAMES,
-            "units": {"delta": "standard deviations", "accuracy": "in accuracy", LOG_ODDS: "in log odds"},
-            "nouns": NOUNS,
-            "LEAST_MODELS": LEAST_MODELS,
-            "LEAST_UNITS": LEAST_UNITS,
-            "LIKE_THESE": LIKE_THESE,
-            "NO_EFFECT": NO_EFFECT,
-            "MOST_ANSWERS": MOST_ANSWERS,
-            "PARADIGM": PARADIGM,
-            "SIGNIFICANCE": SIGNIFICANCE,
+            **OF_TEMPLATE,
         },
     )  # fmt: skip
 
