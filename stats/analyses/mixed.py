@@ -153,7 +153,7 @@ def mixed(
             {"cells": cells, "n": max(row["n"] for row in effects), "comparisons": comparisons}
             | {
                 "families": sorted(Counter(of.family for of in features.values()).items()),
-                "n_unknown": cells.by_outcome["delta"][MODEL].nunique() - len(families),
+                "n_unknown": cells.by_outcome["delta"][MODEL].nunique() - len(features),
             }
         )
     if not rows:
