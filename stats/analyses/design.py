@@ -93,7 +93,7 @@ class Stated:
         filler = np.zeros(len(frame), dtype=np.bool_)
         for name, values in self.fillers.items():
             filler |= frame[name].map(plain_value).isin(values).to_numpy()
-        codes = [pd.Index(known).get_indexer(frame[name]) for name, known in self.levels.items()]
+        codes = [pd.Index(known).get_indexer(pd.Index(frame[name])) for name, known in self.levels.items()]
         inside = np.all([code >= 0 for code in codes], axis=0) & ~filler
         cell = np.ravel_multi_index([np.maximum(code, 0) for code in codes], [*map(len, self.levels.values())])
         label = frame[self.by].astype("string").fillna("").agg(", ".join, axis=1) if self.by else table.corpus

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,13 @@ from store_submissions import clone, edited, submission
 pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")]
 REPO, PUBLISHED = "acme/store", "2026-11-01"
 N_PROCESSES, N_HONEST, N_DUPLICATES = 5, 20, 5
-HOSTILE = ("people's judgments", "a score moved", "sides exchanged", "an invented position bias", "a flag that is none")
+HOSTILE: tuple[str, ...] = (
+    "people's judgments",
+    "a score moved",
+    "sides exchanged",
+    "an invented position bias",
+    "a flag that is none",
+)
 HOSTILE += ("a fact of the model", "the paper of a method", "a claim to be imported", "ranks below 1", "a column more")
 CARELESS = ("a method left out", "rows left out", "a column of scores left out", "another version", "an item twice")
 LOOKALIKES = ("FAKE-1", "f\u0430ke-1", "fake-l", "fake_1", "f\u00e4ke-1")
@@ -45,6 +52,14 @@ def kept(files: dict[str, bytes], folder: Path) -> dict[str, str]:
     return result
 
 
+def named(signature: dict[str, Any], *, model: dict[str, str]) -> None:
+    signature["model"].update(model)
+
+
+def constant(_before: object, *, value: str) -> str:
+    return value
+
+
 def groups(folder: Path) -> tuple[list[Job], dict[str, str]]:
     """Return what each group hands in, and the reasons with which those that are no good are refused."""
     tables = {f"honest-{n}": scored(f"m-{n}").save(folder / f"{n}.parquet") for n in range(N_HONEST)}
@@ -59,8 +74,8 @@ def groups(folder: Path) -> tuple[list[Job], dict[str, str]]:
         reasons[group] = reason
     for name in LOOKALIKES:
         model = {"name": name, "slug": slug(name), "model_id": f"evil/{len(files)}"}
-        forged = edited(first, folder / "forged.parquet", sign=lambda s, model=model: s["model"].update(model))
-        forged = edited(forged, forged, column="model", value=lambda _, name=name: name, rows=slice(None))
+        forged = edited(first, folder / "forged.parquet", sign=partial(named, model=model))
+        forged = edited(forged, forged, column="model", value=partial(constant, value=name), rows=slice(None))
         group = f"lookalike-{len(files)}"
         files[group], reasons[group] = (
             submission(forged, group),
