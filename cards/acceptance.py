@@ -118,8 +118,9 @@ def signature_faults(
     for key, pattern in _MODEL.items():
         if (stated := model.get(key)) and not re.fullmatch(pattern, str(stated)):
             yield f"signature: model.{key} is {stated!r:.120}, which none of pairbank's is"
-    if signature.get("over_length", "error") not in get_args(OverLength):
-        yield f"signature: over_length is {signature['over_length']!r:.80}; expected one of {get_args(OverLength)}"
+    lengths = (*get_args(OverLength), *(["unknown"] if "imported" in signature else []))
+    if signature.get("over_length", "error") not in lengths:
+        yield f"signature: over_length is {signature['over_length']!r:.80}; expected one of {lengths}"
     if not re.fullmatch(r"\d{1,4}(\.\w{1,20}){1,4}(\+\w{1,20})?", signature["pairbank"]):
         yield f"signature: pairbank is {signature['pairbank']!r:.80}; expected a version"
     if facts.get("version") and corpus["version"] != facts["version"]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -85,6 +86,15 @@ def test_single_sentences_with_tokens_have_no_second_side_to_check(tmp_path: Pat
     tables = [pairbank.score(labelled(2), FakeScorer(name=name), methods=("direct",), per_token=True) for name in "ab"]
     store = pairbank.write_bank(tmp_path / "store", scored=tables[:1])
     assert pairbank.check_submission(tables[1].save(tmp_path / "b.parquet"), store).problems == ()
+
+
+def test_imported_scores_are_accepted(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
+    numbers = {"item_id": items["item_id"][:], "direct_good": -9.0, "direct_bad": -10.0}
+    pd.DataFrame(numbers).to_csv(file := tmp_path / "numbers.csv", index=False)
+    first, second = (pairbank.import_scores(file, items=items, model=name)[0] for name in ("one", "two"))
+    store = pairbank.write_bank(tmp_path / "store", scored=[first])
+    assert pairbank.check_submission(second.save(tmp_path / "two.parquet"), store).problems == ()
 
 
 def bombs(folder: Path, file: Path) -> Iterator[tuple[Path, str]]:
