@@ -70,9 +70,8 @@ def effects_of(levels: Mapping[str, Sequence[str]], contrasts: Sequence[Sequence
                 by_factor = dict(zip(factors, compared, strict=True))
                 vectors = [_vector(known, by_factor.get(name)) for name, known in levels.items()]
                 weights = (-1) ** (order - 1) * np.array([math.prod(part) for part in itertools.product(*vectors)])
-                text = " x ".join(
-                    f"({first} - {second})" if order > 1 else f"{first} - {second}" for first, second in compared
-                )
+                said = [*compared] if order % 2 else [compared[0][::-1], *compared[1:]]  # the sign that weights have
+                text = " x ".join(f"({a} - {b})" if order > 1 else f"{a} - {b}" for a, b in said)
                 result.append(Effect(term=":".join(factors), contrast=text, order=order, weights=weights))
     return result
 

@@ -65,7 +65,8 @@ def leaderboard(tables: Sequence[Scored], aggregate_files: Sequence[Path] = ()) 
     rows: list[dict[str, Any]] = aggregates(aggregate_files)
     for corpus in dict.fromkeys(frame.corpus for frame in frames):
         of_corpus = [frame for frame in frames if frame.corpus == corpus]
-        paradigms = pd.concat([f.frame.set_index("item_id").reindex(columns=[PARADIGM]) for f in of_corpus])[PARADIGM]
+        by_item = [frame.frame.set_index("item_id").reindex(columns=[PARADIGM]) for frame in of_corpus]
+        paradigms = pd.concat(by_item)[PARADIGM]
         paradigms = paradigms[~paradigms.index.duplicated()]
         codes = pd.Series(pd.factorize(paradigms)[0], index=paradigms.index)
         for method in dict.fromkeys(scores.layout.method for frame in of_corpus for scores in frame.methods):

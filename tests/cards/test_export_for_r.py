@@ -146,7 +146,7 @@ def test_a_design_goes_along_with_its_columns_and_its_model_is_that_of_the_repor
         pytest.skip("needs lme4")
     assert done_r.returncode == 0, done_r.stderr
     (shown,) = re.findall(r"## People, islands islands(.*?)(?=\n## )", done_r.stdout, flags=re.DOTALL)
-    printed = float(re.search(r"structure\S*:distance\S*\s+(\S+)", shown.split("Fixed effects:")[1])[1])  # type: ignore[index]
+    printed = float(re.search(r"structure.*:distance.*\)\s+(\S+)", shown.split("Fixed effects:")[1])[1])  # type: ignore[index]
     (path,) = Path("report").rglob("*effects*.csv")
     effects = pd.read_csv(path)
     (row,) = effects[(effects["model"] == "human") & (effects["term"] == "structure:distance")].to_dict("records")

@@ -114,6 +114,7 @@ if (file.exists("ratings.csv") && has("brms")) {
 # Coefficients are first level minus second; of two factors, the interaction is minus the difference of differences.
 if (file.exists("designs.csv")) {
   stated <- read.csv("designs.csv", fileEncoding = "UTF-8")
+  cat("\n# Designs. The interaction of two factors is minus the report's difference of differences.\n")
   zscore <- function(x) (x - mean(x)) / sd(x)
   for (corpus in unique(stated$corpus)) {
     of <- function(role) sub("^item$", "own_item", stated$column[stated$corpus == corpus & stated$role == role])
@@ -130,7 +131,9 @@ if (file.exists("designs.csv")) {
       for (name in factors) {
         known <- strsplit(stated$values[stated$corpus == corpus & stated$column == name & stated$role == "factor"], "|", fixed = TRUE)[[1]]
         data[[name]] <- factor(data[[name]], known)
-        contrasts(data[[name]]) <- -MASS::contr.sdif(length(known))
+        coding <- -MASS::contr.sdif(length(known))
+        colnames(coding) <- paste0("(", head(known, -1), " - ", tail(known, -1), ")")
+        contrasts(data[[name]]) <- coding
       }
       data
     }
