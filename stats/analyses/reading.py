@@ -166,7 +166,9 @@ def _observations(
             raise BankError(f"{model} has other rows than {next(iter(frames))}; join the same reading times with both")
     times = pd.to_numeric(first[time], errors="coerce").to_numpy(dtype=np.float64)
     if np.nanmedian(times) < 10:
-        raise BankError(f"the median of {time} is {np.nanmedian(times):.3g}; expected reading times in milliseconds")
+        raise BankError(
+            f"the median of {time} is {round(float(np.nanmedian(times)), 3)}; expected reading times in milliseconds"
+        )
     lags = ["", *sorted(name.removeprefix(SURPRISAL) for name in map(str, first.columns) if LAG.fullmatch(name))]
     predictors = _predictors(first, lags, frequency)
     surprisal = {m: x[[SURPRISAL + lag for lag in lags]].to_numpy(dtype=np.float64) for m, x in frames.items()}

@@ -213,7 +213,7 @@ def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, o
     say(
         f"{path}: {len(differ):,} of {len(table):,} scores differ by more than {SAME_NATS} nats; minicons prefers the "
         f"other side in {int(table['other_side'].sum()):,}, and by its default, the mean per token, in {by_mean:,} of "
-        f"{int(is_direct.sum()):,} items. Given the same tokens, the two differ by at most {gap:.5f} nats"
+        f"{int(is_direct.sum()):,} items. Given the same tokens, the two differ by at most {round(gap, 5)} nats"
     )
     answer(minicons=path, n_differ=len(differ), n_other_side=int(table["other_side"].sum()), n_by_mean=by_mean)
 

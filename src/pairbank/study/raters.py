@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def wants_ratings(analyses: Iterable[str]) -> bool:
     """Return whether one of these analyses reads individual ratings.
 
-    >>> wants_ratings(["people", "raters"]), wants_ratings(["people"])
+    >>> wants_ratings(["comparisons", "raters"]), wants_ratings(["comparisons"])
     (True, False)
     """
     from pairbank.stats.analyses.registry import reads_fact

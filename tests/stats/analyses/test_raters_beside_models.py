@@ -70,7 +70,7 @@ def test_a_model_that_is_wrong_on_whole_paradigms_does_not_pass_for_a_person() -
     assert test["winning_rate"] >= 0.5 > test["winning_rate_beyond"]
     assert " passes the alternative-annotator test" in made([nested], ratings).answer
     apart = replace(nested, frame=nested.frame.assign(paradigm=None))
-    assert "1 of 2 combinations of model, method and corpus passes the" in made([apart], ratings).answer
+    assert "1 of 1 by `direct` on toy; 0 of 1 by `meta` on toy. sure by `direct`" in made([apart], ratings).answer
 
 
 def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
@@ -83,7 +83,7 @@ def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
     assert tests.loc[("sure", "direct", ""), "winning_rate"] == 1
     assert tests.loc[("guessing", "direct", ""), "winning_rate"] == 0
     assert "individual raters are right in 0.8" in result.answer
-    assert "pass the alternative-annotator test (epsilon = 0.1): sure by `direct`" in result.answer
+    assert "2 of 3 by `direct` on toy; 0 of 3 by `meta` on toy. sure by `direct`" in result.answer
     assert result.text.startswith("How often is one person right")
     for figure in result.figures:
         assert figure.draw().get_axes()

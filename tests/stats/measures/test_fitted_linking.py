@@ -64,6 +64,6 @@ def test_a_group_is_never_fitted_on_and_predicted_at_once() -> None:
 def test_what_cannot_be_fitted_says_why() -> None:
     given = sentences(np.random.default_rng(7), beta=1.0, gamma=0.0, n=60)
     assert "19 groups of sentences" in str(fitted_linking(replace(given, groups=np.arange(60) % 19)))
-    assert "cannot be told apart" in str(fitted_linking(replace(given, n_tokens=np.full(60, 7.0))))
+    assert "lengths or frequencies do not vary" in str(fitted_linking(replace(given, n_tokens=np.full(60, 7.0))))
     with pytest.raises(BankError, match="expected finite numbers"):
         fitted_linking(replace(given, groups=np.arange(59)))
