@@ -82,8 +82,9 @@ def _rated(table: ScoredFrame) -> pd.DataFrame:
 
 def _conditions(rated: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each condition with a context, its sentences beside the same ones without."""
-    without = rated[~rated["has_context"]].drop(columns=["subset", "has_context"])
-    for condition, rows in rated[rated["has_context"]].groupby("subset", sort=False):
+    in_context = rated["has_context"].astype("bool")
+    without = rated[~in_context].drop(columns=["subset", "has_context"])
+    for condition, rows in rated[in_context].groupby("subset", sort=False):
         both = rows.merge(without, on=SENTENCE, suffixes=("", "_without"))
         if len(both) >= LEAST_SENTENCES:
             yield str(condition), both
