@@ -6,7 +6,7 @@ Items of one sentence share `pair_id` and text, and are told apart by `subset` (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +44,10 @@ def context(tables: Sequence[ScoredFrame], context: Context) -> Result:
     points: list[pd.DataFrame] = []
     for table in tables:
         rated = _rated(table)
-        correlation += _correlations(table, rated)
+        conditions = dict(_conditions(rated))
+        correlation += _correlations(table, rated, conditions)
         if table.corpus not in {row["corpus"] for row in compression}:
-            for condition, both in _conditions(rated):
+            for condition, both in conditions.items():
                 x, y = both["human_without"].to_numpy(), both["human"].to_numpy()
                 fitted = partial(deming_slope, ratio=float(both["n_raters_without"].mean() / both["n_raters"].mean()))
                 slope = bootstrap_statistic([x, y], fitted, rng=context.rng, n_resamples=context.n_resamples)
@@ -90,11 +91,12 @@ def _conditions(rated: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             yield str(condition), both
 
 
-def _correlations(table: ScoredFrame, rated: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _correlations(
+    table: ScoredFrame, rated: pd.DataFrame, conditions: Mapping[str, pd.DataFrame]
+) -> Iterator[dict[str, Any]]:
     """Yield r of scores with and without the context with the ratings of each condition."""
     methods = [layout.method for layout in table.layouts if layout.method in rated]
-    conditions = dict(_conditions(rated))
-    named = [(f"{name}", both, "human", {WITH: "", WITHOUT: "_without"}) for name, both in conditions.items()]
+    named = [(name, both, "human", {WITH: "", WITHOUT: "_without"}) for name, both in conditions.items()]
     if conditions:
         named.insert(0, ("no context", next(iter(conditions.values())), "human_without", {WITHOUT: "_without"}))
     for method in methods:

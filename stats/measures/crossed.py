@@ -65,8 +65,6 @@ class CrossedFit:
     """Conditional modes by term, shape (levels, 1 + slopes); none of the factor that was eliminated."""
     parameters: FloatArray
     """Of the terms, relative to the residual standard deviation; lme4's theta."""
-    is_singular: bool
-    """Whether a variance is 0."""
 
 
 def fit_crossed(
@@ -193,7 +191,6 @@ class _Sums:
                 t.name: part.reshape(t.n_levels, -1) for t, part in zip(self.terms, parts, strict=True)
             },
             parameters=parameters,
-            is_singular=bool((parameters[np.array(self.deviations)] < 1e-4).any()),
         )  # fmt: skip
 
 

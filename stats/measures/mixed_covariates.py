@@ -6,7 +6,7 @@ a covariate is in a unit or family.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,10 +32,7 @@ from pairbank.stats.measures.mixed import (
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
 
-    Deviance = Callable[[FloatArray], float]
-
 NO_EFFECT, FAMILY = "no effect", "family"
-LAPLACE = "mixed-laplace"
 LEAST_OF_SLOPES = 6
 """Models that differ in a covariate; of fewer, their variance is often estimated as 0."""
 
