@@ -21,7 +21,7 @@ from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import Fitted
 from pairbank.stats.measures.mixed_covariates import fit_covariates
 
-PUBLISHED = Path(os.environ.get("PAIRBANK_SHARED", "")) / "published"
+PUBLISHED = Path(os.environ.get("PAIRBANK_SHARED") or Path(__file__).resolve().parents[4] / "shared") / "published"
 needs_tables = pytest.mark.skipif(
     not (PUBLISHED / "hu_frank_2024_syntax.csv").is_file(), reason="PAIRBANK_SHARED has no published tables"
 )
