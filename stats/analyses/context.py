@@ -95,11 +95,10 @@ def _correlations(
     table: ScoredFrame, rated: pd.DataFrame, conditions: Mapping[str, pd.DataFrame]
 ) -> Iterator[dict[str, Any]]:
     """Yield r of scores with and without the context with the ratings of each condition."""
-    methods = [layout.method for layout in table.layouts if layout.method in rated]
     named = [(name, both, "human", {WITH: "", WITHOUT: "_without"}) for name, both in conditions.items()]
     if conditions:
         named.insert(0, ("no context", next(iter(conditions.values())), "human_without", {WITHOUT: "_without"}))
-    for method in methods:
+    for method in (layout.method for layout in table.layouts if layout.method in rated):
         for condition, both, human, scored in named:
             for score, suffix in scored.items():
                 used = both[[f"{method}{suffix}", human]].dropna()

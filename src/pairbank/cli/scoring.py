@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -157,22 +158,21 @@ def score(
     if checkpoints and (cluster or part or how.multiverse or worst.wrong is not None):
         raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
     with contextlib.ExitStack() as stack:
-        with status(f"building {corpus}"):
-            items = which.load(corpus)
-        _say_how_many(items, which)
+        items = _built(corpus, which)
         request = how.request(corpus, items)
         if checkpoints:
             score_checkpoints(items, checkpoints, out[0], request)
             return
+        loaded = functools.cache(functools.partial(load, model, **options))
         workers = None if cluster is None else stack.enter_context(cluster(model, options))
         if part is not None:
-            _score_part(items, workers or load(model, **options), part, request)
+            _score_part(items, workers or loaded(), part, request)
             return
         if machines.join is not None:
             scored = _scored(items, joined(model, options, Joining(of=machines.join)), request)
         else:
             stored = None if workers else _stored(items, model, options, request)
-            scored = stored or _scored(items, workers or load(model, **options), request)
+            scored = stored or _scored(items, workers or loaded(), request)
     for path in out:
         _say_replaced(path, before.get(path), scored)
         scored.save(path, bom=how.bom)
@@ -180,7 +180,7 @@ def score(
     _say_scored(corpus, scored, out, how, worst)
     _say_ratings(which.own_ratings(corpus), out)
     if how.compare:
-        _compare_minicons(items, scored, load(model, **options), out[0])
+        _compare_minicons(items, scored, loaded(), out[0])
 
 
 def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, out: Path) -> None:
@@ -195,8 +195,7 @@ def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, o
     asked = [DIRECT, *(layout.method for layout in map(MethodLayout.from_dict, scored.layouts) if layout.has_logprobs)]
     peer = beside(scorer)
     other = _scored(items, peer, ScoreOptions(methods=[*dict.fromkeys(asked), "mean_logprob"], over_length="nan"))
-    table = item_differences(scored, other, REASONS)
-    table = table.rename(columns={"reference": "pairbank", "other": "minicons"})
+    table = item_differences(scored, other, REASONS).rename(columns={"reference": "pairbank", "other": "minicons"})
     is_direct = table["method"] == DIRECT
     means = dict(zip(other.table["item_id"].to_pylist(), other.table["mean_logprob_delta"].to_pylist(), strict=True))
     table["minicons_mean"] = table["item_id"].map(means).where(is_direct)
@@ -207,8 +206,7 @@ def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, o
     by_mean = int(((table["minicons_mean"] > 0) != (table["pairbank"] > 0))[is_direct].sum())
     shown = differ.reindex(differ["difference"].abs().sort_values(ascending=False).index).head(MOST_DIFFERENT)
     show(shown.round(3).drop(columns="other_side"), name="minicons", whole=["item_id"])
-    reasons = differ["why"].str.split("; ").explode().value_counts()
-    for reason, n in reasons.items():
+    for reason, n in differ["why"].str.split("; ").explode().value_counts().items():
         say(f"{n:,} of {len(differ):,}: {reason}")
     say(
         f"{path}: {len(differ):,} of {len(table):,} scores differ by more than {SAME_NATS} nats; minicons prefers the "
@@ -321,9 +319,12 @@ def _write_ratings(ratings: pd.DataFrame, path: Path, *, kind: Literal["ratings"
     return path
 
 
-def _say_how_many(items: datasets.Dataset, which: ItemOptions) -> None:
+def _built(corpus: str, which: ItemOptions) -> datasets.Dataset:
+    with status(f"building {corpus}"):
+        items = which.load(corpus)
     if which.limit is not None or which.sample is not None:
         say(f"{len(items):,} items to score{_of_groups(items, which.limit)}")
+    return items
 
 
 def _of_groups(items: datasets.Dataset, limit: int | None) -> str:
