@@ -163,7 +163,7 @@ def score(
         if checkpoints:
             score_checkpoints(items, checkpoints, out[0], request)
             return
-        loaded = functools.cache(functools.partial(load, model, **options))
+        loaded = functools.cache(lambda: load(model, **options))
         workers = None if cluster is None else stack.enter_context(cluster(model, options))
         if part is not None:
             _score_part(items, workers or loaded(), part, request)
