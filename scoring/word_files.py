@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pyarrow import parquet
 
 from pairbank.builders.sources.readers import encoding_of, text_lines
 from pairbank.builders.sources.tables import SUFFIXES, open_table
 from pairbank.errors import ScoringError
-from pairbank.files import replaced_atomically
+from pairbank.files import read_parquet, replaced_atomically
 from pairbank.scoring.words import Text, plain_word, text_in_words, text_of_words
 
 logger = logging.getLogger(__name__)
@@ -420,15 +419,14 @@ def joined_table(path: Path) -> pd.DataFrame | None:
     needed = {"model", "text_id", "word_number", "surprisal_bits"}
     if not path.is_file() or path.suffix not in WRITTEN:
         return None
+    columns = read_parquet(path, ()).column_names if path.suffix == ".parquet" else open_table(path).columns
+    if not needed <= {*columns}:
+        return None
     if path.suffix == ".parquet":
-        return pd.read_parquet(path) if needed <= {*parquet.read_schema(path).names} else None
+        return read_parquet(path).to_pandas()
     if path.suffix == ".jsonl":
-        table = pd.read_json(path, lines=True, dtype={"text_id": str})
-        return table if needed <= {*table} else None
-    separator = "\t" if path.suffix == ".tsv" else ","
-    with path.open(encoding="utf-8") as lines:
-        header = lines.readline().strip().split(separator)
-    return pd.read_csv(path, sep=separator, dtype={"text_id": str}) if needed <= {*header} else None
+        return pd.read_json(path, lines=True, dtype={"text_id": str})
+    return pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", dtype={"text_id": str})
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -18,6 +18,8 @@ VERBS = {
     "import parquet": "import {0}.parquet --out {1}/o",
     "import with a profile": "import {1}/own.csv --profile {0}.toml --out {1}/o",
     "report": "report {0}.parquet --out {1}/o",
+    "report a table of words": "report {0}.csv --out {1}/o",
+    "report lines": "report {0}.jsonl --out {1}/o",
     "bank": "bank {0}.parquet --out {1}/o",
     "merge": "merge {0} {0} --out {1}/o",
     "strip": "strip {0} --out {1}/o",
