@@ -405,7 +405,6 @@ def _collected(
 
 
 def rating_features() -> datasets.Features:
-    """Return the explicit Features of the table of ratings."""
     import datasets
 
     return datasets.Features({column.name: datasets.Value(column.type) for column in RATING_COLUMNS})

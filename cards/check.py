@@ -331,7 +331,6 @@ def _text(numbers: list[float]) -> str:
 
 
 def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:
-    """Say where the card's table of raters is not what the manifest says."""
     rows_on_card = {row["corpus"]: row for rows in tables for row in rows if "raters" in row and "load" in row}
     for expected in ratings_table(ratings).to_dict("records"):
         row = rows_on_card.pop(shown(str(expected["corpus"]), limit=CELL_CHARACTERS), {})

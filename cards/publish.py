@@ -243,7 +243,6 @@ class _Work:
     tell: Tell
 
     def publish(self, repository: Repository, files: Mapping[str, LocalFile], message: str) -> Published:
-        """Bring a repository to these files, in one commit."""
         reported: list[str] = []
 
         def once() -> Published:

@@ -115,11 +115,9 @@ class _PullRequest:
 
     @property
     def reference(self) -> str:
-        """Its branch."""
         return f"refs/pr/{self.proposal.num}"
 
     def verdict(self, rescore: int) -> Verdict:
-        """Return what is to be said of it."""
         with_retries(f"read {self.reference} of {self.repo_id}", self._read)
         tables = [path for path in self.changes if path.endswith(".parquet")]
         problems = [*self._problems(tables)]

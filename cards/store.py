@@ -281,7 +281,6 @@ def _seen(folder: Path, state: State, manifest: Mapping[str, Any]) -> str:
 
 
 def _withdrawn(path: str, folder: Path) -> State:
-    """Return the state of a withdrawn submission, with its reason."""
     who, reason = text_beside(folder / path, "submitter"), text_beside(folder / path, "reason", beside=tombstone)
     return State(path=path, submitter=who, state="withdrawn", reason=reason)
 

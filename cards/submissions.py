@@ -265,7 +265,6 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether nothing is wrong."""
         return not self.problems
 
 
@@ -335,7 +334,6 @@ def verdict_on(
 
 
 def table_problems(table: Scored, root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a table that is to stand in a store."""
     facts = manifest["corpora"].get(table.corpus)
     if facts is None:
         yield f"the store has no corpus {table.corpus!r}; it has {', '.join(manifest['corpora'])}"
@@ -389,7 +387,6 @@ def other_owner(signature: Mapping[str, Any], manifest: Mapping[str, Any]) -> st
 
 
 def _findings(table: Scored) -> Iterator[str]:
-    """Yield the artefacts that the audit finds in a table."""
     from pairbank.stats.analyses.audit.section import CHECKS, after_correction, run_checks
     from pairbank.stats.report.frames import scored_frame
 
@@ -528,7 +525,6 @@ def record_problems(file: Path, table: Scored, manifest: Mapping[str, Any]) -> I
 
 
 def _stated_problems(path: Path, file: Path, table: Scored, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where what a record states is not what is so."""
     record, digest = read_json(path), sha256_of_file(file)
     if not isinstance(record, dict) or not isinstance(record.get("submitter"), str):
         yield f"{path.name} names no submitter"
@@ -591,12 +587,10 @@ def download(repo_id: str, path: str, revision: str | None) -> Path:
 
 
 def record_path(path: str) -> str:
-    """Return where a submission's record is."""
     return f"{path.removesuffix('.parquet')}.json"
 
 
 def tombstone(path: str) -> str:
-    """Return where a submission's withdrawal is."""
     return f"{path.removesuffix('.parquet')}{WITHDRAWN}"
 
 

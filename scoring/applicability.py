@@ -80,7 +80,6 @@ def methods_of_run(
 def chosen_methods(
     items: datasets.Dataset, asked: Sequence[str] | None, *, prompts: Sequence[str | Path] = ()
 ) -> Chosen:
-    """Return the methods to score items with."""
     kinds = _kinds(items)
     if asked is None:
         return _usual(kinds, corpus=str(items["corpus"][0]))
@@ -145,7 +144,6 @@ def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts:
 def why_not_asked(
     items: datasets.Dataset, methods: Sequence[str], *, prompts: Sequence[str | Path] = ()
 ) -> dict[str, str]:
-    """Return the methods that apply to no item, each with the reason."""
     kinds = _kinds(items)
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     asked = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}
@@ -201,7 +199,6 @@ def _why_not(prompt: Prompt, kinds: Mapping[tuple[str, str], int]) -> str:
 
 
 def _others(kinds: Mapping[tuple[str, str], int], known: Mapping[str, Prompt]) -> str:
-    """Return which prompts do apply."""
     fitting = [prompt.id for prompt in known.values() if _n_fitting(prompt, kinds) and prompt.readout == "options"]
     return (
         f"; what applies: {', '.join([DIRECT, *fitting[:_MOST_SHOWN]])} (`pairbank methods --language … --task …`)"

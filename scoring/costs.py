@@ -67,7 +67,6 @@ class Shape:
 
     @property
     def weights_bytes(self) -> float:
-        """Memory of the weights."""
         return self.n_weights * BYTES[self.dtype]
 
 
@@ -92,7 +91,6 @@ class Work:
         return Work(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Work)})
 
     def times(self, factor: float) -> Work:
-        """Return so many times the work."""
         return Work(**{f.name: getattr(self, f.name) * factor for f in fields(Work)})
 
     @property
@@ -101,7 +99,6 @@ class Work:
         return 1 - self.n_computed_tokens / self.n_sequence_tokens if self.n_sequence_tokens else 0.0
 
     def flops(self, shape: Shape) -> float:
-        """Return the FLOPs of a model of this shape."""
         body = 2.0 * shape.n_body * self.n_computed_tokens
         attention = 4.0 * shape.n_layers * shape.n_hidden * self.n_attended
         return body + attention + 2.0 * shape.n_head * self.n_read
@@ -141,15 +138,12 @@ class TokensOnly:
         self.tokens = CausalTokens(tokenizer=self.tokenizer, info=self.info)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return a prompt as the model would read it."""
         return self.tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return each request's tokens."""
         return self.tokens.encode(requests)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:  # noqa: ARG002
-        """Refuse."""
         raise ScoringError(f"{len(requests)} requests for {self.info.name}, of which only the tokenizer is loaded")
 
 
@@ -158,7 +152,6 @@ def _has_start(tokenizer: Any) -> bool:  # noqa: ANN401 - a tokenizer
 
 
 def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:
-    """Return the shape of a model, by its configuration."""
     from transformers import AutoConfig
 
     reference = reference_of(model)
@@ -223,7 +216,6 @@ def work_of(
     kind: Kind = "causal",
     sampled_units: int = SAMPLED_UNITS,
 ) -> Work:
-    """Return what methods ask of a model for these items."""
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     names = in_order(methods, known)
     pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
@@ -244,7 +236,6 @@ def work_of(
 
 
 def work_of_rows(rows: Sequence[Any], methods: Sequence[Method], tokens: TokensOnly, *, kind: Kind) -> Work:
-    """Return the work of one unit."""
     requests = [
         request
         for method in methods

@@ -102,7 +102,6 @@ class _Whole:
         self._texts = dict(zip(self._ids, texts, strict=True))
 
     def filled(self, table: Scored) -> Scored:
-        """Return a table with every item and method."""
         import datasets
 
         if list(self.methods) == list(table.methods) and _ids(table) == self._ids:
@@ -171,7 +170,6 @@ class _Shared:
         self._texts = corpus_signature(self._items(first), {})["items_sha256"]
 
     def part_of(self, table: Scored) -> Scored:
-        """Return the shared part of a table."""
         dataset = self._items(table).select_columns(self.columns)
         facts = table.signature["corpus"]
         corpus = {**facts, **corpus_signature(dataset, facts.get("manifest") or {})}
@@ -205,7 +203,6 @@ def _ids(table: Scored) -> list[str]:
 
 
 def _restricted(table: Scored, method: str) -> list[str]:
-    """Return the columns that a method made in a table."""
     stated = table.signature["methods"][method].get("columns", ScoreColumns(method).all)
     return [name for name in stated if name in table.column_names and name != MODEL]
 

@@ -145,13 +145,11 @@ class SentenceTransformerEmbedder:
         self.id = id_
 
     def is_too_long(self, texts: Sequence[str]) -> list[bool]:
-        """Return which texts have more tokens than the model reads."""
         ids = self.model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
         longest = self.model.max_seq_length
         return [longest is not None and len(tokens) > longest for tokens in ids]
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """Return one vector a text, shape (texts, dimensions)."""
         embeddings = self.model.encode(list(texts), batch_size=64, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(embeddings, dtype=np.float32)
 
@@ -159,7 +157,6 @@ class SentenceTransformerEmbedder:
 def load_embedder(
     name: str | Path | None = None, *, revision: str | None = None, device: str = "auto"
 ) -> SentenceTransformerEmbedder:
-    """Return a sentence-transformers model; None is the default one."""
     from importlib.util import find_spec
 
     if find_spec("sentence_transformers") is None:

@@ -191,7 +191,6 @@ def score_part(
 
 
 def _scored(work: Work, shards: Sequence[Shard], options: ScoreOptions) -> Scored:
-    """Return the items with the columns of all shards, and their signature."""
     from pairbank.builders.dataset import manifest_of
 
     work.store.pack(shards)

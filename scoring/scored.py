@@ -283,7 +283,6 @@ class ScoredFile(Scored):
 
     @property
     def is_stored(self) -> bool:
-        """Whether its rows stay in a file until they are read."""
         return True
 
     def __reduce__(self) -> tuple[type[ScoredFile], tuple[Path, Mapping[str, Any], list[str]]]:
@@ -308,11 +307,9 @@ class ScoredFile(Scored):
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns."""
         return list(self._names)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Return some columns as an Arrow table; of a large file no others are read."""
         self._check()
         if self._state[1] > SMALL_BYTES or not columns:
             return read_parquet(self.path, columns)
@@ -320,11 +317,9 @@ class ScoredFile(Scored):
 
     @property
     def features(self) -> datasets.Features:
-        """Types of the columns."""
         return _features(self.path, self.arrow(()))
 
     def select_columns(self, columns: Sequence[str]) -> datasets.Dataset:
-        """Return some columns as a Dataset with their Features; no others are read."""
         return dataset_of(self.arrow(columns), self.path)
 
     def save(self, path: str | Path, *, bom: bool = False) -> Path:
@@ -356,7 +351,6 @@ def _small(path: Path, _state: tuple[int, ...]) -> pa.Table:
 
 
 def _features(path: Path, empty: pa.Table) -> datasets.Features:
-    """Return the Features of a table, of which the schema was read."""
     metadata = (empty.schema.metadata or {}).get(b"huggingface", b"")
     key = (empty.schema.remove_metadata().serialize().to_pybytes(), metadata)
     if key not in _FEATURES:
@@ -391,7 +385,6 @@ def _parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def _signature_of(path: Path, table: pa.Table) -> Mapping[str, Any]:
-    """Return the signature that a file carries."""
     metadata = table.schema.metadata or {}
     if METADATA_KEY not in metadata:
         raise BankError(f"{path}: carries no signature; expected a file that `pairbank score` wrote")
@@ -477,7 +470,6 @@ def _without_model(items: datasets.Dataset) -> datasets.Dataset:
 
 
 def _fingerprint(table: pa.Table) -> str:
-    """Return what tells a table from others."""
     digest = hashlib.sha256(str(table.schema).encode())
     for column in table.columns:
         for chunk in column.chunks:

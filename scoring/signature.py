@@ -57,7 +57,6 @@ SHEET_CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a workbook's times have n
 
 
 def signature_json(signature: Mapping[str, Any]) -> bytes:
-    """Return a signature as JSON bytes; its own order is stable."""
     return json.dumps(signature, ensure_ascii=False).encode()
 
 
@@ -74,7 +73,6 @@ def shared(signature: Mapping[str, Any], parts: dict[str, Any]) -> dict[str, Any
 
 
 def signature_line(signature: Mapping[str, Any]) -> str:
-    """Return a signature in one line, in the manner of sacreBLEU."""
     model, corpus = signature["model"], signature["corpus"]
     parts = {
         "model": f"{model['model_id']}@{model['revision'][:12]}",
@@ -240,7 +238,6 @@ def signature_at(path: Path) -> Mapping[str, Any] | None:
 
 
 def write_scored(path: Path, table: pa.Table, signature: Mapping[str, Any], *, bom: bool = False) -> None:
-    """Write a scored table."""
     refuse_other_suffixes(path)
     kind = path.suffix.lower()
     if kind in ("", PARQUET):
@@ -251,14 +248,12 @@ def write_scored(path: Path, table: pa.Table, signature: Mapping[str, Any], *, b
 
 
 def write_copy(path: Path, table: pa.Table, signature: Mapping[str, Any] | None, *, bom: bool = False) -> None:
-    """Write a table as a file for another program."""
     _WRITERS[path.suffix.lower()](path, table, bom)
     if signature is not None:
         write_json(signature_beside(path), dict(signature))
 
 
 def signature_beside(path: Path) -> Path:
-    """Return where the signature of a copy stands."""
     return path.with_name(f"{path.name}.signature.json")
 
 

@@ -198,7 +198,6 @@ def _numbers(table: pd.DataFrame, path: Path, stated: str | None) -> Iterator[tu
 
 
 def _contradictions(rows: pd.DataFrame, numbers: pd.Series[float]) -> pd.DataFrame:
-    """Return the words that have the number of another word of their text."""
     different = rows.assign(number=numbers).drop_duplicates(["text", "number", "word"])
     return different[different.duplicated(["text", "number"], keep=False)]
 

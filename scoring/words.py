@@ -245,7 +245,6 @@ def _shards(texts: Sequence[Text]) -> Iterator[list[Text]]:
 
 
 def _stored(texts: list[Text], asked: str, read: Callable[[list[Text]], list[_Reading]]) -> pa.Table:
-    """Return what a model says of the words of some texts, from the store or read now."""
     key = sha256_of_text(asked, json.dumps([[text.text, text.spans] for text in texts]))
     result = read_shard(key, SCORED, n_rows=sum(len(text.spans) for text in texts))
     if result is None:
@@ -264,7 +263,6 @@ def plain_word(word: str) -> str:
 
 
 def _own_columns(text: Text, counts: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """Yield of each word what needs no model."""
     for number, (first, last) in enumerate(text.spans):
         yield {
             "text_id": text.id,
@@ -279,7 +277,6 @@ def _own_columns(text: Text, counts: Mapping[str, int]) -> Iterator[dict[str, An
 
 
 def _rows(text: Text, read: _Reading) -> Iterator[dict[str, Any]]:
-    """Yield what is read of each word."""
     owners = np.array(owners_of(text.text, text.spans, read.offsets))
     pieces = [text.text[start:end] for start, end in itertools.pairwise(read.offsets)]
     for number in range(len(text.spans)):

@@ -59,7 +59,6 @@ def listed(value: object) -> object:
 
 
 def _as_text(value: object) -> object:
-    """Return a number of TOML as text."""
     return plain_value(value) if isinstance(value, int | float) else value
 
 
@@ -126,17 +125,14 @@ class Keep(Declaration):
 
     @property
     def read_from(self) -> str:
-        """The source's column."""
         return self.column or self.name
 
     @property
     def made(self) -> tuple[Column, ...]:
-        """The corpus's columns that it makes."""
         names = (f"{self.name}_good", f"{self.name}_bad") if self.by_side else (self.name,)
         return tuple(Column(name=name, type=self.type, nullable=True, meaning=self.meaning) for name in names)
 
     def cells(self, shaped: ShapedRow, where: str) -> dict[str, Scalar]:
-        """Return its cells of one item."""
         if self.columns:
             texts = [name for name in self.columns if plain_value(shaped.good.get(name)) in ("1", "true")]
             return {self.name: ", ".join(texts) or None}
@@ -195,7 +191,6 @@ class Label:
         return ""
 
     def says(self, row: Row, where: str) -> bool:
-        """Return what the label of a row says."""
         value = plain_value(value_at(row, self.column, where))
         if value in self.better or value in self.worse:
             return value in self.better
@@ -249,7 +244,6 @@ class ColumnMap:
 
     @functools.cached_property
     def _texts(self) -> tuple[str, ...]:
-        """Columns of the sentences that are scored."""
         sides = () if self.label is None else self.label.sides or ()
         return (
             *(self.columns[name] for name in ("target_good", "target_bad", "sentence") if name in self.columns),
@@ -305,7 +299,6 @@ class ColumnMap:
         return frozenset(value for better, worse in self._choices for value in (*better, *worse))
 
     def shaped(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
-        """Yield the items' cells."""
         shape = {"pairs": self._pair, "sentences": self._sentence}.get(self.layout)
         if shape is None:
             yield from self._long(rows, where, bad_row)
@@ -385,7 +378,6 @@ class ColumnMap:
             yield self._joined(goods[0], bads[0], where, "-".join((*better, *worse)) if self.contrasts else "")
 
     def _is_contrasted(self, conditions: Container[str]) -> bool:
-        """Return whether an item has both conditions of a contrast."""
         return any(good in conditions and bad in conditions for good, bad in self.contrasts)
 
     def _joined(self, good: tuple[int, Row], bad: tuple[int, Row], where: str, contrast: str) -> ShapedRow:

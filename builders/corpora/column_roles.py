@@ -68,7 +68,6 @@ class Roles:
 
     @property
     def sides(self) -> tuple[str, str]:
-        """The columns of the better and the worse side."""
         good, bad = (self.columns[name] for name in SIDES)
         return good, bad
 

@@ -72,7 +72,6 @@ def words_of(name: str) -> str:
 
 
 def texts(rows: Rows, name: str) -> list[str]:
-    """Return the cells of a column that hold text."""
     missing = ("", *NOTHING_SAID.missing)
     return [cell for row in rows if isinstance(cell := row.get(name), str) and cell.strip() not in missing]
 
@@ -133,7 +132,6 @@ def not_used(header: Sequence[str], used: Mapping[str, str]) -> str:
 
 
 def are_numbers(rows: Rows, name: str) -> bool:
-    """Return whether all cells of a column that are not empty are numbers."""
     cells = [cell for row in rows if (cell := row.get(name)) is not None and str(cell).strip()]
     return bool(cells) and all(
         isinstance(cell, int | float) or _NUMBER.fullmatch(str(cell).strip()) is not None for cell in cells

@@ -29,7 +29,6 @@ class BuildOptions:
 
 
 def no_metadata(_files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
-    """Return the facts of a corpus that has none."""
     return {}
 
 
@@ -80,7 +79,6 @@ class Corpus:
 
 
 def is_requested(subset: str, options: BuildOptions) -> bool:
-    """Return whether a subset is asked for."""
     return options.subset is None or options.subset == subset
 
 

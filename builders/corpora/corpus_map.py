@@ -28,7 +28,6 @@ LABELS = Column(name=LABEL, type="int32", nullable=False, meaning="1 = acceptabl
 
 
 def kept_cells(keeps: Iterable[Keep], shaped: ShapedRow, where: str) -> dict[str, Scalar]:
-    """Return the cells of the corpus's own columns."""
     return {name: cell for keep in keeps for name, cell in keep.cells(shaped, where).items()}
 
 
@@ -91,7 +90,6 @@ class CorpusMap:
         )
 
     def corpus(self, rated: RatedRows | None = None) -> Corpus:
-        """Return the corpus; `rated` yields items and ratings that a mapping cannot."""
         rated_rows: RatedRows = rated or self.rated
         has_ratings = rated is not None or self.facts.ratings is not None
         labels = (LABELS,) if any(t.map.layout == "sentences" and t.map.label for t in self.tables) else ()
@@ -124,7 +122,6 @@ class CorpusMap:
 
 
 def corpus_map(name: str) -> CorpusMap:
-    """Return the map of a shipped corpus."""
     facts = facts_of(name)
     where = f"corpora/{name}.toml"
     tables = tuple(tables_of(table, where) for table in facts.tables)

@@ -97,21 +97,17 @@ class CorpusFile(Declaration):
 
     @property
     def n_items(self) -> int:
-        """Rows of the whole corpus."""
         return sum(self.counts.values()) if self.corpus.items is None else self.corpus.items
 
     @property
     def subsets(self) -> tuple[str, ...]:
-        """Names of the subsets; none where everything is one."""
         return self.corpus.subsets or (() if [*self.counts] in ([], ["all"]) else tuple(self.counts))
 
     @property
     def extra_columns(self) -> tuple[Column, ...]:
-        """The columns that the corpus adds to the schema."""
         return tuple(Column(name=name, **dict(entry)) for name, entry in self.columns.items())
 
     def source(self, unpacked: Mapping[str, str] | None = None) -> Source:
-        """Return where the corpus comes from."""
         facts = self.corpus
         files = tuple(
             SourceFile(
@@ -218,7 +214,6 @@ def corpus_files() -> list[str]:
 
 
 def facts_of(name: str) -> CorpusFile:
-    """Return what is stated of a corpus of ours."""
     with resources.as_file(_FOLDER / f"{name}.toml") as path:
         return CorpusFile.load(Path(path), error=CorpusError)
 

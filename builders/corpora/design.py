@@ -40,12 +40,10 @@ class Design(Declaration):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The table's columns that it names."""
         names = (*self.factors, *([self.item_set] if self.item_set else []), *self.by, *self.fillers)
         return tuple(dict.fromkeys(names))
 
     def check_whole(self, layout: str, where: str) -> None:
-        """Refuse a design that does not fit its map."""
         if self.factors and (layout != "sentences" or not self.item_set):
             missing = (
                 'layout = "sentences"' if layout != "sentences" else 'item = "COLUMN" under [columns], or item_set'
@@ -57,7 +55,6 @@ class Design(Declaration):
             raise CorpusError(f"{where}, [design]: contrasts are of one factor; found {len(self.factors)} factors")
 
     def is_filler(self, row: Row, at: str) -> bool:
-        """Return whether a row is a filler."""
         return any(plain_value(value_at(row, name, at)) in values for name, values in self.fillers.items())
 
     def facts(self, levels: Mapping[str, tuple[str, ...]], names: Mapping[str, str]) -> dict[str, Any]:
@@ -152,7 +149,6 @@ class Crossing:
             )
 
     def facts(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the manifest says of the design."""
         return self.design.facts({name: tuple(levels.values()) for name, levels in self.levels.items()}, names)
 
 

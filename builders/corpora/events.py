@@ -84,7 +84,6 @@ def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
 
 
 def _rated_sentences(file: LocatedFile) -> Mapping[tuple[str, str], str]:
-    """Return (item, label) -> the sentence that people rated."""
     table = read_delimited(file.path, ("Sentence", "Plausibility", "Score", "ItemNum"))
     return {(row["ItemNum"], row["Plausibility"]): row["Sentence"] for _, row in table}
 
@@ -253,7 +252,6 @@ def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
 
 
 def _ewok_tables(located: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[int, Row]]]]:
-    """Yield where each table of a copy stands, and its numbered rows."""
     if located.name == ZIP_FILE:
         remedy = (
             f"set {KEY_VARIABLE} to the password that the README of the release names (read -s {KEY_VARIABLE}; export "

@@ -61,7 +61,6 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
 
 
 def _groups(located: LocatedFile) -> dict[str, tuple[list[_Sentence], list[_Sentence]]]:
-    """Return group -> its better and its worse sentences."""
     groups: dict[str, tuple[list[_Sentence], list[_Sentence]]] = defaultdict(lambda: ([], []))
     for number, (line, row) in enumerate(read_delimited(located.path, REQUIRED), 1):
         where = f"{located.path}, row {line}"

@@ -94,7 +94,6 @@ class RatingRules(Declaration):
             )
 
     def said(self) -> str:
-        """Return the rules in words, "" where nothing is excluded."""
         rules = [
             *(f"raters who fail an attention check ({check})" for check in self.attention),
             *((f"raters with fewer than {self.min_per_rater} ratings",) if self.min_per_rater else ()),
@@ -242,7 +241,6 @@ class Judgments:
             result.given[rater] = value
 
     def rows(self, where: str) -> Iterator[tuple[int, Row]]:
-        """Yield (row number, row) of each sentence of a table."""
         excluded = self._failed() | self._few()
         for sentence in self._tables[where]:
             provided = tuple((who, value) for who, value in sentence.given.items() if who not in excluded)

@@ -92,7 +92,6 @@ class Tables:
 
 
 def tables_of(table: TablesTable, where: str) -> Tables:
-    """Return what one of `[[tables]]` says."""
     where = f"{where}, [[tables]]"
     names = PATH_FIELD.findall(table.path)
     if twice := [name for name in names if names.count(name) > 1]:
@@ -113,7 +112,6 @@ def tables_of(table: TablesTable, where: str) -> Tables:
 
 
 def map_of(table: MapTable, where: str) -> ColumnMap:
-    """Return the map of a TOML table."""
     columns = dict(table.columns)
     raters = {name: columns.pop(name, "") for name in OF_A_JUDGMENT}
     if bool(raters["rater"]) != bool(raters["rating"]):

@@ -59,7 +59,6 @@ class MarkedRows:
     """Line, and side -> mark."""
 
     def fault(self, *, n_taken_off: int) -> CorpusError | None:
-        """Return all of them as one error; None where there are none."""
         if not self.rows:
             return None
         where = f"{self.path}, {_rows_named([line for line, _ in self.rows])}"

@@ -201,7 +201,6 @@ def _map_of_sentences(
 
 
 def _samples(rows: Rows, header: Sequence[str]) -> str:
-    """Return three rows as comments."""
     lines = []
     for row in rows[:_SAMPLES]:
         cells = (f"{name}: {str(row.get(name))[:_LONGEST_SAMPLE]}" for name in header)
@@ -355,7 +354,6 @@ def _likely_label(names: Sequence[str], rows: Rows, words: Mapping[str, str]) ->
 
 
 def _both_in_each(rows: Rows, item: str, label: str) -> bool:
-    """Return whether most items have rows of both labels."""
     values: dict[str, set[str]] = {}
     for row in rows:
         values.setdefault(str(row.get(item)), set()).add(str(row.get(label)))

@@ -69,7 +69,6 @@ CORPORA: Mapping[str, Corpus] = _Corpora()
 
 
 def corpus_named(name: str) -> Corpus:
-    """Return a corpus."""
     if name not in CORPORA:
         error = unknown_name("corpus", name, CORPORA, whose=package_names("corpora"))
         raise type(error)(

@@ -280,7 +280,6 @@ def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
 
 
 def _shares(file: LocatedFile, stimuli: Mapping[str, object]) -> Mapping[str, Mapping[int, float]]:
-    """Return sentence -> rater -> the share of answers that accept it."""
     answers: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     raters = Raters()
     for number, row in _rows(file, "sentence", "phenomenon", "condition", "accuracy"):

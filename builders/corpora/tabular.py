@@ -292,14 +292,12 @@ class OwnCorpus:
         return column_map.chosen(rows, str(table.path), lambda why: n_of.update([f"{LEFT_OUT}{why}"]))
 
     def human(self) -> str:
-        """Return what human judgments there are."""
         if self.facts.human or self.rules is None:
             _, column_map = next(iter(self.tables.values()))
             return self.facts.human or _human(column_map.columns)
         return "; ".join(text for text in (f"individual ratings, scale {self.rules.scale}", self.rules.said()) if text)
 
     def extra_columns(self) -> tuple[Column, ...]:
-        """Return the corpus's own columns."""
         kept = (column for keep in self.keeps for column in keep.made)
         maps = (column_map for _, column_map in self.tables.values())
         is_labelled = any(column_map.layout == "sentences" and column_map.label is not None for column_map in maps)
@@ -373,7 +371,6 @@ class OwnCorpus:
         return judged(item, ratings)
 
     def _count(self, shaped: ShapedRow, item: Item, n_of: Counter[str]) -> None:
-        """Count an accepted row under what has to be said of it."""
         cells, row = shaped.cells, shaped.good
         is_one_sided = item.target_bad is not None and (item.human_good is None) != (item.human_bad is None)
         is_turned = self.options.marks == "decide" and bool(mark_before(str(cells.get("target_good") or "")))
@@ -397,7 +394,6 @@ class OwnCorpus:
             self.tags[tag] = item.language
 
     def _sides(self, column_map: ColumnMap, n_of: Counter[str]) -> str:
-        """Return which column was taken as which side."""
         if self.options.marks != "decide" or not column_map.inferred:
             return column_map.said
         good, bad = (column_map.columns[name] for name in SIDES)
@@ -504,7 +500,6 @@ def _ignore(_fault: CorpusError) -> None:
 
 
 def _check_columns(table: Table, column_map: ColumnMap, also: Iterable[str]) -> None:
-    """Refuse a map that names a column which the table does not have."""
     known = table.columns
     if table.path.suffix.lower() in (".json", ".jsonl"):
         return

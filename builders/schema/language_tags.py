@@ -62,7 +62,6 @@ def separator(language: str) -> str:
 
 
 def joined(context: str, target: str, language: str) -> str:
-    """Return the whole string of one side."""
     return context + separator(language) + target if context else target
 
 

@@ -221,7 +221,6 @@ def check_width(cells: Sequence[str], header: Sequence[str], where: str, delimit
 
 
 def read_rating(cell: str, where: str) -> float | None:
-    """Return a human rating, None for an empty or not-available cell."""
     if cell in NOT_AVAILABLE:
         return None
     try:

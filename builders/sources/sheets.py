@@ -210,7 +210,6 @@ class _Parts:
 
 
 def _named(element: ET.Element, name: str) -> Iterator[ET.Element]:
-    """Yield the elements of a local name below an element."""
     return (entry for entry in element.iter() if entry.tag.rpartition("}")[2] == name)
 
 

@@ -90,7 +90,6 @@ class Table:
 
 
 def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NOTHING_SAID) -> Table:
-    """Return a table, its header checked."""
     suffix = path.suffix.lower()
     encoding = encoding or how.encoding
     if how.header and suffix in (".parquet", ".json", ".jsonl"):
@@ -112,7 +111,6 @@ def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NO
 
 
 def refuse(error: CorpusError) -> None:
-    """Raise the fault of a row."""
     raise error
 
 

@@ -52,7 +52,6 @@ NAMES = [column.name for column in RATING_COLUMNS]
 
 
 def declared_in(manifest: Mapping[str, Any]) -> dict[str, ModelFeatures]:
-    """Return what a manifest says of models, by name."""
     return features_from_entries([{"name": name, **entry} for name, entry in manifest.get(FEATURES, {}).items()])
 
 
@@ -164,7 +163,6 @@ def probes_in(root: Path, *, corpora: Collection[str] | None = None) -> list[Pro
 
 
 def probe_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a bank's probes."""
     for corpus, models in manifest.get(PROBES, {}).items():
         for slug, signature in models.items():
             if not _fits(manifest, corpus, slug, signature):

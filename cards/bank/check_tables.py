@@ -58,7 +58,6 @@ _SAME_IN_ALL_VERSIONS = ("accuracy", "raw_agreement", "pearson", "spearman")
 
 
 def rating_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a bank's ratings."""
     for corpus, facts in manifest.get(RATINGS, {}).items():
         path = ratings_path(corpus)
         try:
@@ -227,7 +226,6 @@ def _texts_sha256(items: datasets.Dataset | Scored) -> str:
 
 
 def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a bank's tables."""
     for corpus, facts in manifest["corpora"].items():
         yield from _corpus_problems(root, corpus, facts, manifest["scores"].get(corpus, {}))
 
@@ -349,7 +347,6 @@ def _text_problems(scored: Scored, ids: pa.Array, items: _Whole, facts: Mapping[
 
 
 def _column_problems(scored: Scored, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield columns of methods that are missing, and numbers that no scoring gives."""
     for method, definition in scored.signature["methods"].items():
         stated = definition.get("columns")
         if stated and not is_left_out(facts) and (missing := [c for c in stated if c not in scored.column_names]):

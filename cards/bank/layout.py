@@ -75,12 +75,10 @@ def config_name(corpus: str) -> str:
 
 
 def items_path(corpus: str) -> str:
-    """Return where a corpus's items stand."""
     return f"data/{config_name(corpus)}/items.parquet"
 
 
 def scores_path(corpus: str, slug: str) -> str:
-    """Return where a model's scores of a corpus stand."""
     if not is_slug(slug):
         raise BankError(f"corpus {corpus[:80]!r}: {slug[:80]!r} cannot name a split; this is no manifest of pairbank's")
     return f"scores/{config_name(corpus)}/{slug}.parquet"
@@ -92,7 +90,6 @@ def long_path(corpus: str, slug: str) -> str:
 
 
 def ratings_path(corpus: str) -> str:
-    """Return where the ratings of a corpus's items stand."""
     return f"{RATINGS}/{config_name(corpus)}.parquet"
 
 
@@ -103,7 +100,6 @@ def probe_paths(corpus: str, slug: str) -> tuple[str, str]:
 
 
 def probe_files(manifest: Mapping[str, Any]) -> list[str]:
-    """Return the paths of all files of probes that the manifest says the bank has."""
     held = manifest.get(PROBES, {})
     return sorted(path for corpus, models in held.items() for slug in models for path in probe_paths(corpus, slug))
 
@@ -175,7 +171,6 @@ def null_models(manifest: Mapping[str, Any]) -> set[str]:
 
 
 def read_manifest(root: Path) -> dict[str, Any]:
-    """Return a bank's manifest."""
     path = root / MANIFEST
     if (path.is_symlink() and not is_from_hub(root, path)) or not path.is_file():
         raise BankError(f"{root}: not a bank (no {MANIFEST}); expected a folder that pairbank.write_bank wrote")

@@ -94,7 +94,6 @@ def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str,
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401 - a datasets feature
-    """Return whether a column has numbers, or lists of them."""
     value = getattr(kind, "feature", kind)
     return getattr(value, "dtype", "string") not in ("string", "large_string", "binary")
 

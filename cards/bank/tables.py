@@ -166,7 +166,6 @@ def differing_keys(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
 
 
 def write_summary(path: Path, summary: pd.DataFrame) -> None:
-    """Write the table of all estimates with explicit Features."""
     import datasets
 
     text = datasets.Value("string")

@@ -89,7 +89,6 @@ class _Values:
         self.nulls = {name: table[name].is_null().to_numpy() for name in held}
 
     def problems(self) -> Iterator[str]:
-        """Yield what is wrong with them."""
         if not self.is_numeric:
             yield f"a score of {self.method} is no number"
             return

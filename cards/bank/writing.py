@@ -231,21 +231,18 @@ class Draft:
     """Parts that many signatures have, each once."""
 
     def items_of(self, corpus: str) -> datasets.Dataset:
-        """Return a corpus's items, new or from disk."""
         if corpus in self.items:
             held = self.items[corpus]
             return items_of_scored(held) if isinstance(held, Scored) else held
         return read_items(self.root, corpus)
 
     def table_of(self, corpus: str, slug: str) -> Scored:
-        """Return a scored table, new or from disk."""
         if (corpus, slug) in self.scored:
             return self.scored[corpus, slug]
         return open_scored(self.root / scores_path(corpus, slug))
 
 
 def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[str, Any] | None = None) -> None:
-    """Put items into the draft."""
     from pairbank.builders.dataset import manifest_of
 
     name = items.corpus if isinstance(items, Scored) else str(items["corpus"][0])

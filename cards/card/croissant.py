@@ -345,7 +345,6 @@ def hub_licence(licence: str) -> str:
 
 
 def task_ids(tasks: set[str]) -> list[str]:
-    """Return the Hub's ids of some tasks."""
     return sorted({TASK_IDS.get(task, "acceptability-classification") for task in tasks})
 
 

@@ -161,7 +161,6 @@ def figures_in(root: Path) -> tuple[FigureFile, ...]:
 
 
 def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
-    """Return README.md."""
     from huggingface_hub import DatasetCard, DatasetCardData
 
     corpora: Mapping[str, Any] = bank.manifest["corpora"]

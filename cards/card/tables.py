@@ -31,7 +31,6 @@ def languages_of(corpus: str, facts: Mapping[str, Any], contents: Mapping[str, C
 def corpus_table(
     corpora: Mapping[str, Any], scores: Mapping[str, Any], contents: Mapping[str, Contents]
 ) -> pd.DataFrame:
-    """Return what the card says of the corpora, a row each."""
     return pd.DataFrame(
         [
             {
@@ -73,7 +72,6 @@ def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
-    """Return the columns of all tables, with units and meaning."""
     rows = [
         {
             "column": entry.column,

@@ -320,7 +320,6 @@ def _design_rows(scored: Scored) -> Iterator[dict[str, str]]:
 
 
 def _rows(scored: Scored) -> Iterator[pd.DataFrame]:
-    """Yield the rows of each method."""
     table = read_table(scored_frame(scored, for_analyses=False)).choices
     features = find_features(table.model, corpus=table.corpus)
     items = table.frame.reindex(columns=["item_id", *OF_ITEMS]).assign(

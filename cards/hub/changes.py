@@ -30,7 +30,6 @@ class LocalFile:
 
     @property
     def n_bytes(self) -> int:
-        """Its size."""
         return self.content.stat().st_size if isinstance(self.content, Path) else len(self.content)
 
     @property
@@ -109,7 +108,6 @@ class Base:
 def compared(
     local: Mapping[str, LocalFile], remote: Mapping[str, RemoteFile], base: Base, *, repo_id: str, source: str
 ) -> Changes:
-    """Return what publishing changes."""
     added, changed, removed, left_alone, conflicts = [], [], [], [], []
     n_unchanged = 0
     for path, file in local.items():

@@ -51,7 +51,6 @@ class Repository:
 
     @property
     def url(self) -> str:
-        """Its page."""
         return f"{self.api.endpoint}/{self.kind}s/{self.repo_id}"
 
     def read(self) -> Remote:
@@ -73,12 +72,10 @@ class Repository:
         return Remote(revision=revision, files=files, private=info.private)
 
     def content(self, path: str, revision: str) -> bytes:
-        """Return a file at a commit."""
         result = self.api.hf_hub_download(self.repo_id, path, revision=revision, repo_type=self.kind)
         return Path(result).read_bytes()
 
     def create(self, *, private: bool | None) -> None:
-        """Create it, empty."""
         sdk = "static" if self.kind == "space" else None
         self.api.create_repo(self.repo_id, repo_type=self.kind, private=private, exist_ok=True, space_sdk=sdk)
 
@@ -138,7 +135,6 @@ def _http_cause(error: BaseException, http_error: type[Exception]) -> BaseExcept
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status of an error; None where no answer came."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
 

@@ -97,7 +97,6 @@ def _integers(column: pa.Array) -> dict[str, Any]:
 
 
 def _values(values: list[Any]) -> dict[str, Any]:
-    """Return JSON values as a list, or each different one once."""
     places: dict[str | tuple[str], int] = {}
     codes = np.empty(len(values), dtype=np.int64)
     different: list[Any] = []

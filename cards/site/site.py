@@ -152,7 +152,6 @@ def _problems(root: Path) -> list[str]:
 
 
 def _in_order(manifest: Mapping[str, Any]) -> list[str]:
-    """Return the corpora, those with scores first."""
     scored = manifest["scores"]
     return sorted(manifest["corpora"], key=lambda name: (not scored.get(name), name))
 
@@ -301,7 +300,6 @@ class _Handler(SimpleHTTPRequestHandler):
         return super().send_head()
 
     def guess_type(self, path: Any) -> str:  # noqa: ANN401 - as the standard library's
-        """Return a file's type."""
         return TYPES.get(Path(str(path)).suffix.lower(), "application/octet-stream")
 
     def end_headers(self) -> None:
@@ -328,7 +326,6 @@ class SiteServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, folder: Path, *, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Listen; `port` 0 takes a free one."""
         super().__init__((host, port), partial(_Handler, directory=str(folder)))
 
     def is_host(self, name: str) -> bool:
@@ -346,6 +343,5 @@ class SiteServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where the page is."""
         host, port = self.server_address[:2]
         return f"http://{host!s}:{port}/"

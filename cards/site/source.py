@@ -37,7 +37,6 @@ class Folder:
 
     @property
     def name(self) -> str:
-        """The folder."""
         return str(self.root)
 
     @property
@@ -46,7 +45,6 @@ class Folder:
         return sha256_of_file(self.root / MANIFEST)
 
     def path(self, relative: str) -> Path:
-        """Return the file's path."""
         path = self.root / relative
         if not path.is_file():
             raise BankError(f"{path} is missing, though {MANIFEST} names it; write the bank again")
@@ -61,12 +59,10 @@ class HubDataset:
     revision: str
 
     def path(self, relative: str) -> Path:
-        """Return the path of the file in the Hub's cache."""
         return _downloaded(self.name, relative, self.revision)
 
 
 def open_source(source: str, revision: str | None = None) -> Source:
-    """Return the bank's files."""
     root = Path(source).expanduser()
     if root.is_dir():
         if not (root / MANIFEST).is_file():
@@ -80,7 +76,6 @@ def open_source(source: str, revision: str | None = None) -> Source:
 
 
 def manifest_of(source: Source) -> dict[str, Any]:
-    """Return the bank's manifest."""
     return read_manifest(source.path(MANIFEST).parent)
 
 

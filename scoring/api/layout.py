@@ -139,7 +139,6 @@ class ScoreColumns:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All columns that a method may have."""
         return tuple(f"{self.method}_{suffix}" for suffix in _SUFFIXES)
 
     def kinds(self, *columns: str) -> dict[str, ColumnKind]:
@@ -249,7 +248,6 @@ class MethodLayout:
 
     @property
     def columns(self) -> ScoreColumns:
-        """The names of the method's columns."""
         return ScoreColumns(self.method)
 
     @property
@@ -288,7 +286,6 @@ class MethodLayout:
 
     @property
     def has_logprobs(self) -> bool:
-        """Whether the method has a column of log-probabilities."""
         return self.is_prompted and self.readout == "options"
 
     @property
@@ -320,7 +317,6 @@ class MethodLayout:
 
     @property
     def is_answer(self) -> bool:
-        """Whether its scores are answers to a prompt, or their probabilities."""
         return self.is_prompted and not self.of_probability
 
     @property
@@ -330,7 +326,6 @@ class MethodLayout:
 
     @property
     def is_prompted(self) -> bool:
-        """Whether the method asks the model."""
         return self.kind != "direct"
 
     def reshape(self, flat: ArrayLike) -> FloatArray:
@@ -359,5 +354,4 @@ class MethodLayout:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
-        """Return the layout that `to_dict` wrote."""
         return record_of(cls, table, where=f"method layout {table.get('method')!r}", error=BankError)

@@ -128,11 +128,9 @@ class OfSides:
 
     @property
     def columns(self: Columned) -> dict[str, ColumnKind]:
-        """Scores of both sides, their difference, numbers of tokens, flags."""
         return side_columns(self.name)
 
     def unasked(self: Method, _row: Row) -> dict[str, Any]:
-        """Return nulls."""
         return dict.fromkeys(self.columns)
 
     @property
@@ -141,7 +139,6 @@ class OfSides:
         return {}
 
     def reader(self, scorer: Scorer) -> Scorer:
-        """Return the scorer itself."""
         return scorer
 
 
@@ -153,7 +150,6 @@ def flags_of(answers: Sequence[Answered]) -> list[str]:
 
 
 def direct_layout(method: str, label: str = "") -> dict[str, Any]:
-    """Return the layout of a method without presentations and options."""
     layout = {"method": method, "kind": "direct", "presentations": [], "options": [], "correct": []}
     return layout | ({"label": label} if label else {})
 

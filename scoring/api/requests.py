@@ -47,7 +47,6 @@ class Share:
 
     @property
     def is_whole(self) -> bool:
-        """All passes are of it."""
         return (self.first, self.stop) == (0, N_PLACES)
 
     def has(self, number: int) -> bool:
@@ -92,12 +91,10 @@ class EncodedRequest:
 
     @property
     def n_scored(self) -> int:
-        """Number of tokens scored."""
         return len(self.ids) - self.start
 
     @property
     def n_values(self) -> int:
-        """Number of values of the answer."""
         return self.n_scored * (2 if self.ranks else 1)
 
 

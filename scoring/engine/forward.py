@@ -58,7 +58,6 @@ class Download:
             self._copied = torch.cuda.current_stream(values.device).record_event()
 
     def wait(self) -> npt.NDArray[Any]:
-        """Return the values once they are there."""
         if self._copied is not None:
             self._copied.synchronize()
         result: npt.NDArray[Any] = self._values.cpu().numpy()
@@ -66,7 +65,6 @@ class Download:
 
 
 def input_device(model: PreTrainedModel) -> torch.device:
-    """Return the device that takes the input (with `device_map`, that of the embeddings)."""
     device: torch.device = next(model.get_input_embeddings().parameters()).device
     return device
 

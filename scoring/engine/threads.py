@@ -77,7 +77,6 @@ class Once(Generic[R]):
         self._result: list[R] = []
 
     def __call__(self) -> R:
-        """Return the value."""
         with self._lock:
             if not self._result:
                 self._result.append(self._compute())
@@ -124,7 +123,6 @@ class UnderWay(Generic[J, R]):
         return self
 
     def __next__(self) -> R:
-        """Return the next result."""
         self.fill()
         if not self._begun:
             raise StopIteration

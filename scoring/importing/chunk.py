@@ -23,7 +23,6 @@ class Chunk:
         return len(self.lines)
 
     def where(self, row: int) -> str:
-        """Return where a row of the chunk stands, for messages."""
         return f"{self.path}, row {self.lines[row]}"
 
     def column(self, name: str) -> Cells:
@@ -31,6 +30,5 @@ class Chunk:
         return self.cells.get(name) or [None] * len(self.lines)
 
     def some(self, rows: Sequence[int]) -> Chunk:
-        """Return some of the rows."""
         cells = {name: [column[row] for row in rows] for name, column in self.cells.items()}
         return Chunk(path=self.path, lines=[self.lines[row] for row in rows], cells=cells)

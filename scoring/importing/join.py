@@ -50,7 +50,6 @@ class Joined:
     """Of the corpus."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what the signature records."""
         return {
             "by": "text",
             "normalisation": NORMALISATION,

@@ -44,7 +44,6 @@ class LogRow:
 
     @property
     def where(self) -> str:
-        """Return where it stands, for messages."""
         return f"{self.file.name}, row {self.line}"
 
 
@@ -70,14 +69,12 @@ class Refusals:
     _by_reason: dict[tuple[str, str], LeftOut] = field(default_factory=dict)
 
     def add(self, file: Path, reason: str, example: str = "", n: int = 1) -> None:
-        """Count rows."""
         key = (file.name, reason)
         before = self._by_reason.get(key) or LeftOut(file=file.name, reason=reason, n=0)
         examples = (*before.examples, *([example] if example else []))[:MOST_EXAMPLES]
         self._by_reason[key] = replace(before, n=before.n + n, examples=examples)
 
     def left_out(self) -> list[LeftOut]:
-        """Return the counts."""
         return list(self._by_reason.values())
 
 
@@ -165,7 +162,6 @@ class Source:
         return list(dict.fromkeys(files))
 
     def file(self, pattern: str, *, expected: str) -> Path:
-        """Return the one file of a name."""
         file, *more = self.files(pattern, expected=expected)
         if more:
             raise ScoreImportError(f"{file}, {more[0]}: two tables of the same name; give one of them")
@@ -176,7 +172,6 @@ class Source:
         return {name: row[column] for name, (column,) in self.how.columns.items()}
 
     def columns(self) -> list[str]:
-        """Return the columns that the profile maps."""
         return [column for columns in self.how.columns.values() for column in columns]
 
 
@@ -202,7 +197,6 @@ def published_rows(file: Path, *columns: str) -> list[tuple[int, dict[str, str]]
 def csv_rows(
     lines: Iterable[str], columns: Iterable[str], where: str, *, delimiter: str = ","
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (number, row) of delimited text that has at least some columns."""
     table = csv.DictReader(lines, delimiter=delimiter)
     _check_columns(columns, table.fieldnames or (), where)
     yield from enumerate(table, 2)
@@ -217,7 +211,6 @@ def _check_columns(columns: Iterable[str], header: Collection[str], where: str) 
 
 
 def finite(cell: object, where: str, expected: str = "a finite number") -> float:
-    """Return a cell's number."""
     try:
         value = float(str(cell))
     except ValueError:
@@ -228,7 +221,6 @@ def finite(cell: object, where: str, expected: str = "a finite number") -> float
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of a file of JSON lines."""
     with reading(path, CorpusError), path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -236,7 +228,6 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def json_file(path: Path) -> dict[str, Any]:
-    """Return a JSON file that is one object."""
     with reading(path, ScoreImportError, saying="not JSON", remedy="give the file as the tool wrote it"):
         text = path.read_text(encoding="utf-8")
         data = json.loads(text)

@@ -74,7 +74,6 @@ class ModelTable:
         self._theirs = None if items is None else _TheirItems(items)
 
     def add(self, chunk: Chunk) -> None:
-        """Add some rows."""
         two_sided = self._own.add(chunk) if self._theirs is None else self._theirs.add(chunk, self.model)
         for method in self.methods:
             schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in method.columns.items()])
@@ -86,26 +85,22 @@ class ModelTable:
         return pa.chunked_array([part[name].combine_chunks() for part in self.parts[method.name]])
 
     def n_by_flag(self, method: ImportedMethod) -> dict[str, int]:
-        """Return how many items have each flag, and of how many the file has nothing."""
         flags = self.flags(method)
         return _counts(pc.list_flatten(flags)) | ({NOT_IMPORTED: flags.null_count} if flags.null_count else {})
 
     def has_numbers(self, method: ImportedMethod) -> bool:
-        """Return whether the file has a number or an answer of the method."""
         columns = ScoreColumns(method.name)
         names = {columns.good, columns.unparsed} & method.columns.keys()
         known = (part[name] for part in self.parts[method.name] for name in names)
         return any(column.null_count < len(column) for column in known)
 
     def differences(self, method: ImportedMethod) -> FloatArray:
-        """Return the sizes of a method's differences, of the items that have one."""
         name = ScoreColumns(method.name).delta
         deltas = (part[name].combine_chunks() for part in self.parts[method.name] if name in part.column_names)
         sizes: FloatArray = np.abs(np.concatenate([np.empty(0), *(delta.drop_null().to_numpy() for delta in deltas)]))
         return sizes
 
     def scored(self, origin: Mapping[str, Any]) -> Scored:
-        """Return the table, and forget its parts."""
         how = self._how
         n_by_flag = {method.name: self.n_by_flag(method) for method in self.methods}
         parts = {name: pa.concat_tables(tables) for name, tables in self.parts.items()}
@@ -190,7 +185,6 @@ class _TheirItems:
         return result
 
     def in_order(self) -> tuple[np.ndarray, datasets.Dataset, dict[str, Any]]:
-        """Return the rows in the items' order, the items, and the facts of their corpus."""
         order = np.argsort(self._places, kind="stable")
         return order, self._items.select(sorted(self._places)), manifest_of(self._items) or {}
 
@@ -272,7 +266,6 @@ class OwnItems:
         return two_sided
 
     def _columns(self, chunk: Chunk) -> dict[str, Cells]:
-        """Return the schema's columns for some rows."""
         how, n = self._how, len(chunk)
         results: dict[str, Any] = {name: chunk.column(name) for name in ITEM_NAMES}
         results["task"] = [task or how.task for task in results["task"]]
@@ -319,7 +312,6 @@ class OwnItems:
         ]
 
     def _languages(self, chunk: Chunk) -> Cells:
-        """Return the language of each row as a standard tag."""
         stated = [language or self._how.language for language in chunk.column("language")]
         tags: dict[str, str] = {}
         for language in dict.fromkeys(stated):
@@ -338,7 +330,6 @@ class OwnItems:
         return mapped_item(shaped, TextIds(corpus=corpus).of, chunk.where(row), corpus=corpus, options=options)
 
     def dataset(self, fingerprint: str) -> datasets.Dataset:
-        """Return the items, and forget them."""
         table = pa.concat_tables(self._parts)
         self._parts.clear()
         pairs, ids = np.concatenate(self._pairs), np.concatenate(self._ids)

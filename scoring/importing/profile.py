@@ -79,7 +79,6 @@ class ImportProfile:
 
     @property
     def decisions(self) -> dict[str, DeclaredScore]:
-        """Scores that are decisions."""
         return {score.name: score for score in self.scores if score.kind == "decision"}
 
     @property
@@ -97,7 +96,6 @@ class ImportProfile:
 
 
 def profile_names() -> list[str]:
-    """Return the profiles that ship with pairbank."""
     folder = resources.files("pairbank.scoring.importing") / "profiles"
     names = (f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
     return sorted(name for name in names if not name.endswith("-prompts"))
@@ -134,7 +132,6 @@ ProfileTable = table_of(ImportProfile, _OwnKeys)
 
 
 def profile_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a profile's file."""
     model = create_model("Profile", __base__=ProfileTable, scores=(dict[str, ScoreKind | ScoreTable], {}))
     return model.model_json_schema()
 

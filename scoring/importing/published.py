@@ -57,7 +57,6 @@ class PublishedFiles:
 
 
 def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
-    """Return the pinned files of a shipped profile."""
     if not profile.repository:
         raise ScoreImportError(f"profile {name!r} names no published files; give the files to import")
     text = (resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.tsv").read_text(encoding="utf-8")

@@ -109,5 +109,4 @@ def _text(cell: object) -> str | None:
 
 
 def _first(line: Mapping[str, Any], columns: Sequence[str]) -> str | None:
-    """Return the first cell that is not empty."""
     return next((text for column in columns if (text := _text(line.get(column))) is not None), None)

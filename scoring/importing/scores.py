@@ -283,7 +283,6 @@ def _ratings(tables: Sequence[Scored], judgments: Sequence[Judgment]) -> dict[st
 
 
 def reader_of(name: str) -> Reader:
-    """Return the module that reads files of a format."""
     if name not in READERS:
         raise ScoreImportError(f"reader is {name!r}; expected one of {TABLE}, {', '.join(READERS)}")
     return cast("Reader", import_module(READERS[name]))

@@ -107,7 +107,6 @@ def _kind_of(score: DeclaredScore) -> _Kind:
 
 
 def _points_of(score: DeclaredScore) -> _Kind:
-    """Return what a rating or another score is."""
     unit, is_higher = score.unit, score.direction == "higher"
     better = ", higher is better" if is_higher else ", lower is better: stored with the sign changed"
     low, high = score.scale or (-MOST_POINTS, MOST_POINTS)

@@ -51,7 +51,6 @@ class Direct(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, hash and (empty) layout."""
         return {
             "paper": "log P(target | context), summed over the target's tokens (Hu & Levy 2023, section 2)",
             "cites": ["hu2023prompting"],
@@ -61,17 +60,14 @@ class Direct(OfSides):
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
-        """Scores in nats, numbers of tokens, flags, and where asked the tokens' log-probabilities."""
         c = ScoreColumns(DIRECT)
         of_tokens = [of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES]
         return side_columns(DIRECT) | (c.kinds(*of_tokens) if self.per_token else {})
 
     def applies_to(self, _row: Row) -> bool:
-        """Every item can be scored directly."""
         return True
 
     def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
-        """Return one request a side."""
         sides = SIDES[:1] if row["task"] in ONE_SIDED_TASKS and row["target_bad"] is None else SIDES
         results = []
         for side in sides:
@@ -82,7 +78,6 @@ class Direct(OfSides):
         return results
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
-        """Return sums, difference, token counts and flags."""
         result = side_values(DIRECT, [answer.total_nats for answer in answers], answers)
         if not self.per_token:
             return result
@@ -106,7 +101,6 @@ class Regions(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, formula, hash and (empty) layout."""
         formula = "log P(region | BOS and all before it), a sum over the region's tokens"
         return {
             "paper": "Hu, Gauthier et al. 2020, section 2 (surprisal of a region)",
@@ -118,16 +112,13 @@ class Regions(OfSides):
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
-        """The sum, the number of tokens, the regions one by one, flags; columns of a second side are null."""
         c = ScoreColumns(REGIONS)
         return side_columns(REGIONS) | c.kinds(c.by_region)
 
     def applies_to(self, row: Row) -> bool:
-        """Every sentence whose regions are known."""
         return bool(row.get(SPANS)) and row["target_bad"] is None
 
     def reader(self, scorer: Scorer) -> Scorer:
-        """Return the scorer, which must read from left to right."""
         if scorer.info.pll or scorer.info.seq2seq_mode:
             raise ScoringError(
                 f"{REGIONS} needs a causal model, whose surprisal of a region depends on the preceding text alone. "
@@ -137,12 +128,10 @@ class Regions(OfSides):
         return scorer
 
     def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
-        """Return one request, for the sentence."""
         _spans(row)
         return [Request(context="", target=row["target_good"], where=str(row["item_id"]))]
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
-        """Return the sum, the regions one by one, the number of tokens, and flags."""
         (answer,), spans, c = answers, _spans(row), ScoreColumns(REGIONS)
         by_region = np.where([end > first for first, end in spans], np.nan, 0.0)
         offsets = answer.request.offsets or ()
@@ -160,7 +149,6 @@ class Regions(OfSides):
 
 
 def _spans(row: Row) -> list[tuple[int, int]]:
-    """Return where the regions stand in the sentence."""
     text, expected = (
         row["target_good"],
         "a JSON list of [first, end], in order, which cover the sentence but for spaces",
@@ -187,7 +175,6 @@ class WordProbability(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, formula, hash and (empty) layout."""
         formula = "log P(target | context) − log B(context) + log B(context∘target), B = Σ p(s), s in S_bow ∪ EOS"
         return {
             "paper": "Pimentel & Meister 2024 (How to compute the probability of a word); Oh & Schuler 2024",
@@ -199,22 +186,18 @@ class WordProbability(OfSides):
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
-        """Scores, numbers of tokens, flags, and the log-probabilities of the words' edges."""
         c = ScoreColumns(DIRECT_WB)
         return side_columns(DIRECT_WB) | c.kinds(*(c.edge(side, edge) for side in SIDES for edge in EDGES))
 
     def applies_to(self, row: Row) -> bool:
-        """Every item of a language that parts words by spaces."""
         return separator(row["language"]) == " "
 
     def reader(self, scorer: Scorer) -> Scorer:
-        """Return a scorer that answers edge requests too."""
         from pairbank.scoring.models.word_boundaries import word_edge_scorer
 
         return word_edge_scorer(scorer)
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
-        """Return, a side, what `direct` asks, and the edges before and after the target."""
         results: list[Request] = []
         for request in Direct().requests(row, scorer):
             edges = (
@@ -225,7 +208,6 @@ class WordProbability(OfSides):
         return results
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
-        """Return corrected scores, their difference, token counts, flags, and the edges."""
         c, tokens, before, after = ScoreColumns(DIRECT_WB), answers[::3], answers[1::3], answers[2::3]
         scores = [t.total_nats - b.total_nats + a.total_nats for t, b, a in zip(tokens, before, after, strict=True)]
         values = side_values(DIRECT_WB, scores, tokens)

@@ -61,7 +61,6 @@ class Generated(Prompted):
 
     @property
     def name(self) -> str:
-        """The prompt's id, and what is asked differently."""
         name, drawn = MethodName(id=self.prompt.id, in_chat=self.in_chat), self.sampled
         return str(name if drawn is None else replace(name, n_samples=drawn.n, temperature=drawn.temperature))
 
@@ -82,24 +81,20 @@ class Generated(Prompted):
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
-        """Scores, answers, texts, the number of texts without an answer, flags."""
         c = ScoreColumns(self.name)
         drawn = (c.draws,) if self.sampled else ()
         return c.kinds(c.good, c.bad, c.delta, c.answers, *drawn, c.texts, c.unparsed, c.flags)
 
     @property
     def max_new_tokens(self) -> int:
-        """Most tokens of an answer."""
         return self.prompt.max_new_tokens
 
     @property
     def sought(self) -> str:
-        """What counts as the answer."""
         drawn = f"; {self.sampled.n} answers are drawn" if self.sampled else ""
         return f"up to {self.max_new_tokens} tokens; the first match of {self.prompt.pattern} is the answer{drawn}"
 
     def asks(self, row: Row, scorer: Scorer) -> list[Ask]:
-        """Return a prompt for each presentation that is asked of the item; none where it lacks a text for a slot."""
         if self.missing(row):
             return []
         chat, of = self.uses_chat(scorer), f"{row['item_id']} ({self.name},"
@@ -111,7 +106,6 @@ class Generated(Prompted):
         ]
 
     def written(self, texts: Sequence[Continuation], row: Row) -> dict[str, Any]:
-        """Return the item's columns from what the model wrote after each asked presentation."""
         values = slot_values(row)
         written = self.prompt.written_options(row["language"])
         options = {fill(wording, values): option for wording, option in zip(written, self.prompt.options, strict=True)}
@@ -177,7 +171,6 @@ class Generated(Prompted):
         return self._yes(p, option) if self.prompt.kind == "judgment" else _points(p, option)
 
     def _yes(self, p: Presentation, option: str) -> float:
-        """Return 1 if an option says yes of the sentence shown, 0 if it says no."""
         weights = p.bad if p.shows_worse else p.good
         return float(weights[self.prompt.options.index(option)] == max(weights))
 
@@ -190,7 +183,6 @@ def _flagged(written: Continuation, ask: Ask) -> Continuation:
 
 
 def _points(_: Presentation, option: str) -> float:
-    """Return a rating in points of the scale."""
     return float(option)
 
 

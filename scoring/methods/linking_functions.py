@@ -204,12 +204,10 @@ class Linked(OfSides):
 
     @property
     def name(self) -> str:
-        """The function's name."""
         return self.function.name
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, formula, hash of name and formula, and the (empty) layout."""
         return {
             "paper": self.function.paper,
             "cites": list(self.function.cites),
@@ -236,11 +234,9 @@ class Linked(OfSides):
         return dict.fromkeys(self.columns) | {ScoreColumns(self.name).flags: [NO_UNIGRAMS]}
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
-        """Return what `direct` asks."""
         return Direct().requests(row, scorer)
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
-        """Return both sides' scores, their difference, token counts and flags."""
         place = self._place(row)
         table = np.empty(0) if place is None else self.unigram_nats[place]
         return side_values(self.name, [self._score(answer, table) for answer in answers], answers)
@@ -292,7 +288,6 @@ class Pmi(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, formula, hash and (empty) layout."""
         formula = "log P(target | context) − log P(target)"
         return {
             "paper": "Church & Hanks 1990 (pointwise mutual information)",
@@ -303,11 +298,9 @@ class Pmi(OfSides):
         }
 
     def applies_to(self, row: Row) -> bool:
-        """Every item whose sides have a context."""
         return bool(row["context_good"]) and (row["target_bad"] is None or bool(row["context_bad"]))
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
-        """Return, a side, what `direct` asks, and the target alone."""
         results = []
         for request in Direct().requests(row, scorer):
             texts = dict.fromkeys([request.target, request.target.lstrip(" ")])
@@ -319,7 +312,6 @@ class Pmi(OfSides):
         return results
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
-        """Return both sides' scores, their difference, token counts and flags."""
         with_context, alone = answers[::2], answers[1::2]
         pairs = list(zip(with_context, alone, strict=True))
         values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], with_context)
@@ -338,7 +330,6 @@ class InTemplate(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, formula, templates, hash and (empty) layout."""
         is_one = len(self.templates) == 1
         formula = "log P(sentence | template)" + ("" if is_one else f", mean over {len(self.templates)} templates")
         label = f"In-template LP {self.name.rpartition('_')[2]}" if is_one else "In-template LP (mean)"
@@ -352,12 +343,10 @@ class InTemplate(OfSides):
         }
 
     def applies_to(self, row: Row) -> bool:
-        """English sentences, alone or in pairs."""
         alone = not row["context_good"] and not row["context_bad"]
         return alone and row["task"] in (SENTENCE, "sentence_pair") and primary(row["language"]) == "en"
 
     def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
-        """Return, a side, the sentence behind each template."""
         return [
             Request(context=template, target=row[f"target_{side}"], where=f"{row['item_id']} ({self.name}, {side})")
             for side in SIDES
@@ -366,7 +355,6 @@ class InTemplate(OfSides):
         ]
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
-        """Return both sides' mean scores, their difference, token counts and flags."""
         n = len(self.templates)
         sides = [answers[start : start + n] for start in range(0, len(answers), n)]
         scores = [float(np.mean([answer.total_nats for answer in side])) for side in sides]

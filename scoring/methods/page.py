@@ -198,7 +198,6 @@ def method_rows(
 
 
 def _direct_row(name: str) -> dict[str, str]:
-    """Return the row of a method that asks no question."""
     return {
         "id": name,
         "kind": "direct",

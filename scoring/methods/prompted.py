@@ -67,7 +67,6 @@ class Prompted:
 
     @property
     def name(self) -> str:
-        """The prompt's id, and what is asked differently."""
         n_shots = self.shots.n_shots if self.shots else 0
         return str(MethodName(id=self.prompt.id, in_chat=self.in_chat, n_shots=n_shots))
 
@@ -117,7 +116,6 @@ class Prompted:
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
-        """Scores, the options' log-probabilities in nats, position bias, flags."""
         c = ScoreColumns(self.name)
         more = {
             "rating": (c.argmax("good"), c.argmax("bad")),
@@ -141,11 +139,9 @@ class Prompted:
         return tuple(sorted(chosen_by | ({"item_id"} if self.shots else set())))
 
     def reader(self, scorer: Scorer) -> Scorer:
-        """Return the scorer itself."""
         return scorer
 
     def unasked(self, row: Row) -> dict[str, Any]:
-        """Return nulls, and of an item of the right kind the flags that say what it lacks."""
         results: dict[str, Any] = dict.fromkeys(self.columns)
         return results | ({ScoreColumns(self.name).flags: self.missing(row)} if self.applies_to(row) else {})
 
@@ -161,11 +157,9 @@ class Prompted:
         return [f"{MISSING}:{name}" for name in sorted(lacking)]
 
     def asked_of(self, row: Row) -> list[bool]:
-        """Return, for each presentation, whether it is asked of the item."""
         return [p.is_asked(row) for p in self.prompt.presentations]
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
-        """Return the asked presentations x options, row-major; nothing where the item lacks a text for a slot."""
         values = slot_values(row)
         if self._missing(row, values):
             return []
@@ -204,7 +198,6 @@ class Prompted:
         return "".join(before) + plain_prompt(prompt, user=user, stem=stem)
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
-        """Return the item's columns; options whose tokens are the same are refused, or flagged if the item's own."""
         prompt, flags = self.prompt, flags_of(answers)
         n_options = len(prompt.options)
         are_of_item = any(slots_of(option) for option in prompt.options)
@@ -230,7 +223,6 @@ class Prompted:
     def readout(
         self, logprobs_nats: Sequence[float], flags: Sequence[str], *, asked: Sequence[bool] | None = None
     ) -> dict[str, Any]:
-        """Return the item's columns."""
         prompt, c = self.prompt, ScoreColumns(self.name)
         logprobs = np.array(logprobs_nats, dtype=np.float64).reshape(-1, len(prompt.options))
         keep = [True] * len(logprobs) if asked is None else list(asked)
@@ -309,7 +301,6 @@ def _chose(option_logprobs: FloatArray, option: int) -> float:
 
 
 def _ships(prompt: Prompt) -> bool:
-    """Return whether pairbank has this very prompt."""
     ours = prompts().get(prompt.id)
     return ours is not None and ours.sha256 == prompt.sha256
 
@@ -363,11 +354,9 @@ class Shots:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What the signature records."""
         return {"n_shots": self.n_shots, "seed": self.seed, "pool_sha256": self.pool.sha256 if self.pool else ""}
 
     def examples(self, prompt: Prompt, row: Row) -> list[Example]:
-        """Return the examples for one item."""
         if self.pool is None:
             raise ScoringError(f"{prompt.id}@{self.n_shots}shot: no pool of items to draw examples from")
         digest = hashlib.sha256(f"{self.seed} {row['item_id']}".encode()).digest()

@@ -153,7 +153,6 @@ def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) 
 
 
 def multiverse_methods(items: datasets.Dataset, *, with_unigrams: bool = False, asked: bool = True) -> list[str]:
-    """Return the methods that a multiverse of these items needs."""
     sides = zip(items["task"], items["language"], items["target_bad"], strict=True)
     kinds = dict.fromkeys((task, language) for task, language, bad in sides if bad is not None)
     if not kinds:

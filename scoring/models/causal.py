@@ -97,11 +97,9 @@ class CausalScorer(LocalScorer):
         self._n_parallel_passes = n_parallel_passes(model)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return question and answer stem: through the chat template, or one line after the other."""
         return self._tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return the tokens of each context + target, encoded as one string, one BOS before them."""
         encoded = self._tokens.encode(requests)
         return [replace(e, ranks=r.ranks) for r, e in zip(requests, encoded, strict=True)]
 
@@ -112,7 +110,6 @@ class CausalScorer(LocalScorer):
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what the model writes after each prompt, greedily; see `generation`."""
         inputs = [tuple(self.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         check = tuple(tuple(ids) for ids in self.prompt_ids(generation.SELF_CHECK))
         decoder = Decoder(
@@ -128,28 +125,23 @@ class CausalScorer(LocalScorer):
         )
 
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
-        """Return each text's tokens; the last one reads all others, and one BOS."""
         return [TextInput(ids=tuple(ids), last=len(ids) - 1) for ids in self.prompt_ids(texts)]
 
     def with_word_edges(self) -> Scorer:
-        """Return a scorer of this model that answers the requests of `direct_wb` too."""
         from pairbank.scoring.models.word_boundaries import WordEdgeScorer
 
         return WordEdgeScorer(self)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return each request's token log-probabilities in nats; out of memory, the batch is halved."""
         return ended(self.logprob_steps(requests, progress=progress))
 
     def logprob_steps(
         self, requests: Sequence[EncodedRequest], *, progress: Progress
     ) -> Generator[None, None, list[FloatArray]]:
-        """Do what `token_logprobs` does in three steps, between which the model still computes; see `Stepwise`."""
         results = yield from self._steps(requests, WHOLE, progress)
         return [result for result in results if result is not None]
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
-        """Return a share of the passes of `token_logprobs` gives; NaN for the others and when memory runs out."""
         results = ended(self._steps(requests, share, lambda _n: None))
         return [
             np.full(request.n_values, np.nan) if result is None else result

@@ -47,7 +47,6 @@ class CausalTokens:
         self._specials = text_specials(self.tokenizer)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return question and answer stem: through the chat template, or one line after the other."""
         if self.info.prompt_format == "base":
             return base_prompt(user=user, stem=stem)
         turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
@@ -71,7 +70,6 @@ class CausalTokens:
         return without_thinking(str(text)) if self.info.thinking == "off" else str(text)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return the tokens of each context + target, encoded as one string, one BOS before them."""
         if not requests:
             return []
         for request in requests:

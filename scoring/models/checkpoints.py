@@ -43,7 +43,6 @@ class Checkpoint:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder of the transformers format on this machine."""
         return bool(self.revision) and not self.gguf_file
 
     def options(self, revision: str | None) -> dict[str, Any]:
@@ -58,7 +57,6 @@ class Checkpoint:
 
 
 def located(name: str | Path, *, gguf_file: str | None, on_progress: OnProgress | None = None) -> Checkpoint:
-    """Return where a model's files are."""
     text = str(name)
     if text == DEMO:
         return _demo(gguf_file, on_progress)

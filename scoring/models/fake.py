@@ -30,7 +30,6 @@ class CharacterVocabulary:
     name = "characters"
 
     def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """Return each text's code points."""
         return [[ord(character) for character in text] for text in texts]
 
 
@@ -56,7 +55,6 @@ class FakeScorer:
 
     @property
     def info(self) -> ModelInfo:
-        """Facts for the signature."""
         return ModelInfo(
             name=self.shown_name or self.name,
             model_id=f"pairbank/{self.name}",
@@ -78,14 +76,12 @@ class FakeScorer:
         return CharacterVocabulary()
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return the prompt, in a toy template if the format is chat."""
         if self.prompt_format == "base":
             return f"{user}\n{stem}" if stem else user
         before = "".join(f"[user]{turn.user}[assistant]{turn.assistant}" for turn in examples)
         return f"[system]{system}{before}[user]{user}[assistant]{stem}"
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return one token a character."""
         results = []
         for request in requests:
             text = request.context + request.target
@@ -130,7 +126,6 @@ class FakeScorer:
 
 
 def load(rest: str, options: LoadOptions) -> FakeScorer:
-    """Return the fake model of this name."""
     refuse_others(options, ("name", "prompt_format", "max_length"), where=f"fake:{rest}")
     return FakeScorer(
         name=rest or "fake",

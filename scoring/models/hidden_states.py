@@ -68,7 +68,6 @@ def last_token_states(
     precision: Precision = "float32",
     progress: Progress | None = None,
 ) -> HiddenStates:
-    """Return the state of each text's last token at every layer."""
     reader = _reader(model)
     named = dict(zip(texts, where or [repr(text) for text in texts], strict=True))
     distinct = list(dict.fromkeys(texts))

@@ -173,7 +173,6 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
 
 
 def scorer_of(model: Scorer | str | Path) -> Scorer:
-    """Return a model that was loaded as it is, and load one that is named."""
     if isinstance(model, str | Path):
         return load_model(model)
     if not hasattr(model, "info"):

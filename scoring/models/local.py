@@ -60,7 +60,6 @@ class LocalScorer:
         return f"<{type(self).__name__}: {facts}; .info, .model, .tokenizer>"
 
     def last_states(self, inputs: Sequence[TextInput]) -> Float32Array:
-        """Return the state of each text's last token at every layer, shape (layers, inputs, hidden)."""
         device = input_device(self.model)
 
         def batch_states(batch: list[int]) -> tuple[list[int], Float32Array]:
@@ -93,7 +92,6 @@ class EncoderScorer(LocalScorer, ABC):
         stem: str,
         examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
     ) -> str:
-        """Return question and answer stem, one line after the other, as base models read them."""
         return base_prompt(user=user, stem=stem)
 
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
@@ -107,11 +105,9 @@ class EncoderScorer(LocalScorer, ABC):
         ]
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return, a request, the log-probabilities in nats of its scored tokens."""
         return self._results(requests, WHOLE, progress)
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
-        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
         return self._results(requests, share, lambda _n: None)
 
     @abstractmethod

@@ -94,7 +94,6 @@ class MaskedScorer(EncoderScorer):
         self._head_on_rows = self._head_takes_rows()
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return the tokens of each context + target, encoded as one string between the special tokens."""
         return list(self._encoded(requests)) if requests else []
 
     def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:

@@ -55,11 +55,9 @@ class MiniconsScorer:
         self.info = replace(ours.info, name=f"{ours.info.name} (minicons)", backend=f"minicons {version('minicons')}")
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return the same prompt: minicons has none of its own."""
         return self.ours.render_prompt(system=system, user=user, stem=stem, examples=examples)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return minicons' tokens, flagged where they are not ours."""
         encoded = self.ours.encode(requests)
         return [self._encoded(request, ours) for request, ours in zip(requests, encoded, strict=True)]
 
@@ -95,7 +93,6 @@ class MiniconsScorer:
         return max(abs(float(a.sum() - b.sum())) for a, b in zip(ours, theirs, strict=True))
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return what minicons computes for its tokens."""
         import torch
         from transformers import BatchEncoding
 
@@ -111,20 +108,17 @@ class MiniconsScorer:
 
 
 def _after(ids: Sequence[int], begins: int | None) -> tuple[int, ...]:
-    """Return ids without the BOS that they begin with."""
     n_before = next((n for n, token in enumerate(ids) if token != begins), len(ids))
     return tuple(ids[n_before:])
 
 
 def load(rest: str, options: LoadOptions) -> MiniconsScorer:
-    """Return the model of a name, scored by minicons."""
     from pairbank.scoring.models.load import load_model
 
     return beside(load_model(rest, **options))
 
 
 def beside(ours: Scorer) -> MiniconsScorer:
-    """Return the scorer of minicons of a loaded model."""
     if not isinstance(ours, CausalScorer):
         raise ModelLoadError(f"{ours.info.name}: minicons is compared on causal models of transformers")
     try:

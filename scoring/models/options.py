@@ -270,7 +270,6 @@ def refuse_server_options(options: LoadOptions, *, where: str) -> None:
 
 
 def completed(options: LoadOptions) -> LoadOptions:
-    """Return the options with the defaults for what is not given."""
     provided = cast("Mapping[str, Any]", options)
     if unknown := sorted(provided.keys() - DEFAULTS.keys()):
         near = difflib.get_close_matches(unknown[0], DEFAULTS)

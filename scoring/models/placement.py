@@ -74,7 +74,6 @@ def n_processes() -> int:
 
 
 def check_is_split(model: PreTrainedModel, name: str) -> None:
-    """Refuse a model of which nothing was split."""
     if all(type(parameter.data).__name__ != "DTensor" for parameter in model.parameters()):
         raise ModelLoadError(
             f"{name}: transformers has no tensor-parallel plan for {type(model).__name__}; load it with "

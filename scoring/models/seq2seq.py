@@ -111,7 +111,6 @@ class Seq2SeqScorer(EncoderScorer):
             self._decoder_prefix = decoder_prefix(model, tokenizer, self._start_id)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return each request's encoder inputs and labels, as the mode frames them."""
         with left_as_it_was(self.tokenizer):
             if self.mode == "conditional":
                 return [self._conditional(request) for request in requests]
@@ -123,7 +122,6 @@ class Seq2SeqScorer(EncoderScorer):
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what the decoder writes, greedily, the encoder having read the prompt; see `generation`."""
         with left_as_it_was(self.tokenizer):
             encodings = [self.tokenizer(ask.text, split_special_tokens=True, verbose=False) for ask in prompts]
         settings: dict[str, Any] = {"decoder_start_token_id": decoder_start_id(self.model, self.info.name)}

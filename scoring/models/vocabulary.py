@@ -61,7 +61,6 @@ class TokenizerVocabulary:
 
     @property
     def n_ids(self) -> int:
-        """One more than the largest token id; larger than `n_tokens` where ids have gaps."""
         return max(self.tokenizer.get_vocab().values()) + 1
 
     @property
@@ -73,11 +72,9 @@ class TokenizerVocabulary:
 
     @property
     def name(self) -> str:
-        """Where the tokenizer was loaded from."""
         return Path(str(self.tokenizer.name_or_path)).name or type(self.tokenizer).__name__
 
     def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """Return each text's token ids; the text of a special token is read as text."""
         from pairbank.scoring.models.tokenizing import left_as_it_was
 
         backend = getattr(self.tokenizer, "backend_tokenizer", None)

@@ -76,7 +76,6 @@ class Stamp(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> Stamp:
-        """Return the stamp of a file as it is now."""
         facts = path.stat()
         times = facts.st_mtime_ns, facts.st_ctime_ns
         return cls(str(path.resolve()), facts.st_size, *times, facts.st_ino, facts.st_dev)

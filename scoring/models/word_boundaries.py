@@ -103,11 +103,9 @@ class WordEdgeScorer:
 
     @property
     def info(self) -> ModelInfo:
-        """What the signature records: that of the model."""
         return self._scorer.info
 
     def render_prompt(self, **parts: Any) -> str:  # noqa: ANN401 - those of the model's own scorer
-        """Return what the model's own scorer returns."""
         return self._scorer.render_prompt(**parts)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
@@ -133,7 +131,6 @@ class WordEdgeScorer:
         return EncodedRequest(ids=(*ids[:start], UNMARKED_START if at_start else NO_EDGE), start=start)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return the scored tokens' log-probabilities in nats, and of an edge the one of its token set."""
         tokens, edges = _apart(requests)
         of_tokens = self._scorer.token_logprobs(tokens, progress=progress)
         result = self._together(requests, of_tokens, self._edge_logprobs(edges, WHOLE))
@@ -141,7 +138,6 @@ class WordEdgeScorer:
         return result
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
-        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
         tokens, edges = _apart(requests)
         of_tokens = self._scorer.share_of_logprobs(tokens, share)
         return self._together(requests, of_tokens, self._edge_logprobs(edges, share))
@@ -211,7 +207,6 @@ def _apart(requests: Sequence[EncodedRequest]) -> tuple[list[EncodedRequest], li
 
 
 def word_edge_scorer(scorer: Scorer) -> Scorer:
-    """Return a scorer that answers edge requests with this model."""
     if not isinstance(scorer, WordEdges):
         raise ScoringError(
             f"{DIRECT_WB} corrects causal models, whose next token can tell that a word is over; {scorer.info.name} is "

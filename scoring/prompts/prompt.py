@@ -184,7 +184,6 @@ class Prompt:
         return any(p.when for p in self.presentations)
 
     def written_options(self, language: str) -> tuple[str, ...]:
-        """Return the options as they are written in a language, in the order of `options`."""
         return self.options_in.get(primary(language), self.options)
 
     @property
@@ -193,7 +192,6 @@ class Prompt:
         return tuple(option.replace("{", "").replace("}", "") for option in self.options)
 
     def applies_to(self, *, task: str, language: str) -> bool:
-        """Return whether the prompt can be asked of items of this kind."""
         return task in self.tasks and primary(language) in self.languages
 
 

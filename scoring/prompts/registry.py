@@ -22,7 +22,6 @@ from pairbank.scoring.prompts.toml import parse_prompts
 
 @functools.cache
 def prompts() -> Mapping[str, Prompt]:
-    """Return the prompts that ship with pairbank, by id."""
     results: dict[str, Prompt] = {}
     for file in prompt_files():
         _add(results, parse_prompts(file.read_text(encoding="utf-8"), Path(file.name)), file.name)

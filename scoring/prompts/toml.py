@@ -83,7 +83,6 @@ class _File(Declaration):
 
 
 def prompts_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a file of prompts."""
     table: Any = PromptTable
     return create_model("PromptFile", __base__=_File, prompts=(tuple[table, ...], ...)).model_json_schema()
 
@@ -215,7 +214,6 @@ def is_symmetric(prompt: Prompt) -> bool:
 
 
 def _question(p: Presentation, prompt: Prompt, *, swapped: bool) -> str:
-    """Return what a presentation sends and how it is read, as one text."""
     other = {slot: f"{{{name}}}" for slot, name in SWAPPED.items()} if swapped else {}
     texts = {
         key: [(lang, fill(text, other)) for lang, text in sorted(getattr(p, key).items())] for key in TEXT_OR_TABLE
@@ -228,7 +226,6 @@ def _question(p: Presentation, prompt: Prompt, *, swapped: bool) -> str:
 
 @functools.cache
 def designs() -> Mapping[str, Mapping[str, Any]]:
-    """Return the designs by name."""
     text = (resources.files("pairbank.scoring.prompts") / "designs.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
@@ -267,7 +264,6 @@ def prompt_entry(prompt: Prompt) -> dict[str, Any]:
 
 
 def prompt_from_entry(stated: Mapping[str, Any], where: str) -> Prompt:
-    """Return the prompt that a table of `[[prompts]]` states."""
     return _prompt(stated, Path(where))
 
 
@@ -288,7 +284,6 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a value of TOML
 
 
 def _toml(value: Any) -> str:  # noqa: ANN401 - a value of TOML
-    """Return a value as TOML writes it."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{_toml(key)} = {_toml(inner)}' for key, inner in value.items())} }}" if value else "{}"
     if isinstance(value, list):
@@ -314,7 +309,6 @@ def _prompt(table: Mapping[str, Any], path: Path) -> Prompt:
 
 
 def _designed(stated: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the prompt with the presentations of its design, if it names one."""
     full = dict(stated)
     if "design" not in full:
         return full

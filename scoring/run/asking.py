@@ -39,7 +39,6 @@ class Run:
     def steps(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], on_progress: Callable[[float], None]
     ) -> Generator[None, None, dict[str, pa.Table]]:
-        """Do what `computed` does in the steps of `Stepwise`."""
         in_turn = sorted(methods, key=lambda method: isinstance(method, WritingMethod))
         tables = yield from self._computed(rows, in_turn, on_progress)
         return {method.name: table for method, table in zip(in_turn, tables, strict=True)}
@@ -85,7 +84,6 @@ class Run:
             yield pa.Table.from_pylist(results, schema=schema_of(method))
 
     def _noted(self, asked: UnitRequests) -> UnitRequests:
-        """Return what was asked, with the flags that the answers brought."""
         reader = self.reader
         if not isinstance(reader, Noting):
             return asked
@@ -153,7 +151,6 @@ class UnitRequests:
 
     @property
     def requests(self) -> list[EncodedRequest]:
-        """Those that the model answers."""
         return [e for e, ok in zip(self.encoded, self.fits, strict=True) if ok]
 
     def tables_of(self, values_nats: FloatArray) -> Iterator[pa.Table]:

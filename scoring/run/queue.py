@@ -92,7 +92,6 @@ class WorkQueue:
         return max(LEAST_PLACES, math.ceil(N_PLACES * fair / job.work))
 
     def came_back(self, task: Task) -> None:
-        """Take a task back whose worker died."""
         self.n_deaths[task.job.unit] += 1
         self._next.appendleft(task)
 

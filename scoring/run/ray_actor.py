@@ -56,7 +56,6 @@ class Worker:
         return isinstance(self._model, Divisible)
 
     def vocabulary(self) -> VocabularyFacts | None:
-        """Return what of the vocabulary methods ask for; None where the model has none."""
         try:
             result = vocabulary_of(self._model)
         except ScoringError:
@@ -66,7 +65,6 @@ class Worker:
         )
 
     def cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """Return the tokens of texts, as the vocabulary gives them."""
         return vocabulary_of(self._model).ids(texts)
 
     def scored(
@@ -104,7 +102,6 @@ class Worker:
         return self._asked[1]
 
     def call(self, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Return what a method of the scorer gives."""
         return getattr(self._model, name)(*arguments, **named)
 
 
@@ -120,7 +117,6 @@ class Facts:
 
     @property
     def where(self) -> str:
-        """Its machine and process."""
         return f"{self.host}, process {self.pid}"
 
 
@@ -136,7 +132,6 @@ class VocabularyFacts:
     """Asks a worker."""
 
     def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """Return the tokens of texts, which a worker cuts."""
         if self.cut is None:
             raise ScoringError(f"{len(texts)} texts cannot be cut: the tokenizer of {self.name} is with the workers")
         return self.cut(texts)

@@ -162,7 +162,6 @@ class RayModel:
         n_threads_each: int = 1,
         address: str = LOCAL,
     ) -> None:
-        """Start the workers."""
         self._ray = ray_for(address)
         if n_workers < 1 or n_threads_each < 1 or n_gpus_each < 0:
             raise ModelLoadError(f"{n_workers} workers of {n_threads_each} threads; expected at least one of each")
@@ -260,7 +259,6 @@ class RayModel:
     def carried_out(
         self, jobs: Sequence[Job], recipe: Recipe, on_progress: Callable[[float], None]
     ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
-        """Yield each job with its tables as workers finish; see `Workers`."""
         if not jobs:
             return
         queue = WorkQueue(jobs, n_workers=len(self._workers) if self._asked("is_divisible") else 1)
@@ -341,12 +339,10 @@ class RayModel:
         return True
 
     def _introduce(self, worker: Any, facts: Facts) -> None:  # noqa: ANN401 - Ray's
-        """Note where a worker is."""
         number = self._workers.index(worker) + 1
         self.stats.workers.setdefault(number, WorkerStats()).where = facts.where
 
     def _asked(self, name: str, *arguments: Any) -> Any:  # noqa: ANN401 - any method of a worker
-        """Return what a worker answers, whichever is there."""
         while True:
             if not self._free:
                 self._next({})
@@ -380,18 +376,15 @@ class RayModel:
             raise error.cause from None
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return what a worker renders."""
         named = {"system": system, "user": user, "stem": stem, "examples": examples}
         result: str = self._asked("call", "render_prompt", (), named)
         return result
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return a worker's tokens."""
         results: list[EncodedRequest] = self._asked("call", "encode", (requests,), {})
         return results
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return what a worker computes; `score` shares units out instead."""
         named = {"progress": _silent}
         results: list[FloatArray] = self._asked("call", "token_logprobs", (requests,), named)
         progress(len(results))
@@ -400,7 +393,6 @@ class RayModel:
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what a worker writes."""
         named = {"max_new_tokens": max_new_tokens, "over_length": over_length, "progress": _silent}
         results: list[Continuation] = self._asked("call", "write", (prompts,), named)
         progress(len(results))
@@ -412,7 +404,6 @@ class RayModel:
 
 
 def _agreed(facts: Sequence[Facts]) -> ModelInfo:
-    """Return what all workers say of the model."""
     first = facts[0].info
     for other in facts:
         if other.versions != VERSIONS:

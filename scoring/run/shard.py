@@ -54,7 +54,6 @@ class StoredShards:
     """Keys of the shards read and written here that are files of their own."""
 
     def find(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> Shard:
-        """Return a shard with what is stored of it."""
         keys = {method.name: shard_key(self.model_key, method, rows) for method in methods}
         stored = {method.name: self._stored(method, keys[method.name], n_rows=len(rows)) for method in methods}
         tables = {name: table for name, table in stored.items() if table is not None}

@@ -57,12 +57,10 @@ KEYS = b"pairbank keys"
 
 
 def schema_of(method: Method) -> pa.Schema:
-    """Return the Arrow schema of a method's columns."""
     return pa.schema([(name, ARROW_TYPES[kind]) for name, kind in method.columns.items()])
 
 
 def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the key of one method's numbers for these items."""
     columns = [*TEXT_COLUMNS, *method.key_columns]
     cells = [["\1" if row.get(c) is None else str(row[c]) for c in columns] for row in rows]
     texts = ["\0".join(row) for row in cells]
@@ -177,7 +175,6 @@ def _write(path: Path, table: pa.Table) -> None:
 
 
 def _problem(table: pa.Table, key: str, schema: pa.Schema, n_rows: int, seal: bytes | None) -> str | None:
-    """Return how a stored table is not what was written under its key, or None."""
     if table.num_rows != n_rows:
         return f"it has {table.num_rows} rows, expected {n_rows}"
     if not table.schema.equals(schema):

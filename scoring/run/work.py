@@ -83,7 +83,6 @@ class Recipe:
         return [method_named(name, options=options) for name in self.names]
 
     def run(self, model: Scorer, methods: Sequence[Method]) -> Run:
-        """Return what asks the model by these methods."""
         reader = functools.reduce(lambda reader, method: method.reader(reader), methods, model)
         return Run(reader=reader, writer=model, over_length=self.over_length)
 
@@ -145,11 +144,9 @@ class Work:
         self.store = StoredShards(model_key=sha256_of_text(info.key, options.over_length))
 
     def stored(self) -> Iterator[Shard]:
-        """Yield the shard of each unit, with what of it is stored."""
         return (self._stored(unit) for unit in self.units)
 
     def missing(self) -> list[Unit]:
-        """Return the units of which something is not stored."""
         return [unit for unit, shard in zip(self.units, self.stored(), strict=True) if shard.missing]
 
     def compute(self, on_progress: Progress | None, units: Sequence[Unit] | None = None) -> Iterator[Shard]:
@@ -163,7 +160,6 @@ class Work:
         return self._computed(run, chosen, on_progress)
 
     def rows(self, unit: Unit) -> list[dict[str, Any]]:
-        """Return a unit's items."""
         rows: list[dict[str, Any]] = self.items.select(range(unit.start, unit.stop)).to_list()
         return rows
 

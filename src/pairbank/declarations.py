@@ -53,7 +53,6 @@ class Declaration(BaseModel):
 
     @classmethod
     def of(cls, table: Mapping[str, Any], *, where: str, error: type[PairbankError]) -> Self:
-        """Return the record that a table declares."""
         try:
             return cls.model_validate(table)
         except ValidationError as problem:
@@ -61,7 +60,6 @@ class Declaration(BaseModel):
 
     @classmethod
     def load(cls, path: Path, *, error: type[PairbankError]) -> Self:
-        """Return the record that a TOML file declares; errors as for `of`."""
         with reading(path, error, saying="not TOML", remedy="correct it"):
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         return cls.of(table, where=str(path), error=error)

@@ -43,7 +43,6 @@ def cache_dir() -> Path:
 
 
 def sha256_of_file(path: Path) -> str:
-    """Return the hex sha256 of a file's bytes."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
@@ -171,13 +170,11 @@ def remove_leftovers(path: Path) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write bytes atomically."""
     with replaced_atomically(path) as temporary:
         temporary.write_bytes(content)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically."""
     write_bytes(path, text.encode("utf-8"))
 
 
@@ -265,7 +262,6 @@ def _unreadable(path: Path, error: Exception) -> BankError:
 
 
 def n_rows_of(path: Path) -> int:
-    """Return how many rows a parquet file has, which its end states."""
     import pyarrow.parquet as pq
 
     return int(pq.read_metadata(path).num_rows)
@@ -382,7 +378,6 @@ def _reason(problem: BaseException) -> str:
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is any
-    """Read a JSON file; a broken one is an error that names it."""
     with reading(path, PairbankError, saying="not readable as JSON", remedy="delete it and run again"):
         return json.loads(path.read_text(encoding="utf-8"))
 

@@ -33,7 +33,6 @@ class Plugin:
     point: EntryPoint
 
     def load(self) -> Any:  # noqa: ANN401 - each door says what it takes, and checks it
-        """Import what is offered."""
         try:
             return self.point.load()
         except Exception as error:
@@ -70,5 +69,4 @@ def _offered(door: Door, _places: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 
 def package_names(door: Door) -> dict[str, str]:
-    """Return the package of everything that is offered at a door, by name."""
     return {name: plugin.package for name, plugin in plugins(door).items()}

@@ -237,7 +237,6 @@ def _states(
     precision: Precision,
     notify: Callable[[int, int], None],
 ) -> HiddenStates:
-    """Return the states of all texts, telling how many are read."""
     from pairbank.scoring.models.hidden_states import last_token_states
 
     n_read, n_texts = 0, len(set(texts))
@@ -291,7 +290,6 @@ def _pairs_frame(items: Items, columns: Sequence[str]) -> tuple[pd.DataFrame, li
 
 
 def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
-    """Yield the groups that have rows, in the order of their names."""
     keys = ["/".join(map(str, row)) for row in frame[list(columns)].itertuples(index=False)] if columns else ""
     for name, rows in frame.assign(key=keys).groupby("key", sort=True):
         pairs = rows[rows["is_pair"]]

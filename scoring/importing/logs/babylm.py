@@ -38,7 +38,6 @@ Sides = tuple[str, str, str]
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a file."""
     files = source.files("*predictions.json", expected="predictions.json, as --save_predictions writes it")
     if source.items is None:
         raise ScoreImportError(

@@ -50,7 +50,6 @@ _REQUIRED = ("model_id", "evaluation_name", "sample_id", "input", "answer_attrib
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a file of samples and model."""
     expected = f"UUID{ENDING} in the schema of Every Eval Ever"
     return [log for file in source.files(f"*{ENDING}", expected=expected) for log in _logs(file)]
 

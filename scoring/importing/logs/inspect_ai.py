@@ -24,7 +24,6 @@ _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a file."""
     expected = "logs of inspect_ai (.eval, or .json by --log-format json)"
     files = [file for file in source.files("*.*", expected=expected) if file.suffix in (".eval", ".json")]
     if not files:

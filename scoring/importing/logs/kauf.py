@@ -36,7 +36,6 @@ People = dict[str, tuple[float, int]]
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a system, with the rows of all sets."""
     refusals, logs, judgments = Refusals(), dict[str, Log](), list[Judgment]()
     for file in source.files(f"*{SET}", expected=f"NAME{SET} of lm-event-knowledge"):
         name = file.name.removesuffix(SET)
@@ -84,7 +83,6 @@ def _items(file: Path, name: str) -> Iterator[LogRow]:
 
 
 def _texts(row: LogRow) -> dict[str, str]:
-    """Return the sentences of a row -> their side."""
     return {text: side for side in _SIDES.values() if (text := row.cells.get(f"target_{side}"))}
 
 

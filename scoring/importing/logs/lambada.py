@@ -35,7 +35,6 @@ def read(source: Source) -> list[Log]:
 
 
 def _tables(paths: Iterable[Path]) -> Iterator[tuple[Path, str, str]]:
-    """Yield file, name of the table, and its text."""
     for path in paths:
         if not path.exists():
             raise ScoreImportError(f"no file or folder {path}; expected {FOLDER}/MODEL.csv of lm-task-demands")

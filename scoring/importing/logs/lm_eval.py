@@ -64,7 +64,6 @@ class Variant:
 
     @property
     def words(self) -> str:
-        """What is scored."""
         before = {
             "bos": "after BOS or EOS",
             "no_bos": "without BOS",
@@ -74,7 +73,6 @@ class Variant:
         return f"{TOOL}: {description}, with {self.delimiter!r} before it, {before}"
 
     def scores(self) -> Iterator[DeclaredScore]:
-        """Yield what the numbers are; `direct` itself needs no declaration."""
         name = f"{DIRECT}{self.suffix}"
         if name != DIRECT:
             yield DeclaredScore(name=name, kind="logprob", direction="higher", unit="nats", label=self.words)
@@ -98,7 +96,6 @@ class _Sample:
 
     @property
     def variant(self) -> Variant:
-        """Return in what its numbers differ from `direct`."""
         has_context = any(self.contexts)
         return Variant(delimiter=self.delimiter, has_context=has_context, bos=self.bos if has_context else "bos")
 
@@ -137,7 +134,6 @@ class _Run:
         return texts | {"task": task, "task_version": version} | kept
 
     def task(self, name: str) -> Mapping[str, Any]:
-        """Return the settings of a task."""
         return (self.results.get("configs") or {}).get(name) or {}
 
     @property
@@ -160,7 +156,6 @@ class _Run:
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a file of samples."""
     expected = "samples_TASK_DATE.jsonl, as lm_eval --log_samples --output_path FOLDER writes"
     named = source.files("*.json*", expected=expected)
     files = [file for file in named if SAMPLES.fullmatch(file.name)]

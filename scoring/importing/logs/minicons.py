@@ -50,7 +50,6 @@ _KINDS: Mapping[str, tuple[str, float]] = {
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a model and file."""
     expected = f"a table of minicons' scores ({', '.join(SUFFIXES)})"
     files = [file for file in source.files("*.*", expected=expected) if file.suffix.lower() in SUFFIXES]
     if not files:

@@ -29,7 +29,6 @@ MOST_APART = 1e-3
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a checkpoint, in order of their steps."""
     named = [(_NAME.fullmatch(file.name), file) for file in source.files("*.tsv*", expected="NAME-STEP.tsv.gz")]
     if wrong := [file for match, file in named if match is None]:
         raise ScoreImportError(f"{wrong[0]}: expected a name that ends in the step, NAME-STEP.tsv.gz")

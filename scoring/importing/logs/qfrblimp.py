@@ -32,7 +32,6 @@ _ENDING = "_prompting"
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a system."""
     place = _place(source)
     if source.items is None:
         raise ScoreImportError(f"{place}: rows have numbers and no texts; give the corpus (--items qfrblimp)")
@@ -75,7 +74,6 @@ def _place(source: Source) -> Path:
 
 
 def _table(place: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
-    """Return the columns of systems, and the rows."""
     if not place.is_dir():
         table = open_table(place)
         if "id" not in table.columns or len(table.columns) < 2:

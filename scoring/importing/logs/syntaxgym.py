@@ -40,7 +40,6 @@ HELD = "predictions_hold"
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a system, by name."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for file in source.files(SUITES, expected="the suites, json/SUITE.json"):
         if file.stem not in LEFT_OUT:

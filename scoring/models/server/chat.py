@@ -72,7 +72,6 @@ class ChatScorer:
     """Encoded requests whose option was not told."""
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return the messages, as JSON."""
         messages = [{"role": "system", "content": system}] if system else []
         for turn in examples:
             messages += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": turn.assistant}]
@@ -104,7 +103,6 @@ class ChatScorer:
         return results
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return the log-probability in nats of each option as the first thing written: a bound of one not told."""
         began = time.perf_counter()
         by_context: dict[int, list[int]] = {}
         for number, request in enumerate(requests):
@@ -146,7 +144,6 @@ class ChatScorer:
         return [float(np.logaddexp.reduce(nats)) if nats else bound for nats in reported]
 
     def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
-        """Return the flag of an option that was not told."""
         return (OUTSIDE_TOP,) if request.ids in self._outside else ()
 
     def write(
@@ -157,7 +154,6 @@ class ChatScorer:
         over_length: OverLength,  # noqa: ARG002 - only the server knows how long a prompt is; it refuses one too long
         progress: Progress,
     ) -> list[Continuation]:
-        """Return what the model answers: greedily, or with the temperature and seed of a prompt's draw."""
         began = time.perf_counter()
         settings = self.settings.body(max_new_tokens, temperature=0.0)
         if self.tells_top:

@@ -44,7 +44,6 @@ class ChatSettings:
         ]
 
     def body(self, n_tokens: int, *, temperature: float) -> dict[str, Any]:
-        """Return the parameters of a question."""
         return {
             self.limit: n_tokens,
             **({"temperature": temperature} if self.takes_temperature else {}),
@@ -73,7 +72,6 @@ def negotiated(client: Client, served: str, settings: ChatSettings) -> tuple[Cha
 
 
 def shows_thinking(choice: Mapping[str, Any]) -> bool:
-    """Return whether an answer has thinking in it, or beside it."""
     message = choice.get("message") or {}
     thought = message.get("reasoning_content") or message.get("reasoning")
     text = message.get("content") or ""

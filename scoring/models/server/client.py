@@ -126,7 +126,6 @@ class Client:
             raise
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Return the answer to one question."""
         with self._http() as http:
             return self._asked(http, "POST", path, body, threading.Event())
 

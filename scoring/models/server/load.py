@@ -88,15 +88,12 @@ class ServerScorer:
         self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return question and answer stem: through the chat template, or one line after the other."""
         return self._tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return the tokens of each context + target, encoded as one string, one BOS before them."""
         return self._tokens.encode(requests)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return each request's token log-probabilities in nats."""
         on_share: set[int] = set()
 
         def on_progress(members: Sequence[int]) -> None:
@@ -139,13 +136,11 @@ class ServerScorer:
         return [results[number] for number in range(len(requests))]
 
     def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
-        """Return the flag of a request whose answer lacks a log-probability."""
         return (UNREPORTED,) if request.ids in self._unreported else ()
 
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what the model writes after each prompt: greedily, or with the temperature and seed of its draw."""
         inputs = [tuple(self._tokens.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         over = too_long(self.info, prompts, inputs, max_new_tokens, over_length)
         results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,))] * len(prompts)
@@ -223,7 +218,6 @@ def _lead_nats(top: Mapping[str, Any]) -> float:
 
 
 def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
-    """Return a scorer of the model behind an address."""
     is_chat = options["api"] == "chat"
     refuse_others(options, CHAT_OPTIONS if is_chat else COMPLETIONS_OPTIONS, where="a server's address")
     client_at = partial(client_for, concurrency=options["concurrency"], timeout_s=options["timeout_s"])

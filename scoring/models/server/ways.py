@@ -75,7 +75,6 @@ class Way:
     """Tokens that a question has more than a sequence without its last token, the one that is made among them."""
 
     def questions(self, requests: Sequence[EncodedRequest]) -> list[Question]:
-        """Return a question for each sequence."""
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, request in enumerate(requests):
             groups.setdefault(request.ids, []).append(number)
@@ -89,7 +88,6 @@ class Way:
         return {**PLAIN, "prompt": list(question.prompt), "prompt_logprobs": 0}
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
-        """Return the tokens from the first that is scored on."""
         return np.array(_prompt_nats(choice, question.prompt, request.start), dtype=np.float64)
 
 
@@ -115,7 +113,6 @@ class Grouped(Way):
         return results
 
     def body(self, question: Question) -> dict[str, Any]:
-        """Ask for the last tokens by their ids."""
         return {
             **PLAIN,
             "prompt": list(question.prompt),
@@ -143,11 +140,9 @@ class Echo(Way):
     name: ClassVar[str] = "echo"
 
     def body(self, question: Question) -> dict[str, Any]:
-        """Ask for the prompt again."""
         return {**STANDARD, "prompt": list(question.prompt), "echo": True, "logprobs": 1}
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
-        """Return the tokens from the first that is scored on."""
         n = len(question.prompt)
         try:
             told = choice["logprobs"]
@@ -221,7 +216,6 @@ def _as_it_came(_number: int, answer: Any) -> Any:  # noqa: ANN401 - JSON is any
 
 
 def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is any
-    """Return the one choice of an answer."""
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise ServerError(f"the answer has no choice: {repr(answer)[:200]}; expected an OpenAI-compatible server")

@@ -45,13 +45,11 @@ class ClusterOptions:
     threads_per_worker: Annotated[int, _many(min=1, help="CPU threads per worker.")] = 1
 
     def chosen_part(self) -> Part | None:
-        """Return the part that was asked for."""
         from pairbank.scoring.run.units import part_named
 
         return None if self.part is None else part_named(self.part)
 
     def check(self, **others: object) -> None:
-        """Refuse options that make no sense together."""
         options = {"part": self.part, "ray": self.ray, **others}
         provided = [f"--{name}" for name, value in options.items() if value is not None]
         if self.join is not None and provided:
@@ -101,7 +99,6 @@ def joined(model: str, options: LoadOptions, joining: Joining) -> StoredParts:
 
 
 def say_part(part: Part, done: PartScored) -> None:
-    """Say what a part did, and what is to be done in the end."""
     answer(part=str(part), n_units=done.n_units, n_units_of_all=done.n_units_of_all)
     say(
         f"part {part}: {done.n_units:,} of {done.n_units_of_all:,} units are stored; when all parts are, --join "

@@ -39,7 +39,6 @@ _of_model = functools.partial(typer.Option, rich_help_panel="Model")
 def add_command(
     app: typer.Typer, function: _Function, *, name: str = "", panel: str | None = None, as_json: bool = True
 ) -> None:
-    """Add a function to an app as a command of its name."""
     named = name or function.__name__.rstrip("_").replace("_", "-")
     app.command(named, cls=Command, rich_help_panel=panel)(as_command(function, as_json=as_json))
 
@@ -160,7 +159,6 @@ class Group(TyperGroup):
     """A group of commands, whose flags have no type behind their name."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - typer's own click has no public name
-        """Return the parameters."""
         return _without_types(super().get_params(ctx))
 
 

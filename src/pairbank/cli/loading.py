@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
-    """Load a model with a status line."""
     with status(f"loading model {model}"):
         scorer = _loaded(model, options)
     fresh_stats(scorer)
@@ -39,7 +38,6 @@ class Loader(contextlib.ExitStack):
         self.work: dict[str, ScoringStats | None] = {}
 
     def load(self, choice: ModelChoice) -> Scorer:
-        """Load a model, or start workers with it."""
         if self.cluster is not None:
             self.close()
             shared = self.enter_context(self.cluster(choice.id, choice.options))

@@ -49,7 +49,6 @@ class TextOptions:
     data_dir: DataDir = None
 
     def documents(self, files: list[Path]) -> Documents:
-        """Return what there is to count."""
         from pairbank.scoring.methods.documents import documents_of_dataset, documents_of_files, documents_of_items
 
         if sum(provided is not None for provided in (files or None, self.dataset, self.corpus)) != 1:
@@ -101,7 +100,6 @@ def unigrams(
 
 
 def _counted(texts: Documents, model: str, smoothing: float, language: str | None) -> Unigrams:
-    """Count, with a line that says how far it is."""
     from rich.console import Console
 
     from pairbank.scoring.methods.unigrams import count_unigrams

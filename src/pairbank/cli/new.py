@@ -220,7 +220,6 @@ def facts_of(name: str) -> dict[str, Any]:
 
 
 def rendered(template: str, facts: Mapping[str, Any]) -> str:
-    """Return a template of `pairbank/templates`, filled in."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

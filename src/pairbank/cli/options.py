@@ -59,14 +59,12 @@ def corpora_named(start: str) -> list[str]:
 
 
 def studies_named(start: str) -> list[str]:
-    """Return the shipped studies whose names begin so."""
     from pairbank.study.declaration import study_names
 
     return [name for name in study_names() if name.startswith(start)]
 
 
 def methods_named(start: str) -> list[str]:
-    """Return the methods whose names begin so."""
     from pairbank.scoring.methods.registry import FAMILIES
     from pairbank.scoring.prompts.registry import prompts
 
@@ -160,7 +158,6 @@ class ItemOptions:
 
     @property
     def _of_own_file(self) -> dict[str, Any]:
-        """How a file of the user's own is read."""
         return {
             "language": self.language,
             "columns": column_map(self.column),

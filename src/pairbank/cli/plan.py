@@ -43,7 +43,6 @@ class CostOptions:
     detect_r: Annotated[float | None, "The same for an r with people's ratings, by number of raters."] = None
 
     def check(self) -> None:
-        """Refuse options that make no sense together."""
         from pairbank.scoring.costs import FLOPS_PER_SECOND
 
         if self.kind is not None and self.like is None:
@@ -53,7 +52,6 @@ class CostOptions:
             raise typer.BadParameter(f"{self.device!r}: expected here, {known}, or --flops-per-second")
 
     def rate(self) -> tuple[float, str]:
-        """Return FLOPs a second of one device, and where that is from."""
         from pairbank.scoring.costs import FLOPS_PER_SECOND, UTILISATION, measured_flops_per_second
 
         if self.flops_per_second is not None:

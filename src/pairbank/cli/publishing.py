@@ -444,7 +444,6 @@ def _licence_hint(bank: Path, names: Sequence[str]) -> str:
 
 
 def _features(path: Path | None) -> dict[str, ModelFeatures] | None:
-    """Return the features that a file declares."""
     if path is None:
         return None
     from pairbank.stats.scored_table.model_features import features_from_entries

@@ -225,7 +225,6 @@ def show_method(
 
 
 def _from_corpus(name: str, item_id: str | None, prompt: Prompt | None, which: ItemOptions) -> tuple[Row, Pool]:
-    """Return an item of a corpus, and all its items as the pool of examples."""
     from pairbank.scoring.methods.prompted import Pool, Prompted
 
     with status(f"building {name}"):

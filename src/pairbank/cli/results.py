@@ -51,7 +51,6 @@ class ReportOptions:
     set_: Annotated[list[str] | None, "Option of an analysis: NAME.option=value; repeatable."] = None
 
     def analyses(self, study: Study | None) -> list[str]:
-        """Return the analyses of a study and those named beside it."""
         return list(dict.fromkeys([*(study.analyses if study else ()), *(self.analysis or ())]))
 
     def check(self) -> None:
@@ -388,7 +387,6 @@ def _score_part(plan: Plan, part: Part, loader: Loader, bar: ProgressOf) -> None
 
 
 def analysis_options(settings: list[str] | None, *, asked: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return `--set` options, by analysis."""
     options: dict[str, dict[str, str]] = {}
     for setting in settings or ():
         place, equals, value = setting.partition("=")

@@ -261,7 +261,6 @@ def _scored(items: datasets.Dataset, scorer: Scorer | StoredParts, request: Scor
 
 
 def _say_scored(corpus: str, scored: Scored, out: Sequence[Path], how: ScoringOptions, worst: WrongOptions) -> None:
-    """Print the results, and what was written."""
     from pairbank.cli.display.wrong import say_wrong
     from pairbank.study.own_tables import exchanged_sides
 

@@ -36,7 +36,6 @@ class ChosenItems:
 
     @property
     def name(self) -> str:
-        """Name of the corpus."""
         return str(self.items["corpus"][0])
 
 
@@ -52,7 +51,6 @@ class Corpora:
 def corpora_of(
     study: Study, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
 ) -> Corpora:
-    """Return the items of a study's corpora."""
     _refuse_twice([choice.name for choice in study.corpora], study)
     corpora, missing = [], []
     for choice in study.corpora:
@@ -171,7 +169,6 @@ def plans_of(
     n_items: int | None = None,
     data_dir: str | Path | None = None,
 ) -> Iterator[Planned]:
-    """Yield what each model costs."""
     from pairbank.scoring.costs import TokensOnly, scaled, shape_of
 
     counted: dict[tuple[str, Kind], dict[str, Work]] = {}
@@ -198,7 +195,6 @@ def plans_of(
 
 
 def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Path | None = None) -> dict[str, Work]:
-    """Return the work of each corpus of a study, by name."""
     from pairbank.scoring.costs import work_of
 
     return {
@@ -210,7 +206,6 @@ def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Pa
 
 
 def as_many(work: Mapping[str, Work], n_items: int) -> dict[str, Work]:
-    """Return the work of so many items like those of one corpus."""
     if len(work) != 1:
         raise StudyError(f"{n_items} items of which corpus? There are {', '.join(work)}; name one (--corpus)")
     return {corpus: of_corpus.times(n_items / of_corpus.n_items) for corpus, of_corpus in work.items()}

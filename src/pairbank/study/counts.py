@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def needs_counts(methods: Iterable[str]) -> bool:
-    """Return whether some of these methods need unigram counts."""
     from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 
     return any(name in LINKING_FUNCTIONS and LINKING_FUNCTIONS[name].needs == "unigrams" for name in methods)

@@ -137,7 +137,6 @@ def study_schema() -> dict[str, Any]:
 
 
 def study_names() -> list[str]:
-    """Return the studies that ship with pairbank."""
     folder = resources.files("pairbank") / "studies"
     return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
 

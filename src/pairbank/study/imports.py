@@ -139,7 +139,6 @@ def _items(
 def _ratings(
     choice: ImportChoice, data_dir: str | Path | None, progress: Callable[[DownloadProgress], None] | None
 ) -> dict[str, pd.DataFrame]:
-    """Return the individual ratings of the corpus that was scored, where it has any."""
     if choice.items is None:
         return {}
     from pairbank.study.raters import as_frames, ratings_of

@@ -61,7 +61,6 @@ class ShippedList:
     """Models of the paper that nobody can download."""
 
     def toml(self) -> str:
-        """Return the list as the text of a TOML file."""
         head = [f"# {self.source}.", "# Made by `pairbank models`; see docs/models.md."]
         if self.closed:
             head.append(f"# Not among them, for they cannot be downloaded: {', '.join(self.closed)}.")
@@ -89,7 +88,6 @@ def shipped_list(name: str) -> ShippedList:
 
 
 def list_rows() -> list[dict[str, str]]:
-    """Return a row a list, for people."""
     rows = []
     for name in papers():
         models = shipped_list(name)
@@ -206,7 +204,6 @@ def choice_of(model: str, options: LoadOptions | None = None) -> ModelChoice:
 
 
 def with_defaults(choice: ModelChoice, options: LoadOptions) -> ModelChoice:
-    """Return a choice with options for what its own do not say."""
     return replace(choice, options=cast("LoadOptions", {**options, **choice.options}))
 
 
@@ -296,7 +293,6 @@ def _choice(model: Mapping[str, Any], *, where: str) -> ModelChoice:
 
 
 def _tags(values: Iterable[str], where: str) -> tuple[str, ...]:
-    """Return languages as standard tags."""
     from pairbank.builders.schema.language_tags import language_tag
 
     try:

@@ -82,7 +82,6 @@ class OfModel:
 
 
 def loaded(choice: ModelChoice) -> Scorer:
-    """Load a model as its list says."""
     from pairbank.scoring.models.load import load_model
 
     scorer: Scorer = load_model(choice.id, **choice.options)
@@ -121,7 +120,6 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, take
 
 
 def options_of(study: Study, counts: Sequence[Unigrams] | None) -> ScoreOptions:
-    """Return what a study asks of each model."""
     from pairbank.scoring.run.work import ScoreOptions
 
     return ScoreOptions(methods=study.methods, prompts=study.prompts, unigrams=counts, seed=study.seed)

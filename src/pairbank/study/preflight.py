@@ -56,7 +56,6 @@ class Plan:
 
 
 def name_of(model: Asked) -> str:
-    """Return what a model is, or will be, called in tables."""
     return model.name if isinstance(model, ModelChoice) else model.info.name
 
 
@@ -80,7 +79,6 @@ def planned(
     unigrams: UnigramTables | None = None,
     downloads: Callable[[DownloadProgress], None] | None = None,
 ) -> Plan:
-    """Return the plan of a run."""
     from pairbank.stats.analyses.registry import checked_options
 
     _check_names(study, models)

@@ -127,5 +127,4 @@ def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:
 
 
 def as_frames(ratings: Iterable[datasets.Dataset | pa.Table]) -> tuple[pd.DataFrame, ...]:
-    """Return tables of ratings as the analysis takes them."""
     return tuple(rating.to_pandas() for rating in ratings)

@@ -55,7 +55,6 @@ def score_study_part(
 
 
 def scored_files(places: Iterable[Path]) -> list[Path]:
-    """Return the files of scored tables."""
     paths = [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
     return [path for path in paths if not path.name.endswith(RATINGS)]
 

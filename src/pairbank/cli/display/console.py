@@ -35,7 +35,6 @@ MOST_MODELS = 6
 
 
 def console_width() -> int:
-    """Return how many columns there are to print in."""
     from rich.console import Console
 
     console = Console()
@@ -92,7 +91,6 @@ def say_report(made: Report) -> None:
 
 
 def _without_accuracy(tables: Sequence[Scored]) -> str:
-    """Return why no item of some tables has an accuracy."""
     counts = [count for table in tables for count in (table.signature.get("n_by_flag") or {}).values()]
     flags = {flag for count in counts for flag in count}
     if OUTSIDE_TOP in flags:
@@ -189,7 +187,6 @@ def say_work(work: Work) -> None:
 
 
 def say_next_steps(folder: Path) -> None:
-    """Print how to open a bank."""
     import pyarrow.parquet as pq
 
     paths = sorted(folder.glob("scores/*/*.parquet"))

@@ -64,12 +64,10 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
 
 
 def work_of(*scorers: Scorer | StoredParts) -> dict[str, ScoringStats | None]:
-    """Return what scorers count of their work."""
     return {scorer.info.name: stats_of(scorer) for scorer in scorers}
 
 
 def stats_of(scorer: Scorer | StoredParts) -> ScoringStats | None:
-    """Return what a scorer counts of its work, if it counts."""
     from pairbank.scoring.api.model import ScoringStats
 
     stats = getattr(scorer, "stats", None)

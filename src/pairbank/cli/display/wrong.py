@@ -113,7 +113,6 @@ def _by_place(table: Scored, layout: MethodLayout) -> tuple[float, float]:
 
 
 def wrong_lines(wrong: Missed, *, width: int) -> Iterator[str]:
-    """Yield what is printed of missed items, in so many columns."""
     from pairbank.stats.report.checks import picks
 
     tied = f", {wrong.n_tied:,} tied" if wrong.n_tied else ""
