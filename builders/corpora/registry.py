@@ -23,6 +23,7 @@ _MADE_BY: Mapping[str, tuple[str, ...]] = {
     "concepts": ("comps", "xcomps"),
     "next_words": ("p18", "news-2023", "wikipedia", "news-2024", "nonsense", "randomseq"),
     "sprouse": ("sprouse-2016",),
+    "shades": ("shades-of-zero",),
 }
 """A module -> the corpora that it makes, each a constant of its name."""
 MODULES = {name: module for module, names in _MADE_BY.items() for name in names}

@@ -52,6 +52,7 @@ READERS = {
     "hu-2020-syntaxgym": "pairbank.scoring.importing.logs.syntaxgym",
     "hu-2024-dgl": "pairbank.scoring.importing.logs.dgl",
     "hu-2024-dgl-sentences": "pairbank.scoring.importing.logs.dgl",
+    "hu-2025-shades": "pairbank.scoring.importing.logs.shades",
     "hu-frank-2024-lambada": "pairbank.scoring.importing.logs.lambada",
     "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
     "kauf-2023": "pairbank.scoring.importing.logs.kauf",

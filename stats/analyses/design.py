@@ -267,7 +267,7 @@ def _over_designs(highest: pd.DataFrame) -> Iterator[dict[str, Any]]:
     people = where(highest, model=HUMAN)[[*keys, "value"]].dropna()
     both = highest[highest["model"] != HUMAN].merge(people, on=keys, suffixes=("", "_people")).dropna(subset=["value"])
     for group in groups(both, *KEYS):
-        if len(group.frame) >= LEAST_DESIGNS:
+        if group.frame["design"].nunique() >= LEAST_DESIGNS:
             r = pearson(group.frame["value"], group.frame["value_people"])
             bounds = {"value": r.value, "low": r.low, "high": r.high, "n": r.n, "reason": r.reason or ""}
             yield dict(zip(KEYS, group.key, strict=True)) | bounds

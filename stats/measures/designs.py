@@ -86,12 +86,13 @@ def of_item_sets(values: FloatArray, weights: FloatArray) -> ContrastTest:
     """Return a contrast over item sets with Student's t: with one score per cell, the maximal model by item set.
 
     Args:
-        values: One per item set and cell; item sets that lack a cell are left out.
+        values: One per item set and cell; item sets that lack a cell which has weight are left out.
         weights: Of the cells.
     """
     from scipy.stats import t
 
-    scores = values[~np.isnan(values).any(axis=1)] @ weights
+    needed = values[:, weights != 0]
+    scores = needed[~np.isnan(needed).any(axis=1)] @ weights[weights != 0]
     estimate = mean_of_items(scores) if scores.size else undefined("no item set has all cells", n=0, method=STUDENT)
     if math.isnan(estimate.low):
         return ContrastTest(estimate=estimate, p=math.nan, degrees=math.nan)
@@ -122,17 +123,17 @@ def of_ratings(
     """
     from scipy.stats import t
 
-    whole, n_cells = effects_of(levels), math.prod(map(len, levels.values()))
+    present = np.unique(cells)
+    if len(present) < math.prod(map(len, levels.values())):
+        return _of_present_levels(values, cells, drawn, contrasts, levels)
+    whole, n_cells = effects_of(levels), len(present)
     coded = np.linalg.inv(np.vstack([np.full(n_cells, 1 / n_cells), *(effect.weights for effect in whole)]))
     terms = ("1", *(effect.term for effect in whole))
     groupings = [Grouping(name=name, codes=codes, columns=coded[cells], terms=terms) for name, codes in drawn.items()]
     try:
         fit = fit_maximal(values, np.eye(n_cells)[cells], groupings)
     except BankError as problem:
-        nothing = ContrastTest(
-            estimate=undefined(str(problem), n=len(values), method=LMM), p=math.nan, degrees=math.nan
-        )
-        return str(problem), [nothing] * len(contrasts)
+        return str(problem), [_nothing(str(problem), len(values))] * len(contrasts)
     tested = []
     for weights in contrasts:
         value, error, degrees = fit.contrast(weights)
@@ -140,3 +141,29 @@ def of_ratings(
         estimate = Estimate(value=value, low=value - reach, high=value + reach, n=len(values), method=LMM)
         tested.append(ContrastTest(estimate=estimate, p=float(2 * t.sf(abs(value) / error, degrees)), degrees=degrees))
     return fit.formula, tested
+
+
+def _nothing(reason: str, n: int) -> ContrastTest:
+    return ContrastTest(estimate=undefined(reason, n=n, method=LMM), p=math.nan, degrees=math.nan)
+
+
+def _of_present_levels(
+    values: FloatArray,
+    cells: IntArray,
+    drawn: Mapping[str, IntArray],
+    contrasts: Sequence[FloatArray],
+    levels: Mapping[str, Sequence[str]],
+) -> tuple[str, list[ContrastTest]]:
+    """Return contrasts of one factor of which nobody rated some levels: those that need such a level are undefined."""
+    present, codes = np.unique(cells, return_inverse=True)
+    named = list(itertools.product(*levels.values()))
+    reason = f"no ratings of {', '.join(named[min(set(range(len(named))) - set(present.tolist()))])}"
+    undefined_all = [_nothing(reason, len(values))] * len(contrasts)
+    if len(levels) > 1 or len(present) < 2:
+        return reason, undefined_all
+    ((name, known),) = levels.items()
+    rest = {name: [known[place] for place in present]}
+    whole = [np.isclose(np.abs(weights).sum(), np.abs(weights[present]).sum()) for weights in contrasts]
+    kept = [weights[present] for weights, is_whole in zip(contrasts, whole, strict=True) if is_whole]
+    formula, tested = of_ratings(values, codes, drawn, kept, rest)
+    return formula, [tested.pop(0) if is_whole else undefined_all[0] for is_whole in whole]
