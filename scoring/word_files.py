@@ -22,7 +22,7 @@ from pairbank.builders.sources.readers import encoding_of, text_lines
 from pairbank.builders.sources.tables import SUFFIXES, open_table
 from pairbank.errors import ScoringError
 from pairbank.files import read_parquet, replaced_atomically
-from pairbank.scoring.words import Text, plain_word, text_in_words, text_of_words
+from pairbank.scoring.texts import Text, plain_word, text_in_words, text_of_words
 
 logger = logging.getLogger(__name__)
 
@@ -422,7 +422,8 @@ def joined_table(path: Path) -> pd.DataFrame | None:
     if not needed <= {*columns}:
         return None
     if path.suffix == ".parquet":
-        return read_parquet(path).to_pandas()
+        table: pd.DataFrame = read_parquet(path).to_pandas()
+        return table
     if path.suffix == ".jsonl":
         return pd.read_json(path, lines=True, dtype={"text_id": str})
     return pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", dtype={"text_id": str})

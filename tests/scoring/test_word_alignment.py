@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import ScoringError
+from pairbank.scoring.texts import Text
 from pairbank.scoring.word_files import OTHER_WORD, joined, numbers_words, read_texts
-from pairbank.scoring.words import Text
 
 STORIES = {
     "1": ["If", "you", "were", "to", "journey", "north", ",", "you", "would", "come", "to", "a", "valley", "."],

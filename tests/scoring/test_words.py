@@ -23,8 +23,9 @@ from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.word_boundaries import WordEdgeScorer, word_marks
+from pairbank.scoring.texts import Text, text_in_words, text_of_words
 from pairbank.scoring.word_files import joined
-from pairbank.scoring.words import Text, text_in_words, text_of_words, words
+from pairbank.scoring.words import words
 from tiny_bidirectional_models import masked_model, saved
 from tiny_models import ARCHITECTURES, saved_model
 

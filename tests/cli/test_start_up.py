@@ -1,0 +1,41 @@
+"""Commands that run no model import neither torch nor transformers, which take seconds to start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import command_line
+
+CODE = """
+import sys
+from command_line import run
+for line in sys.stdin:
+    run(*line.split())
+    print(line.split()[0], sorted({"torch", "transformers", "statsmodels"} & set(sys.modules)))
+"""
+COMMANDS = """check BANK
+site BANK --out site
+import judged.csv --model m --score judge=decision,good=A,bad=B --out imported
+bank imported/m.parquet --licence judged=cc-by-4.0 --out other
+merge BANK other --out merged
+report imported/m.parquet --out report
+words --help
+"""
+
+
+@pytest.mark.ci
+def test_commands_that_run_no_model_import_no_torch(three_models: Path, tmp_path: Path) -> None:
+    lines = [f"The {n} dogs bark.,The {n} dogs barks.,{'AB'[n % 2]}" for n in range(6)]
+    (tmp_path / "judged.csv").write_text("\n".join(["good,bad,judge", *lines]), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.append({str(Path(command_line.__file__).parent)!r})\n{CODE}"],
+        input=COMMANDS.replace("BANK", str(three_models)),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"{line.split()[0]} []" for line in COMMANDS.splitlines()]
