@@ -46,7 +46,7 @@ _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError)
 
 @dataclass
 class CorpusConfig(datasets.BuilderConfig):  # type: ignore[misc]
-    """One configuration: a subset (or all of them), mended or as the source has it."""
+    """One configuration: a subset (or all of them), repaired or as the source has it."""
 
     subset: str | None = None
     repair: bool = True

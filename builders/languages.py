@@ -1,7 +1,7 @@
 """What is known of languages: how they are built, where they belong.
 
 In: a language tag; `data/typology.tsv`, the labels of He et al. 2025 (Table 2 and the groups of Figure 1; the paper
-calls Japanese an isolate, and English stands in Figure 1 only); `data/languages.tsv`, families as in Glottolog and the
+calls Japanese an isolate, and English is in Figure 1 only); `data/languages.tsv`, families as in Glottolog and the
 resource classes of Joshi et al. 2020. Out: type, family and resource class of a language.
 """
 

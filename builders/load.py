@@ -73,9 +73,9 @@ def load_corpus(
 ) -> datasets.Dataset:
     """Return a corpus as a `datasets.Dataset` in the shared schema, every row of the source in it.
 
-    Rows that need care (identical sides, a repeated pair, no human rating, mended text) are flagged in the
+    Rows that need care (identical sides, a repeated pair, no human rating, repaired text) are flagged in the
     column `flags`, never dropped. How a file of your own was read (which column as the better side, which language,
-    delimiter and encoding) is logged, and stands in the manifest.
+    delimiter and encoding) is logged, and is in the manifest.
 
     Args:
         name: a built-in corpus (`pairbank corpora` lists them), or the path of a CSV, TSV, JSON, JSON-lines,
@@ -90,7 +90,7 @@ def load_corpus(
         limit: at most this many items of each paradigm (of each phenomenon, where the corpus names no paradigms;
             within its subset, language and label), in the source's order.
         sample: this many items drawn at random, the same ones each time, in the source's order; drawn after `limit`.
-        repair: mend the documented defects of the source; False keeps its text as it is.
+        repair: repair the documented defects of the source; False keeps its text as it is.
         columns: for your own file: schema column -> your column.
         task: for your own file: its task.
         encoding: for your own file: its encoding, where that is neither UTF-8 nor said by a byte-order mark.
@@ -450,7 +450,7 @@ def is_banked(path: str | Path) -> bool:
 
 
 def banked(path: str | Path) -> Banked:
-    """Return what stands in a bank's file of items, which must be the one that the bank was written with."""
+    """Return what a bank's file of items holds, which must be the one that the bank was written with."""
     import datasets
 
     from pairbank.builders.dataset import carry_manifest

@@ -60,10 +60,10 @@ def _blimp_item(uid: str, row: Mapping[str, Any], where: str, options: BuildOpti
     if row["UID"] != uid:
         raise CorpusError(f"{where}: UID is {row['UID']!r}, expected the file's name {uid!r}")
     field: str = row["field"]
-    mend = options.repair and field == MISSPELT_FIELD
+    is_repaired = options.repair and field == MISSPELT_FIELD
     extra: dict[str, Scalar] = {
-        "field": FIELD if mend else field,
-        "field_source": field if mend else None,
+        "field": FIELD if is_repaired else field,
+        "field_source": field if is_repaired else None,
         "dependency_length": row.get("dependency_length"),
     }
     extra |= {name: row[name] for name in BOOLS} | {name: row.get(name) for name in OPTIONAL_TEXTS}
@@ -74,7 +74,7 @@ def _blimp_item(uid: str, row: Mapping[str, Any], where: str, options: BuildOpti
         phenomenon=row["linguistics_term"],
         paradigm=uid,
         pair_id=row["pairID"],
-        flags=(REPAIRED_FIELD,) if mend else (),
+        flags=(REPAIRED_FIELD,) if is_repaired else (),
         extra=extra,
     )
 
@@ -97,7 +97,7 @@ def blimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
 
 
 def hu_levy_blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the 390 pairs in file order; "syntax/semantics" is mended as in `blimp`, unless `repair=False`."""
+    """Yield the 390 pairs in file order; "syntax/semantics" is repaired as in `blimp`, unless `repair=False`."""
     path = files[HU_LEVY_BLIMP_FILE].path
     for line, row in read_delimited(path, HU_LEVY_BLIMP_REQUIRED):
         phenomenon = row["category_fine"]
@@ -111,7 +111,7 @@ def hu_levy_blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) 
 
 
 def _hu_levy_blimp_item(row: Mapping[str, str], options: BuildOptions) -> Item:
-    mend = options.repair and row["category"] == MISSPELT_FIELD
+    is_repaired = options.repair and row["category"] == MISSPELT_FIELD
     phenomenon = row["category_fine"]
     return item_of(
         ("hu-levy-blimp", phenomenon, row["item_id"]),
@@ -120,10 +120,10 @@ def _hu_levy_blimp_item(row: Mapping[str, str], options: BuildOptions) -> Item:
         phenomenon=phenomenon,
         paradigm=row["blimp_UID"],
         pair_id=row["item_id"],
-        flags=(REPAIRED_FIELD,) if mend else (),
+        flags=(REPAIRED_FIELD,) if is_repaired else (),
         extra={
-            "field": FIELD if mend else row["category"],
-            "field_source": row["category"] if mend else None,
+            "field": FIELD if is_repaired else row["category"],
+            "field_source": row["category"] if is_repaired else None,
             "blimp_item_id": f"blimp/{row['blimp_UID']}/{row['blimp_pairID']}",
         },
     )

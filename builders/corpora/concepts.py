@@ -149,7 +149,7 @@ def _facts(language: str, row: Mapping[str, Any]) -> tuple[dict[str, Scalar], tu
 
 
 def without_article(concept: str, language: str) -> str:
-    """Return a concept as it stands in a list: without the article that its sentence has before it.
+    """Return a concept as a list has it: without the article that its sentence has before it.
 
     >>> without_article("Ein Adler", "de"), without_article("L'aigle", "fr"), without_article("Eine", "de")
     ('Adler', 'aigle', 'Eine')

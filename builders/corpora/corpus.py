@@ -25,7 +25,7 @@ class BuildOptions:
     subset: str | None = None
     """Only this subset; None = all."""
     repair: bool = True
-    """Whether documented defects of the source text are mended (the original then stands in a column)."""
+    """Whether documented defects of the source text are repaired (a column then has the original)."""
 
 
 def no_metadata(_files: Mapping[str, LocatedFile]) -> Mapping[str, object]:

@@ -1,6 +1,6 @@
 """Corpora that are only a mapping: `data/corpora/<name>.toml` states facts and a column map for each kind of file.
 
-What stands in a file's path (`{language}_evalset/{paradigm}.txt`) can be said of its items; a file is read by the first
+What a file's path says (`{language}_evalset/{paradigm}.txt`) can describe its items; a file is read by the first
 table that its path fits.
 """
 

@@ -75,7 +75,7 @@ def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     """Yield a continuation pair per frame, in file order.
 
     A word that `corpus.csv` split off wrongly (item 213) is rebuilt from the rated sentence unless `repair=False`; the
-    source's cell then stands in `source_good` / `_bad`.
+    source's cell is then in `source_good` / `_bad`.
     """
     rated = _rated_sentences(files[RATED])
     path = files[PAIRS].path
@@ -155,7 +155,7 @@ def _mean(cell: str, *, most: int) -> float | None:
 
 
 def kauf_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
-    """Yield the pairs of the map, then the sentences of EventsAdapt that stand in no pair (reversible events, AAR).
+    """Yield the pairs of the map, then the sentences of EventsAdapt that are in no pair (reversible events, AAR).
 
     Upstream publishes the ratings with the workers' identifiers: these are not downloaded, and become numbers.
     """
@@ -372,12 +372,12 @@ def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOption
     if CHOICE_FILE in files:
         for where, row in _relations_table(_only(files[CHOICE_FILE]), CHOICES):
             if chosen.setdefault(_key(row), row) is not row:
-                raise CorpusError(f"{where}: an item that stands in an earlier row; expected each once")
+                raise CorpusError(f"{where}: an item of an earlier row; expected each once")
     seen: set[Key] = set()
     for number, (where, row) in enumerate(_relations_table(_only(files[LIKERT_FILE]), RELATIONS_RATINGS), 1):
         key = _key(row)
         if key in seen:
-            raise CorpusError(f"{where}: an item that stands in an earlier row; expected each once")
+            raise CorpusError(f"{where}: an item of an earlier row; expected each once")
         if chosen and key not in chosen:
             raise CorpusError(f"{where}: not among the items of {CHOICE_FILE}; expected the same items in both files")
         seen.add(key)

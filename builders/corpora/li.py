@@ -42,7 +42,7 @@ SENTENCES = "human_ME_results_li-adger_sentences.csv"
 LI_ADGER_SUBSETS = {"LI": "li", "Adger": "adger"}
 DISCARDED = "discarded_by_compilers"
 OTHER_TEXT = "rated_text_differs"
-"""Flag (with `_good`, `_bad`): the rated sentence of this id is spelt otherwise; it stands in `rated_*`."""
+"""Flag (with `_good`, `_bad`): the rated sentence of this id is spelt otherwise; it is in `rated_*`."""
 _MORCELA = corpus_map("morcela")
 BLIMP_LI_FILE = "BLIMPLI.csv"
 BLIMP_LI_REQUIRED = (
@@ -57,12 +57,12 @@ BLIMP_LI_REQUIRED = (
 )
 
 
-def mend_mojibake(text: str) -> str:
+def without_mojibake(text: str) -> str:
     """Undo UTF-8 bytes that were decoded as GBK; the closing quote, which that lost, is put back.
 
-    >>> mend_mojibake("I don鈥檛 know.")
+    >>> without_mojibake("I don鈥檛 know.")
     'I don’t know.'
-    >>> mend_mojibake("plain")
+    >>> without_mojibake("plain")
     'plain'
     """
     if not MOJIBAKE.search(text):
@@ -71,24 +71,24 @@ def mend_mojibake(text: str) -> str:
     return lossless.encode("gbk").decode("utf-8").replace("\0", "”")
 
 
-def mend(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the mended sentence and the names of the repairs, in the order they were made."""
+def repaired_text(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the repaired sentence and the names of the repairs, in the order they were made."""
     done: list[str] = []
     for name, repair in (
-        ("mojibake", mend_mojibake),
+        ("mojibake", without_mojibake),
         ("untrimmed", str.strip),
         ("double_space", lambda s: re.sub(" {2,}", " ", s)),
     ):
-        mended = repair(text)
-        if mended != text:
+        result = repair(text)
+        if result != text:
             done.append(name)
-        text = mended
+        text = result
     return text, tuple(done)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """The two sentences of a pair, mended or not, what the source had where that differs, and what was found."""
+    """The two sentences of a pair, repaired or not, what the source had where that differs, and what was found."""
 
     good: str
     bad: str
@@ -98,12 +98,12 @@ class Sides:
 
 
 def sides_of(good: str, bad: str, options: BuildOptions) -> Sides:
-    """Return both sentences, mended if that is asked for; flags name defects and missing final punctuation."""
+    """Return both sentences, repaired if that is asked for; flags name defects and missing final punctuation."""
     texts: dict[str, str] = {}
     sources: dict[str, str | None] = {}
     flags: list[str] = []
     for side, source in (("good", good), ("bad", bad)):
-        text, repairs = mend(source)
+        text, repairs = repaired_text(source)
         texts[side] = text if options.repair else source
         sources[side] = source if options.repair and repairs else None
         prefix = "repaired" if options.repair else "defect"
@@ -116,7 +116,7 @@ def sides_of(good: str, bad: str, options: BuildOptions) -> Sides:
 
 
 def li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the 2,379 pairs in file order; documented defects are mended and flagged, unless `repair=False`."""
+    """Yield the 2,379 pairs in file order; documented defects are repaired and flagged, unless `repair=False`."""
     path = files[LI_FILE].path
     for number, row in read_delimited(path, LI_REQUIRED):
         where = f"{path}, row {number}"
@@ -263,7 +263,7 @@ def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
 
     The rated pairs are those of `li` whose sentences have as many words and differ in exactly one, each pair once. The
     file has one paradigm for all pairs of Sprouse et al. 2013; `data/blimp_li_paradigms.tsv` has those of the same
-    pairs in `li`, by ranges of pair_ID. Untrimmed text is mended as in `li`, unless `repair=False`.
+    pairs in `li`, by ranges of pair_ID. Untrimmed text is repaired as in `li`, unless `repair=False`.
     """
     path = files[BLIMP_LI_FILE].path
     for line, row in read_delimited(path, BLIMP_LI_REQUIRED):

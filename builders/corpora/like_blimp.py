@@ -91,7 +91,7 @@ def sling_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     """Yield the items of all paradigms asked for, files in alphabetical order.
 
     The `reflexive_*` folders, added for another paper in 2024, are left alone. The twelve `Anaphor/Plural` files all
-    give "Plural" as paradigm: it is mended to the file's name unless `repair=False` (`paradigm_source`).
+    give "Plural" as paradigm: it becomes the file's name unless `repair=False` (`paradigm_source`).
     """
     path = files[SLING_ARCHIVE].path
 
@@ -115,17 +115,17 @@ def _sling_item(stem: str, row: Mapping[str, Any], where: str, options: BuildOpt
             "take away other files"
         )
     reported = row["paradigm"] == stem
-    mend = options.repair and not reported
+    is_repaired = options.repair and not reported
     return item_of(
         ("sling", stem, row["pair_ID"]),
         row["sentence_good"],
         row["sentence_bad"],
         language="zh",
         phenomenon=row["phenomenon"],
-        paradigm=stem if mend else row["paradigm"],
+        paradigm=stem if is_repaired else row["paradigm"],
         pair_id=str(row["pair_ID"]),
-        flags=(REPAIRED_PARADIGM,) if mend else (),
-        extra={"field": row["field"], "paradigm_source": row["paradigm"] if mend else None},
+        flags=(REPAIRED_PARADIGM,) if is_repaired else (),
+        extra={"field": row["field"], "paradigm_source": row["paradigm"] if is_repaired else None},
     )
 
 

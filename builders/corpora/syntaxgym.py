@@ -244,7 +244,7 @@ def _mandarin_sentences(file: LocatedFile, suite: str, kind: _Kind) -> Iterator[
 def suite_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the sentences suite by suite, an item's conditions side by side, with what the predictions need.
 
-    That is: its regions, where each stands in the sentence, and the formulas, which compare sums of surprisals over
+    That is: its regions, the characters of each in the sentence, and the formulas, which compare sums of surprisals over
     regions of conditions, `(6;%np_match%)`: differences of differences among them.
     """
     path = files[SYNTAXGYM_ARCHIVE].path
@@ -306,7 +306,7 @@ def _suite_sentences(suite: Mapping[str, Any], name: str, where: str) -> Iterato
 
 
 def joined_with_spans(contents: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the sentence of some regions, and where each stands in it.
+    """Return the sentence of some regions, and the characters of each in it.
 
     >>> joined_with_spans(["The cook", "", ", he said ,", "slept", "."])
     ('The cook, he said , slept.', [(0, 8), (8, 8), (8, 19), (20, 25), (25, 26)])

@@ -1,22 +1,19 @@
 """The shared schema: what one row of any corpus holds.
 
 One row is one choice between a better (`good`) and a worse (`bad`) alternative; the score of a side is
-log P(target | context). After the columns of `COLUMNS` stands one more, `flags`: why a row needs care.
+log P(target | context). The columns of `COLUMNS` are followed by one more, `flags`: why a row needs care.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    pass
+from typing import Literal
 
 IDENTICAL_SIDES = "identical_sides"
 """Flag: both sides are the same string; no choice can be scored."""
 DUPLICATE_PAIR = "duplicate_pair"
-"""Flag: the same two strings stand in an earlier row of the corpus."""
+"""Flag: an earlier row of the corpus has the same two strings."""
 NOT_NFC = "not_nfc"
 """Flag: a text is not in Unicode normal form C (reported, never changed)."""
 KNOWN_ERROR = "known_error"

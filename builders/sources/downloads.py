@@ -1,6 +1,6 @@
 """Downloads: one pinned file from its address to a path; resumable, retried, checked, with progress.
 
-What has arrived stands in `<name>.part` beside the path: after a cut or a kill the next call asks only for the rest
+What has arrived is in `<name>.part` beside the path: after a cut or a kill the next call asks only for the rest
 (HTTP Range). Hosts can be replaced by mirrors: `PAIRBANK_GITHUB_RAW`, `HF_ENDPOINT`.
 """
 

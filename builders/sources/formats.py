@@ -27,7 +27,7 @@ from pairbank.errors import CorpusError
 FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".pickle")
 
 MENDED = "mended:flags"
-"""Key of a row that holds the flags of its mends."""
+"""Key of a row that holds the flags of its repairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ def _delimited(text: str, delimiter: str, how: TableFormat, where: str) -> Itera
 
 
 def mended(lines: Iterable[str], mends: Sequence[Mend], flags: dict[int, list[str]]) -> Iterator[str]:
-    """Yield lines with their faults mended; `flags` is told the number and the flags of each line that had one."""
+    """Yield lines with their faults repaired; `flags` gets the number and the flags of each line that had one."""
     for number, line in enumerate(lines, 1):
         text = line
         for mend in mends:

@@ -161,7 +161,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 @functools.cache
 def _regex(pattern: str) -> re.Pattern[str]:
-    """Return what a pattern of `Path.glob` means for a member's name, which may stand in further folders."""
+    """Return what a pattern of `Path.glob` means for a member's name, which may be in further folders."""
     meaning = {"**/": "(?:[^/]+/)*", "*": "[^/]*"}
     parts = (meaning.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*)", pattern))
     return re.compile("(?:.*/)?" + "".join(parts))
@@ -267,7 +267,7 @@ class SourceFile:
     optional: bool = False
     """The corpus can be built without it: a data folder may lack it; it is downloaded with the rest."""
     unpacked: str = ""
-    """Pattern of the files that may stand in its place, unpacked, in the folder or its `data/`."""
+    """Pattern of the unpacked files that may replace it, in the folder or its `data/`."""
     members: str = ""
     """For an archive that upstream has only as a folder: the file under `builders/data` that pins each of its
     files (path, tab, sha256 a line). `url` is then that folder, and `sha256` is `digest_of_members`."""

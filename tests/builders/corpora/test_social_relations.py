@@ -89,7 +89,7 @@ def test_a_malformed_row_is_named_without_its_text(tmp_path: Path, changes: dict
 def test_a_row_that_stands_twice_or_a_column_that_is_missing_is_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
     write(folder / "results-likert-20231207.csv", row(1, **LIKERT), row(1, **LIKERT))
-    with pytest.raises(CorpusError, match="stands in an earlier row; expected each once"):
+    with pytest.raises(CorpusError, match="an item of an earlier row; expected each once"):
         pairbank.load_corpus("social-relations", data_dir=folder)
     write(folder / "results-likert-20231207.csv", row(1))
     with pytest.raises(CorpusError, match="missing column"):
