@@ -14,17 +14,16 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
 from pairbank.builders.corpora.in_memory import file_of
 from pairbank.builders.corpora.maps import read_map
-from pairbank.builders.corpora.marks import Marks
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.tabular import READING, is_own, map_beside, tabular_corpus
-from pairbank.builders.corpora.tabular_items import TabularOptions
+from pairbank.builders.corpora.tabular_items import OwnOptions, TabularOptions
 from pairbank.builders.ratings import (
     NORMALISATIONS,
     RATING_COLUMNS,
@@ -34,7 +33,6 @@ from pairbank.builders.ratings import (
     normalised,
     scale_after,
 )
-from pairbank.builders.schema.columns import Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.schema.unseen import summary_of
 from pairbank.builders.sources.downloads import Progress
@@ -49,27 +47,23 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+ITEMS = "items.parquet"
+MANIFEST = "manifest.json"
+TEXT = "target_good"
+"""A column that the items lack where their texts were left out."""
 
 
 def load_corpus(
     name: str | Path | Iterable[Any],
     *,
-    corpus: str = "items",
     data_dir: str | Path | None = None,
     subset: str | None = None,
     language: str | None = None,
     limit: int | None = None,
     sample: int | None = None,
     repair: bool = True,
-    columns: Mapping[str, str] | None = None,
-    task: Task | None = None,
-    encoding: str | None = None,
-    marks: Marks = "refuse",
-    tidy: bool = False,
-    map_file: str | Path | None = None,
-    header: Sequence[str] = (),
-    fixed: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    **own: Unpack[OwnOptions],
 ) -> datasets.Dataset:
     """Return a corpus as a `datasets.Dataset` in the shared schema, every row of the source in it.
 
@@ -83,7 +77,6 @@ def load_corpus(
             of such files, of a .toml file that describes them, or of a bank's items (BANK/data/CONFIG/items.parquet),
             which stay the corpus that they are. Or your own items themselves: a DataFrame (pandas, polars, Arrow,
             datasets), a list of (better, worse) pairs or of dicts, read as such a file is.
-        corpus: name of the corpus that items of your own in memory make.
         data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
         subset: only this subset (for BLiMP: a paradigm).
         language: only this language (BCP-47); for your own file: its language.
@@ -91,19 +84,9 @@ def load_corpus(
             within its subset, language and label), in the source's order.
         sample: this many items drawn at random, the same ones each time, in the source's order; drawn after `limit`.
         repair: repair the documented defects of the source; False keeps its text as it is.
-        columns: for your own file: schema column -> your column.
-        task: for your own file: its task.
-        encoding: for your own file: its encoding, where that is neither UTF-8 nor said by a byte-order mark.
-        marks: for your own file: what to do with a linguist's mark (*, ??) before a sentence: `refuse` the row,
-            `strip` it and flag the row (a row whose better side alone has one is refused), `keep` and score it, or let
-            it `decide`: in each row the side with the mark is the worse one.
-        tidy: for your own file: give all texts composed accents, plain quotes and single spaces, and take entities,
-            invisible characters and mojibake out; changed rows are flagged `repaired:tidy`.
-        map_file: for your own file: a TOML file that says how its columns make items (docs/column-maps.md); None
-            takes `<name>.map.toml` or `map.toml` beside it, where there is one.
-        header: for your own file: names of its columns, where it has no header line (`("good", "bad")`).
-        fixed: for your own file: schema column -> what all rows have in it (`{"human_scale": "likert7"}`).
         progress: told of every piece of a file that is downloaded, perhaps from several threads.
+        **own: for items of your own: `corpus` (its name), `columns`, `task`, `encoding`, `marks`, `tidy`, `map_file`,
+            `header`, `fixed`; `pairbank.builders.corpora.tabular_items.OwnOptions` says what each does.
 
     Raises:
         UnknownNameError: no such corpus, subset or language.
@@ -116,35 +99,41 @@ def load_corpus(
     >>> items["corpus"][0], items["target_bad"][0]
     ('mine', 'The dogs barks.')
     """
-    options = BuildOptions(subset=subset, repair=repair)
-    if not isinstance(name, str | Path):
-        name = file_of(name, corpus)
-    if is_banked(name):
-        if any((subset, language, columns, task, encoding, marks != "refuse", tidy, map_file, header, fixed)):
-            raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, limit and sample apply")
-        dataset = _of_bank(Path(name), data_dir, progress)
-    elif is_own(str(name)):
-        how = TabularOptions(
-            columns=columns or {},
-            language=language,
-            task=task,
-            encoding=encoding,
-            marks=marks,
-            tidy=tidy,
-            header=tuple(header),
-            fixed=fixed or {},
-        )
-        dataset = _own_items(*own_corpus(Path(name), how, map_file), options)
-    else:
-        if columns or task or encoding or marks != "refuse" or map_file or header or fixed:
-            raise CorpusError(
-                f"columns, task, encoding, marks, a header, what is fixed and a map describe a file of your own; "
-                f"{name!r} is built in"
-            )
-        dataset = _built_in(corpus_named(str(name)), data_dir, language, options, progress)
+    dataset = _items(name, data_dir, language, BuildOptions(subset=subset, repair=repair), progress=progress, own=own)
     if limit is not None:
         dataset = first_of_each_paradigm(dataset, limit)
     return dataset if sample is None else drawn_at_random(dataset, sample)
+
+
+def _items(
+    name: str | Path | Iterable[Any],
+    data_dir: str | Path | None,
+    language: str | None,
+    options: BuildOptions,
+    *,
+    progress: Progress | None,
+    own: OwnOptions,
+) -> datasets.Dataset:
+    if unknown := own.keys() - OwnOptions.__annotations__.keys():
+        raise TypeError(f"load_corpus() got an unexpected keyword argument {min(unknown)!r}")
+    corpus, map_file = own.pop("corpus", "items"), own.pop("map_file", None)
+    given: dict[str, Any] = {"marks": "refuse"} | {key: value for key, value in own.items() if value}
+    given |= {"header": tuple(given["header"])} if "header" in given else {}
+    if not isinstance(name, str | Path):
+        name = file_of(name, corpus)
+    if is_banked(name):
+        if options.subset or language or map_file or given != {"marks": "refuse"}:
+            raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, limit and sample apply")
+        return _of_bank(Path(name), data_dir, progress)
+    if is_own(str(name)):
+        how = TabularOptions(language=language, **given)
+        return _own_items(*own_corpus(Path(name), how, map_file), options)
+    if map_file or {**given, "tidy": False} != {"marks": "refuse", "tidy": False}:
+        raise CorpusError(
+            f"columns, task, encoding, marks, a header, what is fixed and a map describe a file of your own; "
+            f"{name!r} is built in"
+        )
+    return _built_in(corpus_named(str(name)), data_dir, language, options, progress)
 
 
 def own_corpus(
@@ -408,12 +397,6 @@ def rating_features() -> datasets.Features:
     import datasets
 
     return datasets.Features({column.name: datasets.Value(column.type) for column in RATING_COLUMNS})
-
-
-ITEMS = "items.parquet"
-MANIFEST = "manifest.json"
-TEXT = "target_good"
-"""A column that the items lack where their texts were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from pairbank.builders.load import load_corpus
 from pairbank.cards.bank.beside_tables import (
@@ -98,7 +98,26 @@ Texts = Literal["all", "redistributable"]
 REPORT_NAME = re.compile(r"\w[\w.-]*")
 """What can name the folder of a report."""
 DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+MOST_NAMES = 12
+"""Corpora and models named in one line."""
 PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
+
+
+class Stated(TypedDict, total=False):
+    """Keyword options of `write_bank`: what its card states. What a bank has stays until something else is stated."""
+
+    command: str
+    """How to make this bank again; it follows the commands that the bank has already."""
+    title: str
+    """Of the bank; default: the titles of its corpora."""
+    authors: str | Sequence[str]
+    """Who made the bank, in the order in which they are cited."""
+    contact: str
+    """Whom to ask about the bank: an address or a page."""
+    published: str
+    """Date of publication, YYYY-MM-DD. It is never read from the clock."""
+    licences: Mapping[str, str] | None
+    """Corpus -> licence (`cc-by-4.0` …) of items of your own, which makes them publishable."""
 
 
 def write_bank(
@@ -111,12 +130,7 @@ def write_bank(
     probed: Probed | Sequence[Probed] = (),
     features: Mapping[str, ModelFeatures] | None = None,
     texts: Texts = "all",
-    licences: Mapping[str, str] | None = None,
-    command: str = "",
-    title: str = "",
-    authors: str | Sequence[str] = (),
-    contact: str = "",
-    published: str = "",
+    **stated: Unpack[Stated],
 ) -> Path:
     """Write or extend a bank; return its folder.
 
@@ -136,13 +150,8 @@ def write_bank(
             takes the place of what the bank says of these models.
         texts: "redistributable" keeps ids and scores only of corpora whose terms forbid to publish their texts,
             so that the bank can be published; their results are computed before. It can't be undone in this folder.
-        licences: corpus -> licence (`cc-by-4.0` …) of items of your own, which makes them publishable.
-        command: how to make this bank again, for the card; it follows the commands that the bank has already.
-        title: of the bank, for the card, the site and who cites it; without one the corpora's titles stand there.
-        authors: who made the bank, in the order in which they are cited.
-        contact: whom to ask about the bank, for the card: an address or a page. Title, authors and contact stay until
-            others are given.
-        published: date of publication for those who cite the bank, YYYY-MM-DD. It is never read from the clock.
+        **stated: for the card, the site and who cites the bank: `command`, `title`, `authors`, `contact`, `published`,
+            `licences`; `pairbank.cards.write.Stated` says what each is.
 
     Raises:
         BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
@@ -154,13 +163,10 @@ def write_bank(
     >>> (folder / "README.md").is_file()
     True
     """
-    named = reports if isinstance(reports, Mapping) else {"report": reports} if reports is not None else {}
-    for name, report in named.items():
-        if not hasattr(report, "summary"):
-            raise BankError('reports: expected a name and a report for each, as {"mine": pairbank.report(scored)}')
-        if not REPORT_NAME.fullmatch(name):
-            raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
-    if published and not DATE.fullmatch(published):
+    named = _named(reports)
+    if unknown := stated.keys() - Stated.__annotations__.keys():
+        raise TypeError(f"write_bank() got an unexpected keyword argument {min(unknown)!r}")
+    if (published := stated.get("published", "")) and not DATE.fullmatch(published):
         raise BankError(f"published is {published[:40]!r}; expected a date, as 2026-11-24")
     root = Path(folder)
     with rewritten(root) as staged:
@@ -179,11 +185,23 @@ def write_bank(
         settle_ratings(draft)
         take_probes(draft.root, draft.manifest, several(probed))
         declare(draft.manifest, features or {})
-        state_licences(draft.manifest, licences or {})
-        message = {"title": title, "authors": several(authors), "contact": contact, "published": published}
-        draft.manifest |= {name: text for name, text in message.items() if text}
-        _write(draft, named, texts=texts, command=command)
+        state_licences(draft.manifest, stated.get("licences") or {})
+        message = {**stated, "authors": several(stated.get("authors", ()))}
+        draft.manifest |= {
+            name: message[name] for name in ("title", "authors", "contact", "published") if message.get(name)
+        }
+        _write(draft, named, texts=texts, command=stated.get("command", ""))
     return root
+
+
+def _named(reports: Report | Mapping[str, Report] | None) -> Mapping[str, Report]:
+    named = reports if isinstance(reports, Mapping) else {"report": reports} if reports is not None else {}
+    for name, report in named.items():
+        if not hasattr(report, "summary"):
+            raise BankError('reports: expected a name and a report for each, as {"mine": pairbank.report(scored)}')
+        if not REPORT_NAME.fullmatch(name):
+            raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
+    return named
 
 
 def _write(
@@ -402,10 +420,6 @@ def strip_texts(bank: str | Path, out: str | Path, *, command: str = "") -> Path
             shutil.copyfile(source / path, staged / path)
         _write(Draft(root=staged, manifest=manifest), {}, texts="redistributable", command=command)
     return target
-
-
-MOST_NAMES = 12
-"""Corpora and models named in one line."""
 
 
 def with_version(manifest: Mapping[str, Any], hashes: Mapping[str, str], pairbank: str) -> list[dict[str, Any]]:

@@ -244,8 +244,8 @@ def _mandarin_sentences(file: LocatedFile, suite: str, kind: _Kind) -> Iterator[
 def suite_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the sentences suite by suite, an item's conditions side by side, with what the predictions need.
 
-    That is: its regions, the characters of each in the sentence, and the formulas, which compare sums of surprisals over
-    regions of conditions, `(6;%np_match%)`: differences of differences among them.
+    That is: its regions, the characters of each in the sentence, and the formulas. They compare sums of surprisals
+    over regions of conditions, `(6;%np_match%)`: differences of differences among them.
     """
     path = files[SYNTAXGYM_ARCHIVE].path
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from pairbank.builders.corpora.cells import SIDES, check_on_scale, count_in, label_in, number_in, sentence_in
 from pairbank.builders.corpora.column_map import ShapedRow
@@ -39,29 +39,47 @@ TIDIED = "repaired:tidy"
 """Flag: a text was made uniform because the user asked for it."""
 
 
+class OwnOptions(TypedDict, total=False):
+    """Keyword options of `load_corpus` for items of your own."""
+
+    corpus: str
+    """Name of the corpus that items in memory make; default: `items`."""
+    columns: Mapping[str, str] | None
+    """Schema column -> your column, where the names do not say it: `{"target_good": "Satz A"}`."""
+    task: Task | None
+    """Of rows without a `task` cell; default: continuation_pair with a context, else sentence_pair."""
+    encoding: str | None
+    """Of a text file that is neither UTF-8 nor has a byte-order mark."""
+    marks: Marks
+    """What to do with a linguist's mark (*, ??) before a sentence: `refuse` the row, `strip` it and flag the row (a row
+    whose better side alone has one is refused), `keep` and score it, or let it `decide`: in each row the side with the
+    mark is the worse one."""
+    tidy: bool
+    """Whether all texts get composed accents, plain quotes and single spaces, and lose entities, invisible characters
+    and mojibake; changed rows are flagged `repaired:tidy`."""
+    map_file: str | Path | None
+    """A TOML file that says how the columns make items (docs/column-maps.md); default: `<name>.map.toml` or `map.toml`
+    beside the file, where there is one."""
+    header: Sequence[str]
+    """Names of the columns of a file that has no header line: `("good", "bad")`."""
+    fixed: Mapping[str, str] | None
+    """Schema column -> what all rows have in it: `{"human_scale": "likert7"}`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TabularOptions:
-    """How to read a user's file."""
+    """How a user's file is read: `OwnOptions`, each with a value, and what follows from the file and its map."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Schema column -> the file's column, where the names do not say it: {"target_good": "Satz A"}."""
     language: str | None = None
-    """Language of rows without a `language` cell; None = English, which is then said."""
+    """Of rows without a `language` cell; None = English, which is then said."""
     task: Task | None = None
-    """Task of rows without a `task` cell; default: continuation_pair with a context, else sentence_pair."""
     encoding: str | None = None
-    """Of a text file that is neither UTF-8 nor has a byte-order mark."""
     marks: Marks = "keep"
-    """What to do with a linguist's mark before a sentence: refuse it (where it would be scored), strip or keep it, or
-    let it decide which side is the worse one."""
     map: OwnMap | None = None
-    """What a TOML file says of the corpus or of the columns."""
-    header: tuple[str, ...] = ()
-    """Names of the columns of a file that has no header line."""
+    header: Sequence[str] = ()
     tidy: bool = False
-    """Whether white space, accents, quotes, entities and invisible characters of the texts are made uniform."""
     fixed: Mapping[str, str] = field(default_factory=dict)
-    """Schema column -> what all rows have in it: {"human_scale": "likert7"}."""
     decimal_commas: bool = False
     """Whether `6,4` is a number (files that are not separated by commas)."""
 

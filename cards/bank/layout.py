@@ -58,6 +58,13 @@ DISPUTED = "disputed"
 NAME_BYTES = 96
 LEFT_OUT = "left out"
 """Value of `texts` in a corpus's facts where the bank holds its ids and scores only."""
+FORMAT_VERSION = 2
+"""Of a bank's files: raise it when a file, a column or a key of the manifest comes, goes or means something else."""
+PARTS = "parts"
+"""Key of a large manifest: the methods and corpora of its signatures, each once."""
+_PART = "part:"
+MANY_TABLES = 100
+"""Manifests of more scored tables have parts; those of fewer are read as they are."""
 
 
 def config_name(corpus: str) -> str:
@@ -184,10 +191,6 @@ def read_manifest(root: Path) -> dict[str, Any]:
     return manifest
 
 
-FORMAT_VERSION = 2
-"""Of a bank's files: raise it when a file, a column or a key of the manifest comes, goes or means something else."""
-
-
 def refuse_newer(root: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse to write a bank that a newer version wrote: this one would lose or misread what it does not know."""
     for name, current in (("statistics", STATISTICS_VERSION), ("format", FORMAT_VERSION)):
@@ -196,13 +199,6 @@ def refuse_newer(root: Path, manifest: Mapping[str, Any]) -> None:
                 f"{root}: it has version {version} of the {name}, this pairbank has {current}: it is read, but not "
                 f"extended. It needs pairbank >= {manifest['pairbank']}: pip install -U pairbank"
             )
-
-
-PARTS = "parts"
-"""Key of a large manifest: the methods and corpora of its signatures, each once."""
-_PART = "part:"
-MANY_TABLES = 100
-"""Manifests of more scored tables have parts; those of fewer are read as they are."""
 
 
 def compact(manifest: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -39,6 +39,29 @@ EXAMPLE_CHARACTERS = 300
 EXAMPLE_ROWS = 256
 """The example is looked for among so many rows."""
 _JUDGED = ("human_good", "human_bad", "human_scale", "human_n")
+_WORDS: Mapping[str, Any] = tomllib.loads(
+    (resources.files("pairbank.cards.card") / "words.toml").read_text(encoding="utf-8")
+)
+_USES = ("intended", "unsuitable", "limitations", "biases", "impact", "sensitive")
+INTENDED, UNSUITABLE, LIMITATIONS, BIASES, IMPACT, SENSITIVE = (tuple(_WORDS[name]) for name in _USES)
+FLAG_MEANINGS: Mapping[str, str] = {**_WORDS["item_flags"], **UNSEEN_FLAGS, **_WORDS["score_flags"]}
+MEANINGS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["method_columns"].items()}
+"""Ending of a method's column -> unit and meaning; the unit "score" is the method's own."""
+OTHERS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["other_columns"].items()}
+"""Columns that are neither in the schema nor a method's."""
+SUMMARY: Mapping[str, str] = _WORDS["summary_columns"]
+CROISSANT: Mapping[str, str] = _WORDS["croissant"]
+FORMATS, BOS, PLL = _WORDS["formats"], _WORDS["bos"], _WORDS["pll"]
+RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
+"""Columns of a config of individual raters' ratings."""
+METHOD = "METHOD"
+"""Stands for a method's name."""
+UNITS = {"human_good": "points of human_scale", "human_bad": "points of human_scale", "human_n": "people"}
+UNDESCRIBED = "as in the file that the corpus was read from"
+THIS_BANK = "THIS_BANK"
+"""Stands on the card of a bank that has no name on the Hub."""
+TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
+VERSION_MODULUS = 2**24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,27 +232,6 @@ def _shown(value: Any) -> Any:  # noqa: ANN401 - a cell of any type
     return value
 
 
-_WORDS: Mapping[str, Any] = tomllib.loads(
-    (resources.files("pairbank.cards.card") / "words.toml").read_text(encoding="utf-8")
-)
-_USES = ("intended", "unsuitable", "limitations", "biases", "impact", "sensitive")
-INTENDED, UNSUITABLE, LIMITATIONS, BIASES, IMPACT, SENSITIVE = (tuple(_WORDS[name]) for name in _USES)
-FLAG_MEANINGS: Mapping[str, str] = {**_WORDS["item_flags"], **UNSEEN_FLAGS, **_WORDS["score_flags"]}
-MEANINGS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["method_columns"].items()}
-"""Ending of a method's column -> unit and meaning; the unit "score" is the method's own."""
-OTHERS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["other_columns"].items()}
-"""Columns that are neither in the schema nor a method's."""
-SUMMARY: Mapping[str, str] = _WORDS["summary_columns"]
-CROISSANT: Mapping[str, str] = _WORDS["croissant"]
-FORMATS, BOS, PLL = _WORDS["formats"], _WORDS["bos"], _WORDS["pll"]
-RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
-"""Columns of a config of individual raters' ratings."""
-METHOD = "METHOD"
-"""Stands for a method's name."""
-UNITS = {"human_good": "points of human_scale", "human_bad": "points of human_scale", "human_n": "people"}
-UNDESCRIBED = "as in the file that the corpus was read from"
-
-
 def flags_in(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the flags that a bank's items or scores have, as far as they are told, and what each means."""
     counts = [facts.get("n_by_flag") or {} for facts in manifest["corpora"].values()]
@@ -328,12 +330,6 @@ def _of_method(name: str, kind: str, method: str, definition: Mapping[str, Any])
     unit, meaning = MEANINGS[ending]
     unit_of_method = MethodLayout.from_dict(definition["layout"]).unit_in_words
     return f"{METHOD}_{ending}", kind, unit_of_method if unit == "score" else unit, meaning
-
-
-THIS_BANK = "THIS_BANK"
-"""Stands on the card of a bank that has no name on the Hub."""
-TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
-VERSION_MODULUS = 2**24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

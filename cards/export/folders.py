@@ -59,6 +59,17 @@ COLUMNS = (
     *("model", "method", "kind", "presentation", "score", "delta", "correct", "credit", "credit_all"),
     *("family", "size_billions"),
 )
+PSYCHLING_COLUMNS = {
+    "participant_id": "Number of the participant within the study.",
+    "trial_id": "The item that was judged.",
+    "trial_order": "Presentation order within the session, from 0. Empty: the bank does not hold it.",
+    "condition": "good = the acceptable side of a pair, or a single sentence; bad = the other side.",
+    "stimulus": "The sentence; of a forced choice both sentences, the acceptable one first, separated by ' | '.",
+    "response": "The participant's rating; of a forced choice the sentence that was chosen.",
+    "rt": "Response time in milliseconds. Empty: the bank does not hold it.",
+    "scale": "Scale of the response: likert7 = 1 to 7, binary = 0 or 1, forced-choice.",
+}
+"""Of the table of trials, and what `CODEBOOK.csv` says of them."""
 
 
 def export_copies(
@@ -208,19 +219,6 @@ def _datacite(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[
         "relatedIdentifiers": related,
         **({"url": url} if url else {}),
     }
-
-
-PSYCHLING_COLUMNS = {
-    "participant_id": "Number of the participant within the study.",
-    "trial_id": "The item that was judged.",
-    "trial_order": "Presentation order within the session, from 0. Empty: the bank does not hold it.",
-    "condition": "good = the acceptable side of a pair, or a single sentence; bad = the other side.",
-    "stimulus": "The sentence; of a forced choice both sentences, the acceptable one first, separated by ' | '.",
-    "response": "The participant's rating; of a forced choice the sentence that was chosen.",
-    "rt": "Response time in milliseconds. Empty: the bank does not hold it.",
-    "scale": "Scale of the response: likert7 = 1 to 7, binary = 0 or 1, forced-choice.",
-}
-"""Of the table of trials, and what `CODEBOOK.csv` says of them."""
 
 
 def export_psychling(banks: Iterable[str | Path], out: str | Path) -> list[Path]:

@@ -44,6 +44,12 @@ _GZIP = 31
 """As zlib counts its formats."""
 _FEW = 2
 """Texts are listed once where there are this many rows a text, or more."""
+PARTS = {
+    "board": ("accuracy", "human_accuracy", "accuracy_pooled", "position_bias"),
+    "people": ("pearson_human", "spearman_human", "pearson_human_sentence", "spearman_human_sentence"),
+}
+"""Part -> the metrics it shows."""
+_TEXTS = ("model", "corpus", "group", "metric", "ci_method", "reason")
 
 
 def encoded(column: pa.Array | pa.ChunkedArray) -> dict[str, Any]:
@@ -167,14 +173,6 @@ def write_packed_parts(path: Path, parts: Iterable[str]) -> None:
     press = zlib.compressobj(6, wbits=_GZIP)
     packed = [press.compress(part.encode("utf-8", "surrogatepass")) for part in parts]
     write_bytes(path, b"".join([*packed, press.flush()]))
-
-
-PARTS = {
-    "board": ("accuracy", "human_accuracy", "accuracy_pooled", "position_bias"),
-    "people": ("pearson_human", "spearman_human", "pearson_human_sentence", "spearman_human_sentence"),
-}
-"""Part -> the metrics it shows."""
-_TEXTS = ("model", "corpus", "group", "metric", "ci_method", "reason")
 
 
 def write_results(

@@ -53,6 +53,15 @@ OWN_FILE = 2**17
 """Characters of JSON from which a piece stands alone."""
 FULL = 2**19
 """Characters of JSON at which a file of pieces is closed."""
+_LOG = logging.getLogger(__name__)
+PAGE_ROWS = 1_024
+MOST_WHOLE_BYTES = 2**23
+"""Of a table's file that is read at once: opening it again for each column takes longer than reading it."""
+OTHERS_BYTES = 2**18
+"""Of a page of all models' differences, before packing."""
+FILTERS = ("subset", "phenomenon", "language", "task", "human_scale")
+_WHOLE = ("item_id", "corpus", "human_good", "human_bad", *FILTERS)
+"""Columns that stand in files of their own."""
 
 
 class Packs:
@@ -83,17 +92,6 @@ class Packs:
             path = self._folder / "packs" / f"{self._kind}-{self._number}{SUFFIX}"
             write_packed_parts(path, (f'{{"pieces":{{{inner}}}}}',))
             self._pieces, self._n_characters, self._number = {}, 0, self._number + 1
-
-
-_LOG = logging.getLogger(__name__)
-PAGE_ROWS = 1_024
-MOST_WHOLE_BYTES = 2**23
-"""Of a table's file that is read at once: opening it again for each column takes longer than reading it."""
-OTHERS_BYTES = 2**18
-"""Of a page of all models' differences, before packing."""
-FILTERS = ("subset", "phenomenon", "language", "task", "human_scale")
-_WHOLE = ("item_id", "corpus", "human_good", "human_bad", *FILTERS)
-"""Columns that stand in files of their own."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -25,6 +25,46 @@ from pairbank.errors import BankError, OutputError, PairbankError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+PART = ".part"
+"""Ending of a temporary file or folder."""
+_NAME_BYTES = 120
+"""Of a file's name in that of its temporary one, which may not be too long where the file's own is not."""
+ROWS_A_GROUP = 16_384
+"""Of a parquet file: so that one row of a long table is read without the others."""
+FORMULA = r"\A([=+\-@\t\r\n])"
+"""How a cell of a CSV file starts that a spreadsheet would run."""
+_RAISED_BY = {
+    "csv": "Error",
+    "json": "JSONDecodeError",
+    "lzma": "LZMAError",
+    "pyarrow": "ArrowException",
+    "safetensors": "SafetensorError",
+    "tarfile": "TarError",
+    "tomllib": "TOMLDecodeError",
+    "yaml": "YAMLError",
+    "zipfile": "BadZipFile",
+    "zlib": "error",
+}
+"""Module -> the base of what it raises over a damaged file."""
+_WHAT_TO_CHECK: dict[type[OSError], str] = {
+    FileNotFoundError: "check the path",
+    IsADirectoryError: "give a file, not a folder",
+    NotADirectoryError: "check the path",
+    PermissionError: "check who may read it",
+}
+_WHAT_TO_DO = {
+    errno.ENOSPC: "make room",
+    errno.EDQUOT: "make room",
+    errno.EFBIG: "choose a place that takes larger files",
+    errno.EROFS: "choose another place",
+    errno.ENOLCK: "its file system cannot lock files: set PAIRBANK_CACHE to a folder on a local disk",
+    errno.ENOSYS: "its file system cannot lock files: set PAIRBANK_CACHE to a folder on a local disk",
+    errno.EACCES: "choose a place that you may write to",
+    errno.EPERM: "choose a place that you may write to",
+    errno.EEXIST: "a file or device stands where a folder is needed: choose another path",
+    errno.ENOTDIR: "a file or device stands where a folder is needed: choose another path",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
 
 
 def cache_dir() -> Path:
@@ -136,12 +176,6 @@ def refuse_other_than_a_file(path: Path) -> None:
         raise OutputError(f"{path}: is {description}, expected a regular file or nothing; give another path")
 
 
-PART = ".part"
-"""Ending of a temporary file or folder."""
-_NAME_BYTES = 120
-"""Of a file's name in that of its temporary one, which may not be too long where the file's own is not."""
-
-
 def _part_of(path: Path) -> str:
     """Return how the names of a file's temporary ones start."""
     return f".{path.name.encode()[:_NAME_BYTES].decode(errors='ignore')}."
@@ -195,10 +229,6 @@ def cache_json(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
     """Keep JSON in the cache; one that cannot be written to costs time alone."""
     with contextlib.suppress(OSError):
         write_json(path, value)
-
-
-ROWS_A_GROUP = 16_384
-"""Of a parquet file: so that one row of a long table is read without the others."""
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:
@@ -267,10 +297,6 @@ def n_rows_of(path: Path) -> int:
     return int(pq.read_metadata(path).num_rows)
 
 
-FORMULA = r"\A([=+\-@\t\r\n])"
-"""How a cell of a CSV file starts that a spreadsheet would run."""
-
-
 def defused(cell: str) -> str:
     """Return a cell of a CSV file behind an apostrophe where a spreadsheet would run it as a formula.
 
@@ -278,27 +304,6 @@ def defused(cell: str) -> str:
     ("'=1+1", 'a=1')
     """
     return re.sub(FORMULA, r"'\1", cell)
-
-
-_RAISED_BY = {
-    "csv": "Error",
-    "json": "JSONDecodeError",
-    "lzma": "LZMAError",
-    "pyarrow": "ArrowException",
-    "safetensors": "SafetensorError",
-    "tarfile": "TarError",
-    "tomllib": "TOMLDecodeError",
-    "yaml": "YAMLError",
-    "zipfile": "BadZipFile",
-    "zlib": "error",
-}
-"""Module -> the base of what it raises over a damaged file."""
-_WHAT_TO_CHECK: dict[type[OSError], str] = {
-    FileNotFoundError: "check the path",
-    IsADirectoryError: "give a file, not a folder",
-    NotADirectoryError: "check the path",
-    PermissionError: "check who may read it",
-}
 
 
 @contextlib.contextmanager
@@ -326,21 +331,6 @@ def reading(
 def real_path(path: Path) -> Path:
     """Return an absolute path without links; of links in a circle what is left (`Path.resolve` gives a traceback)."""
     return Path(os.path.realpath(path))
-
-
-_WHAT_TO_DO = {
-    errno.ENOSPC: "make room",
-    errno.EDQUOT: "make room",
-    errno.EFBIG: "choose a place that takes larger files",
-    errno.EROFS: "choose another place",
-    errno.ENOLCK: "its file system cannot lock files: set PAIRBANK_CACHE to a folder on a local disk",
-    errno.ENOSYS: "its file system cannot lock files: set PAIRBANK_CACHE to a folder on a local disk",
-    errno.EACCES: "choose a place that you may write to",
-    errno.EPERM: "choose a place that you may write to",
-    errno.EEXIST: "a file or device stands where a folder is needed: choose another path",
-    errno.ENOTDIR: "a file or device stands where a folder is needed: choose another path",
-    errno.ENAMETOOLONG: "choose a shorter name",
-}
 
 
 @contextlib.contextmanager

@@ -31,6 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A bank of linguistic judgment items and of what language models say about them.",
 )
+NO_BARS = ("TQDM_DISABLE", "HF_DATASETS_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_PROGRESS_BARS")
+"""Libraries' bars are a line per tensor in a log: ours show what goes on."""
 
 
 def _say_version(asked: bool) -> None:  # noqa: FBT001 - typer's callback
@@ -93,10 +95,6 @@ for _panel, _commands in _PANELS.items():
         add_command(app, _command, panel=_panel, as_json=_command is not publishing.browse)
 app.add_typer(registries.app, name="methods", rich_help_panel="Scoring")
 app.add_typer(new.app, name="new", rich_help_panel="Data")
-
-
-NO_BARS = ("TQDM_DISABLE", "HF_DATASETS_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_PROGRESS_BARS")
-"""Libraries' bars are a line per tensor in a log: ours show what goes on."""
 
 
 def main() -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pairbank.scoring.methods.unigrams import Unigrams
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.neuro import Probed
+_input = functools.partial(typer.Option, rich_help_panel="Your file")
+N_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,10 +248,6 @@ def _headline(probed: Probed) -> pd.DataFrame:
     shown["f1_layer"] = [number(layer, digits=0) if layer == layer else "" for layer in wide["f1_layer"]]  # noqa: PLR0124 - NaN
     shown.insert(0, "pairs", pairs)
     return shown.reset_index()
-
-
-_input = functools.partial(typer.Option, rich_help_panel="Your file")
-N_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
