@@ -119,7 +119,6 @@ def prepare(
 
 
 def _set_aside(folder: Path, problem: BaseException) -> None:
-    """Rename a folder of the cache that cannot be read, and say so."""
     aside = folder.with_name(f"{folder.name}.corrupt")
     shutil.rmtree(aside, ignore_errors=True)
     folder.rename(aside)
@@ -209,7 +208,6 @@ def declare_ratings(
 
 
 def _declared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions) -> dict[str, Any]:
-    """Return the part of the manifest that is known without the rows."""
     source = corpus.source
     return {
         "corpus": corpus.name,
@@ -233,7 +231,6 @@ def _declared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOp
 
 
 def _counted(corpus: Corpus, files: Mapping[str, LocatedFile], dataset: datasets.Dataset) -> dict[str, Any]:
-    """Return the part of the manifest that is counted in the rows, or read in the files."""
     return {
         "n_rows": len(dataset),
         "n_usable": sum(IDENTICAL_SIDES not in flags for flags in dataset["flags"][:]),

@@ -155,7 +155,6 @@ def own_corpus(
 def _own_items(
     corpus: Corpus, files: Mapping[str, LocatedFile], variant: str, options: BuildOptions
 ) -> datasets.Dataset:
-    """Return the items of a user's corpus; say how they were read."""
     from pairbank.builders.dataset import manifest_of, prepare
 
     dataset = prepare(corpus, files, options, variant=variant)
@@ -270,7 +269,6 @@ def _paradigms(dataset: datasets.Dataset) -> list[str | None]:
 
 
 def _places(dataset: datasets.Dataset, limit: int, *more: Sequence[str | None]) -> IntArray:
-    """Return the place of each item among those of its group, from 0."""
     if limit < 1:
         raise CorpusError(f"limit is {limit}, expected at least 1 item a paradigm")
     names = ("subset", "language", *(name for name in ("label",) if name in dataset.column_names))

@@ -138,7 +138,6 @@ class StoredParts:
 
 
 def _joined(items: datasets.Dataset, parts: StoredParts, options: ScoreOptions) -> Scored:
-    """Return what all parts make; refuse if units are not stored."""
     joining, name = parts.joining, parts.info.name
     if names := without_model(options.methods):
         raise ScoringError(

@@ -230,7 +230,6 @@ class Scored:
         )
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was scored how, and the first rows."""
         text = f"{len(self):,} items of {self.corpus}, scored with {self.model}: {', '.join(self.methods)}"
         few = self.table.slice(0, 5).to_pandas()
         return f"<p>{html.escape(text)}</p>{few.to_html(index=False)}"
@@ -366,7 +365,6 @@ def _kept(path: Path, _state: tuple[int, ...]) -> Scored:
 
 
 def _state_of(path: Path) -> tuple[int, ...]:
-    """Return what changes when a file is written anew."""
     try:
         result = path.stat()
     except OSError as error:

@@ -332,7 +332,6 @@ class ColumnMap:
             yield from results
 
     def _groups(self, rows: NumberedRows, where: str) -> Iterator[list[tuple[int, Row]]]:
-        """Yield the rows of each pair, pairs in the order of their first rows."""
         if self.pair:
             by_pair: dict[tuple[str, ...], list[tuple[int, Row]]] = {}
             for number, row in rows:

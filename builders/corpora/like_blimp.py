@@ -193,7 +193,6 @@ def _version(file: LocatedFile, version: str) -> list[Sentence]:
 def _ratings(
     files: Mapping[str, LocatedFile], versions: list[list[Sentence]]
 ) -> Mapping[int, list[tuple[Side, int, float]]]:
-    """Return place of a pair in the survey -> side, rater and value of each rating."""
     results: dict[int, list[tuple[Side, int, float]]] = defaultdict(list)
     saw: dict[int, set[int]] = defaultdict(set)
     first = 0

@@ -145,7 +145,6 @@ def map_of(table: MapTable, where: str) -> ColumnMap:
 
 
 def _check_whole(column_map: ColumnMap, where: str) -> None:
-    """Refuse a map that names too little to make items."""
     picked = column_map.label is not None and column_map.label.sides is not None
     if column_map.layout == "pairs":
         if not picked and not {"target_good", "target_bad"} <= column_map.columns.keys():

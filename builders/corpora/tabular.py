@@ -546,7 +546,6 @@ def _opened(path: Path, options: TabularOptions) -> tuple[Mapping[str, tuple[Tab
 
 
 def _data_files(folder: Path) -> list[str]:
-    """Return the paths of the tables in a folder, hidden ones left out."""
     if (folder / "manifest.json").is_file() and (folder / "data").is_dir():
         raise CorpusError(f"{folder}: is a bank; give its items, as {folder}/data/NAME/items.parquet")
     paths = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
@@ -563,7 +562,6 @@ def _within(own: OwnMap, path: Path, name: str) -> str:
 
 
 def _map_of(table: Table, column_map: ColumnMap | None, options: TabularOptions, *, subset: str) -> ColumnMap:
-    """Return the map of a table: the user's with the options typed, or one told from the names of its columns."""
     fixed = {"subset": subset, **options.fixed} if subset else dict(options.fixed)
     if column_map is not None:
         typed = with_options(column_map, replace(options, fixed=options.fixed))

@@ -240,7 +240,6 @@ def _without_marks(cells: dict[str, str | None], where: str, marks: Marks, *, on
 
 
 def _exchange(cells: dict[str, str | None]) -> None:
-    """Exchange the two sides of a row in place: sentences, contexts of their own, ratings."""
     stems = ["target", *(["context"] if "context_bad" in cells else []), "human"]
     for stem in stems:
         good, bad = f"{stem}_good", f"{stem}_bad"

@@ -210,7 +210,6 @@ class Validator:
         return item if len(results) == len(item.flags) else _with_flags(item, results)
 
     def _unseen(self, texts: tuple[str, str, str | None, str | None], task: str) -> Iterator[str]:
-        """Yield the flags of what a reader does not see, of a user's own items."""
         good = texts[0] + texts[1]
         bad = good if texts[3] is None else (texts[2] or "") + texts[3]
         yield from flags_of(good, bad, whole=task == "sentence_pair")

@@ -74,7 +74,6 @@ def read_sheet(data: bytes, where: str, sheet: str | None = None, *, hidden: boo
 
 
 def _fill_merged(cells: list[list[Any]], ranges: Iterable[tuple[tuple[int, int], tuple[int, int]]]) -> None:
-    """Give the first column of merged cells their value in each of their rows, in place."""
     for (first, column), (last, _) in ranges:
         for row in cells[first + 1 : last + 1]:
             if column < len(row):

@@ -50,7 +50,6 @@ def zip_members(path: Path, suffix: str, *, password: bytes = b"") -> list[str]:
 
 
 def _check_members(path: Path, archive: zipfile.ZipFile, *, password: bytes = b"") -> None:
-    """Refuse an archive that unpacks to too much, or whose members need a password."""
     _check_size(path, sum(member.file_size for member in archive.infolist()))
     if not password and (locked := [member.filename for member in archive.infolist() if member.flag_bits & 1]):
         raise CorpusError(f"{path}: member {locked[0]!r} is encrypted; unpack it with its password and give the folder")

@@ -215,7 +215,6 @@ def _widths(table: Table, delimiter: str) -> list[int]:
 def _named_rows(
     rows: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield rows by the names of their columns, a row that does not fit the header told."""
     frame = table.frame
     named = [place for place, name in enumerate(frame.header) if name.strip()]
     try:
@@ -239,7 +238,6 @@ def _named_rows(
 
 
 def _is_no_answer(cells: Sequence[str], frame: Frame) -> bool:
-    """Return whether a record of PCIbex is a comment, or what the experiment itself logged."""
     place = frame.header.index(ELEMENT) if ELEMENT in frame.header else None
     return (bool(cells) and cells[0].startswith("#")) or (place is not None and cells[place : place + 1] == [OWN_LOG])
 
@@ -254,7 +252,6 @@ def _check_unnamed(cells: Sequence[str], frame: Frame, where: str) -> None:
 
 
 def _json_table(table: Table) -> Table:
-    """Return the table with the columns of all its rows; where none can be read, the first row's fault is raised."""
     columns: dict[str, None] = {}
     faults: list[CorpusError] = []
     for _, row in table.rows(faults.append):

@@ -88,7 +88,6 @@ def united(ours: Mapping[str, ModelFeatures], theirs: Mapping[str, ModelFeatures
 
 
 def _entry(features: ModelFeatures) -> dict[str, Any]:
-    """Return what was said, without what was not."""
     return {key: value for key, value in asdict(features).items() if value not in (None, "")}
 
 
@@ -276,13 +275,11 @@ def rating_facts(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _normalisation(scales: list[str]) -> str:
-    """Return the normalisation that the scale's name states."""
     known = [name for name in NORMALISATIONS if all(scale.endswith(f"-{name}") for scale in scales)]
     return known[0] if known else "none"
 
 
 def _checked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of ratings whose cells are those of ratings; ratings that are missing are left out."""
     if missing := [name for name in NAMES if name not in frame.columns]:
         raise BankError(f"a table of ratings lacks the column(s) {', '.join(missing)}; expected {', '.join(NAMES)}")
     values = pd.to_numeric(frame["value"], errors="coerce").astype(np.float64)

@@ -398,7 +398,6 @@ def _contradictions(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _misplaced(corpus: str, slug: str, signature: Mapping[str, Any]) -> Iterator[str]:
-    """Yield why a signature cannot be that of a model on a corpus."""
     model, of = signature["model"]["slug"], signature["corpus"]["name"]
     if (model, of) != (slug, corpus):
         yield f"the signature of {slug[:80]!r} is that of {model[:80]!r} on {of[:80]!r}"

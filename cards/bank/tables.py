@@ -137,7 +137,6 @@ def long_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _same(entry: pa.Table, other: pa.Table) -> bool:
-    """Return whether two long views hold the same."""
     return all(same_cells(entry[name], other[name]) for name in entry.schema.names)
 
 
@@ -263,6 +262,5 @@ def without_people(table: Scored) -> Scored:
 
 
 def _is_of_choices(table: Scored) -> bool:
-    """Whether a method tells two sides apart; the surprisals of regions do not."""
     columns = [f"{method}_delta" for method in table.methods if f"{method}_delta" in table.column_names]
     return any(table.arrow([name])[name].null_count < len(table) for name in columns)

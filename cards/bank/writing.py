@@ -172,7 +172,6 @@ def is_unfinished(root: Path) -> bool:
 
 
 def _recover(root: Path) -> None:
-    """Complete or undo what a killed writer began."""
     if is_unfinished(root):
         _LOG.warning("%s: completing a change that was cut off", root)
         _move(root)

@@ -88,7 +88,6 @@ def _elsewhere(methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[st
 
 
 def _result(corpus: str, manifest: Mapping[str, Any]) -> str:
-    """Return where the new model's scores of a corpus are written."""
     name = config_name(corpus)
     return f"{name}-import" if _elsewhere(_methods(corpus, manifest)) else f"{name}.parquet"
 
@@ -110,7 +109,6 @@ def _scored(corpus: str, manifest: Mapping[str, Any], folder: str) -> list[str]:
 
 
 def _columns(name: str, definition: Mapping[str, Any]) -> list[str]:
-    """Return the columns of a file to import that hold a method's numbers."""
     layout = definition["layout"]
     if layout.get("readout") == "decision" and layout["kind"] != "rating":
         return [str(column) for column in definition.get("imported", {}).get("columns") or (name,)]
@@ -120,7 +118,6 @@ def _columns(name: str, definition: Mapping[str, Any]) -> list[str]:
 
 
 def _declared(name: str, definition: Mapping[str, Any]) -> str:
-    """Return what `--score` says of a method that was imported."""
     imported = definition.get("imported", {})
     kind = str(imported.get("kind", "score"))
     parts = [f"{name}={kind}"]

@@ -279,7 +279,6 @@ def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> 
 
 
 def _items(contents: Mapping[str, Contents]) -> Iterator[Entry]:
-    """Yield the columns of the items: the schema's, then each corpus's own."""
     shared = {column.name: column.meaning for column in COLUMNS}
     results: dict[tuple[str, str, str], list[str]] = {}
     for corpus, held in contents.items():

@@ -107,7 +107,6 @@ def croissant_of(bank: Bank, hashes: Mapping[str, str], *, name: str = THIS_BANK
 
 
 def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
-    """Return the address of a licence where it has one, else what its source says."""
     stated = licence_of(corpus, facts).split(". ")[0]
     known = hub_licence(stated)
     if known in ("other", "unknown"):
@@ -116,7 +115,6 @@ def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
 
 
 def _responsible_use(bank: Bank) -> dict[str, Any]:
-    """Return the fields of Croissant's vocabulary for responsible AI."""
     corpora, scores = bank.manifest["corpora"], bank.manifest["scores"]
     judged = [
         f"{shown(corpus)}: {entry.n_items:,} items judged{f' on {shown(entry.scale)}' if entry.scale else ''}"

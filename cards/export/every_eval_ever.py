@@ -303,7 +303,6 @@ def _n_without_answer(table: Scored, layout: MethodLayout) -> int | None:
 
 
 def _rule(layout: MethodLayout, n_unparsed: int | None, n: int) -> str:
-    """Return how the score is computed, and which items it leaves out."""
     text = f"Share of pairs whose better side has the greater {layout.method}; ties count one half."
     if not n_unparsed:
         return text

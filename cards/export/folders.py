@@ -113,7 +113,6 @@ def _csvw(path: Path, table: pa.Table, *, bom: bool) -> dict[str, Any]:
 
 
 def _has_ids(table: pa.Table) -> bool:
-    """Return whether a row is an item: no id stands twice."""
     return "item_id" in table.column_names and len(table["item_id"].unique()) == len(table)
 
 
@@ -128,7 +127,6 @@ def _datatype(kind: pa.DataType) -> str:
 
 
 def _tables(sources: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
-    """Yield each parquet file and where its copy stands in the folder."""
     for source in sources:
         if (source / MANIFEST).is_file():
             paths = (path for path in data_files(read_manifest(source)) if not path.startswith(f"{LONG}/"))

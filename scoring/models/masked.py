@@ -192,7 +192,6 @@ class MaskedScorer(EncoderScorer):
         return slots, read_logprobs_nats(logits, rows=rows, tokens=tokens, model_name=self.info.name)
 
     def _row_logits(self, inputs: Sequence[IntArray], positions: Sequence[int]) -> torch.Tensor:
-        """Return the logits at one position of each input, (n, output vocabulary)."""
         ids, mask = padded(inputs, pad_id=self._pad_id, device=self.model.device)
         columns = on_device(np.array(positions, dtype=np.int64), self.model.device)
         self._read.columns = columns

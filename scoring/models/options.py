@@ -250,7 +250,6 @@ def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str
 
 
 def _set(options: LoadOptions) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the options that are not as they are by default, and their defaults."""
     usual = cast("Mapping[str, Any]", DEFAULTS)
     return ((name, value, usual[name]) for name, value in options.items() if value != usual[name])
 

@@ -42,7 +42,6 @@ def limits_problem(tokenizer: PreTrainedTokenizerBase) -> str:
 
 
 def _trial(template: str, variables: dict[str, Any]) -> str:
-    """Render prompts as pairbank has them; return what is wrong."""
     import jinja2
     from jinja2.ext import loopcontrols
     from jinja2.sandbox import ImmutableSandboxedEnvironment

@@ -84,7 +84,6 @@ class WorkQueue:
         return Task(job=job, share=Share(first=first, stop=stop))
 
     def _n_places_of(self, job: Job) -> int:
-        """Return how much of the first job a worker gets."""
         if self._n_workers == 1 or not job.is_divisible:
             return N_PLACES
         work = sum(waiting.work for waiting in self._waiting) - job.work * self._first_place / N_PLACES

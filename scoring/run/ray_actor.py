@@ -96,7 +96,6 @@ class Worker:
         )
 
     def _asked_by(self, run: Run, job: Job, methods: Sequence[Method], ticket: str) -> UnitRequests:
-        """Return what a job asks, made once while more of it is to be done."""
         if self._asked is None or self._asked[0] != ticket:
             self._asked = (ticket, run.asked(job.rows, methods))
         return self._asked[1]

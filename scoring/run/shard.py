@@ -60,7 +60,6 @@ class StoredShards:
         return Shard(rows=rows, methods=methods, keys=keys, tables=tables)
 
     def _stored(self, method: Method, key: str, *, n_rows: int) -> pa.Table | None:
-        """Return a stored table: a file of its own, or in a pack."""
         schema = schema_of(method)
         packs = self.packs.setdefault(method.name, Packs(pack_group(self.model_key, method)))
         if key in packs.tables and (table := packs.find(key, schema, n_rows=n_rows)) is not None:

@@ -188,7 +188,6 @@ def _seal(key: str, table: pa.Table) -> str:
 
 
 def _set_aside(path: Path, problem: str) -> None:
-    """Rename a damaged file, so that it can be looked at and its items are scored again."""
     aside = path.with_suffix(".corrupt")
     with contextlib.suppress(FileNotFoundError):  # another run was faster
         path.replace(aside)

@@ -223,7 +223,6 @@ class Work:
         yield from shards.values()
 
     def _n_items(self, units: Sequence[Unit]) -> int:
-        """Return how many items the units make, counting an item once a method's share."""
         return round(sum(unit.n_items * len(unit.methods) for unit in units) / len(self.methods))
 
 

@@ -159,7 +159,6 @@ def _message(cls: type, path: list[int | str], faults: list[ErrorDetails]) -> st
 
 
 def _keys(model: type, path: list[int | str]) -> list[str]:
-    """Return the keys of a record's inner table, `path` being its keys from the outside."""
     for name in path:
         annotation = _annotations(model).get(str(name))
         model = next(iter(_models(annotation)), model)
@@ -169,7 +168,6 @@ def _keys(model: type, path: list[int | str]) -> list[str]:
 
 
 def _annotations(model: type) -> dict[str, Any]:
-    """Return the types of a record's keys."""
     if issubclass(model, BaseModel):
         return {name: field.annotation for name, field in model.model_fields.items()}
     hints = get_type_hints(model)
@@ -177,7 +175,6 @@ def _annotations(model: type) -> dict[str, Any]:
 
 
 def _models(annotation: Any) -> list[type]:  # noqa: ANN401 - any annotation
-    """Return the models that an annotation names, itself or within `tuple[…]`, `dict[…]` or a union."""
     if isinstance(annotation, type) and (is_dataclass(annotation) or issubclass(annotation, BaseModel)):
         return [annotation]
     return [model for inner in get_args(annotation) for model in _models(inner)]

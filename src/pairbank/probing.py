@@ -251,7 +251,6 @@ def _states(
 
 
 def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, how: _Settings) -> str:
-    """Return what the whole will take, from the shape of one text's states."""
     from pairbank.scoring.models.hidden_states import state_shape
 
     n_layers, n_hidden = state_shape(texts[0], model)

@@ -187,7 +187,6 @@ class ChatScorer:
         raise model_changed(self.info.name, self.client.url, problem)
 
     def _drawn(self, ask: Ask) -> dict[str, Any]:
-        """Return the parameters of a sampled answer, of those that the API takes."""
         result = draw_settings(ask.draw)
         if ask.draw is not None and ask.draw.temperature != 1 and not self.settings.takes_temperature:
             raise ScoringError(

@@ -97,7 +97,6 @@ def _flag(name: str, *declared: str, help_text: str) -> inspect.Parameter:
 
 
 def _output_options(parameters: Iterable[inspect.Parameter], *, as_json: bool) -> Iterator[inspect.Parameter]:
-    """Yield --quiet and --json, and --help-all where some options are in folded panels."""
     yield _flag("quiet", "--quiet", "-q", help_text="Print only results, warnings and errors.")
     if as_json:
         yield _flag("as_json", "--json", help_text="Print the results as one JSON document.")
@@ -110,7 +109,6 @@ def _output_options(parameters: Iterable[inspect.Parameter], *, as_json: bool) -
 
 
 def _declared(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return a parameter as typer takes it, with a word for its value, and its help as it is written."""
     if get_origin(parameter.annotation) is not Annotated:
         return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     kind, info = get_args(parameter.annotation)

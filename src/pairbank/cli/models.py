@@ -144,7 +144,6 @@ def say_plan(plan: Plan) -> None:
 
 
 def _applying(study: Study, items: datasets.Dataset) -> list[str]:
-    """Return the methods of a study that apply to some of a corpus's items."""
     from pairbank.scoring.applicability import why_not_asked
 
     missing = why_not_asked(items, study.methods, prompts=study.prompts)

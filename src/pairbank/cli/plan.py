@@ -110,7 +110,6 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
 
 
 def _show_power(how: CostOptions) -> None:
-    """Print the sizes of corpora that detect what is looked for, by the tests of reports on simulated data."""
     from pairbank.stats.measures import power
 
     with status("simulating data"):

@@ -436,7 +436,6 @@ def say_texts_left_out(bank: Path) -> None:
 
 
 def _licence_hint(bank: Path, names: Sequence[str]) -> str:
-    """Return the command that states the licences of corpora of the user's own."""
     others = f"{', '.join(names[1:4])}{f' and {len(names) - 4} more' if len(names) > 4 else ''}"
     more = f" (and one for {others})" if others else ""
     stated = f"{shlex.quote(str(bank))} --licence {shlex.quote(names[0])}=cc-by-4.0"

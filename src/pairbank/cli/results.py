@@ -306,7 +306,6 @@ def run(
 
 
 def _run(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
-    """Do what a plan says, or a part of it; print the results, and what failed."""
     from pairbank.cli.display.wrong import say_wrong
     from pairbank.scoring.score import Joining
     from pairbank.study.run import run_plan
@@ -343,7 +342,6 @@ def _run(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
 
 
 def _refuse(options: Mapping[str, object], study: Study) -> None:
-    """Refuse options that mean nothing where no model is run."""
     if useless := [name for name, value in options.items() if value]:
         raise typer.BadParameter(
             f"{study.name} imports published results and scores nothing; leave out {', '.join(useless)}"
@@ -351,7 +349,6 @@ def _refuse(options: Mapping[str, object], study: Study) -> None:
 
 
 def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: bool) -> None:
-    """Import a study's published results; write the bank with its report."""
     from pairbank.scoring.importing.published import published_files
     from pairbank.study.imports import run_imports
 
@@ -376,7 +373,6 @@ def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: boo
 
 
 def _score_part(plan: Plan, part: Part, loader: Loader, bar: ProgressOf) -> None:
-    """Score a part of a run with each model, one loaded after the other."""
     from pairbank.study.scored_files import score_study_part
 
     n_before = 0

@@ -279,7 +279,6 @@ def _say_scored(corpus: str, scored: Scored, out: Sequence[Path], how: ScoringOp
 
 
 def _say_replaced(path: Path, before: Mapping[str, Any] | None, scored: Scored) -> None:
-    """Say which scores a file held that it does not hold any more."""
     if before is None:
         return
     model, corpus = before["model"]["name"], before["corpus"]["name"]
@@ -291,7 +290,6 @@ def _say_replaced(path: Path, before: Mapping[str, Any] | None, scored: Scored) 
 
 
 def _say_ratings(ratings: datasets.Dataset | None, out: Sequence[Path]) -> None:
-    """Write the individual ratings of a file of the user's own beside its scored tables."""
     from pairbank.study.own_tables import save_ratings_beside
 
     if ratings is None:
@@ -303,7 +301,6 @@ def _say_ratings(ratings: datasets.Dataset | None, out: Sequence[Path]) -> None:
 
 
 def _save_draws(scored: Scored, out: Path) -> None:
-    """Write the sampled answers, if there are any, as a table of ratings beside the scored table."""
     if any(layout.get("samples") for layout in scored.layouts):
         ratings = scored.ratings()
         path = _write_ratings(ratings, out.with_name(f"{out.stem}.draws.parquet"), kind="draws")
@@ -409,7 +406,6 @@ def import_(
 
 
 def _imports(files: list[Path], source: SourceOptions) -> Imports:
-    """Return what files hold, or the published files that a profile pins."""
     from pairbank.scoring.importing.published import published_files
 
     items = None if source.items is None else pairbank.load_corpus(source.items, data_dir=source.data_dir)
@@ -456,7 +452,6 @@ def cut(
 
 
 def _refuse_overwriting(paths: Sequence[Path], read: Sequence[Path]) -> None:
-    """Refuse to write one table over another, or over a file that was read."""
     for place, path in enumerate(paths):
         if path in paths[:place]:
             first = read[paths.index(path)]

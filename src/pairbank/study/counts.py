@@ -75,7 +75,6 @@ class Counts:
     def _counted(
         self, sources: tuple[str, ...], language: str, vocabulary: Vocabulary, fingerprint: str
     ) -> list[Unigrams]:
-        """Return the table of what some corpora say in a language, if they say anything."""
         from pairbank.scoring.methods.documents import Documents
         from pairbank.scoring.methods.unigrams import count_unigrams
 
@@ -130,7 +129,6 @@ def counts_for(
 
 
 def _files_to_count(text: UnigramText | None, data_dir: str | Path | None) -> tuple[Path, ...]:
-    """Return the files of a study's text to count, by name; none if the folder is not there."""
     if text is None or data_dir is None:
         return ()
     paths = (Path(data_dir) / text.folder).rglob("*")

@@ -187,7 +187,6 @@ def with_analyses(study: Study, names: Sequence[str]) -> Study:
 
 
 def _chosen(declared: CorpusChoice | None, name: str, subset: str | None) -> CorpusChoice:
-    """Return a corpus that the user names, with the embedding model and counts that the study has for it."""
     if declared is None:
         return CorpusChoice(name=name, subset=subset)
     return CorpusChoice(

@@ -157,7 +157,6 @@ def _counting(progress: ProgressOf, model: str, study: Study) -> Callable[[int],
 
 
 def _probe(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer | StoredParts, progress: ProgressOf) -> None:
-    """Add what probes find in the model's hidden states of a corpus, or a note why there are none."""
     from pairbank.probing import probe
     from pairbank.scoring.score import StoredParts
 

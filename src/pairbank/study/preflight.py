@@ -155,7 +155,6 @@ def check_folder(root: Path) -> None:
 
 
 def _methods(study: Study) -> list[Method]:
-    """Return the methods, unbound to a model; an unknown one is an error with the nearest names."""
     from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
     from pairbank.scoring.prompts.registry import prompts_of
 
@@ -178,7 +177,6 @@ def _check_embedders(study: Study, corpora: Sequence[ChosenItems]) -> None:
 
 
 def _manifest(root: Path) -> dict[str, Any]:
-    """Return the manifest of a bank that is whole, or that of an empty one."""
     from pairbank.cards.bank.layout import MANIFEST
     from pairbank.cards.bank.writing import is_unfinished
     from pairbank.cards.check import check_bank
@@ -250,7 +248,6 @@ def _unfitting(study: Study, corpora: Sequence[ChosenItems]) -> Iterator[str]:
 
 
 def _locked(corpora: Sequence[ChosenItems]) -> Iterator[str]:
-    """Yield of which corpora the texts may not be published."""
     from pairbank.builders.dataset import manifest_of
     from pairbank.cards.bank.redistribution import licence_of, may_publish
 

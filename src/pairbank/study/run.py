@@ -60,7 +60,6 @@ def run_plan(
 
 
 def _of_models(plan: Plan, *, load: Load, progress: ProgressOf, failed: Callable[[Failure], None]) -> list[OfModel]:
-    """Return what each model gave, one loaded after the other."""
     models: list[OfModel] = []
     for asked in plan.models:
         names = {slug(model.name) for model in models}
@@ -100,7 +99,6 @@ def _probed(plan: Plan, models: Sequence[OfModel], corpora: Collection[str]) -> 
 
 
 def _report(plan: Plan, models: Sequence[OfModel], scored: Sequence[Scored], probed: Sequence[Probed]) -> Report:
-    """Return the report of all tables; its head says what failed and what was left out."""
     from pairbank.stats.report.report import report
 
     study = plan.study

@@ -104,7 +104,6 @@ def _without_accuracy(tables: Sequence[Scored]) -> str:
 
 
 def _say_groups(made: Report) -> None:
-    """Print the accuracies and agreement of one model on one corpus and on its groups."""
     from pairbank.stats.estimates.estimate import HUMAN
     from pairbank.stats.report.overview_figures import PEOPLE
 
@@ -120,13 +119,11 @@ def _say_groups(made: Report) -> None:
 
 
 def _labelled(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
-    """Return a table with methods by their labels, as pages have them, in cells and headings."""
     cells = {name: table[name].replace(dict(labels)) for name in ("method", "versus") if name in table}
     return table.assign(**cells).rename(columns=labels)
 
 
 def _say_answer(made: Report) -> None:
-    """Print models and corpora side by side, what the numbers say, and what speaks against reading them so."""
     if made.phenomena and len(table := made.phenomena.tables["accuracies"]) <= MOST_PHENOMENON_LINES:
         say("\nBy phenomenon")
         show(table, whole=["phenomenon"])
