@@ -83,12 +83,7 @@ def _expected(corpus: Corpus, n_by_subset: Mapping[str, int]) -> str:
 
 
 def cached(corpus: Corpus) -> Cached:
-    """Return whether a corpus's files are on disk, so that it can be built without a network.
-
-    >>> from pairbank.builders.corpora.registry import corpus_named
-    >>> cached(corpus_named("starter"))
-    'in the package'
-    """
+    """Return whether a corpus's files are on disk, so that it can be built without a network."""
     if corpus.embedded:
         return "in the package"
     folder = cache_dir() / "downloads" / corpus.name
@@ -149,11 +144,7 @@ def catalogue_markdown(corpora: Mapping[str, Corpus] | None = None) -> str:
 
 
 def paradigm_row(name: str, paradigms: Iterable[str | None]) -> dict[str, str]:
-    """Return how a corpus's items spread over its paradigms: a row of `data/paradigms.tsv`.
-
-    >>> paradigm_row("mine", ["a", "a", "a", "b", None])
-    {'corpus': 'mine', 'items': '4', 'paradigms': '2', 'effective': '1.6', 'largest': '0.75'}
-    """
+    """Return how a corpus's items spread over its paradigms: a row of `data/paradigms.tsv`."""
     sizes = Counter(name for name in paradigms if name is not None)
     n, largest = sizes.total(), max(sizes.values(), default=0)
     effective = n**2 / sum(size**2 for size in sizes.values()) if n else 0.0

@@ -32,11 +32,7 @@ class LanguageType:
 
 @functools.cache
 def typology() -> Mapping[str, LanguageType]:
-    """Return the table by language.
-
-    >>> typology()["hu"].typology, typology()["de"].group
-    ('agglutinative', 'strongly inflected')
-    """
+    """Return the table by language."""
     path = Path(str(resources.files("pairbank.builders") / "data" / "typology.tsv"))
     table = read_delimited(path, ("language", "name", "typology", "family", "group"), delimiter="\t")
     return {
@@ -67,11 +63,7 @@ class LanguageFacts:
 
 @functools.cache
 def language_facts() -> Mapping[str, LanguageFacts]:
-    """Return the table of `data/languages.tsv` by language.
-
-    >>> language_facts()["eu"].family, language_facts()["sw"].resource, language_facts()["wbp"].resource
-    ('Basque (isolate)', 2, None)
-    """
+    """Return the table of `data/languages.tsv` by language."""
     path = Path(str(resources.files("pairbank.builders") / "data" / "languages.tsv"))
     table = read_delimited(path, ("language", "name", "family", "resource"), delimiter="\t")
     return {

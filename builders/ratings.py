@@ -106,9 +106,6 @@ def normalised(
     """Return the values under a normalisation.
 
     A rater who gave one rating, or the same one always, has no z-scores: NaN.
-
-    >>> normalised([1.0, 2.0, 3.0, 5.0, 5.0], [0, 0, 0, 1, 1], "z-by-rater").tolist()
-    [-1.0, 0.0, 1.0, nan, nan]
     """
     if normalisation not in NORMALISATIONS:
         raise unknown_name("normalisation", normalisation, NORMALISATIONS)
@@ -161,11 +158,6 @@ def constant_raters(
 
     Somebody who is right in 95 % of forced choices gives the same answer as often. So the rule also asks for it in the
     judgments in which most of the others answer otherwise, where nothing but the answer itself speaks for it.
-
-    >>> others = [1.0, 0.0] * 20
-    >>> [rater.rater for rater in constant_raters("mine", [*range(40)] * 3, [0] * 40 + [1] * 40 + [2] * 40,
-    ...     [*others, *others, *[1.0] * 40], ["binary"] * 120)]
-    [2]
     """
     if not len(values):
         return ()

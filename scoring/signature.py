@@ -141,11 +141,7 @@ class Signature(StoredRecord):
 
 
 def signature_problems(signature: Any) -> list[str]:  # noqa: ANN401 - JSON is any
-    """Return what of a signature is missing or of another type than ours; none = every reader can use it.
-
-    >>> signature_problems({"model": [], "corpus": {}, "methods": {}, "seed": "0", "pairbank": "0.1.0"})[:2]
-    ['model is []; expected a table', 'corpus.name is missing']
-    """
+    """Return what of a signature is missing or of another type than ours; none = every reader can use it."""
     return problems_of(Signature, signature)
 
 
@@ -196,11 +192,7 @@ def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> di
 
 
 def unpinned_note(signature: Mapping[str, Any]) -> str | None:
-    """Return a sentence where a corpus was not built from the pinned upstream files, or None.
-
-    >>> unpinned_note({"corpus": {"name": "blimp", "unpinned_files": ["BLiMP.zip"]}})[:77]
-    'Corpus blimp was built from files that are not the pinned ones: BLiMP.zip. It'
-    """
+    """Return a sentence where a corpus was not built from the pinned upstream files, or None."""
     corpus = signature["corpus"]
     files = corpus.get("unpinned_files") or ()
     if not files:

@@ -47,8 +47,10 @@ class _Sentence:
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001 - one subset
     """Yield all pairs, group by group in file order; the percentile is over all of them."""
+    from rapidfuzz.distance import Levenshtein
+
     pairs = [
-        (group, good, bad, edit_distance(good.text, bad.text))
+        (group, good, bad, Levenshtein.distance(good.text, bad.text))
         for group, (better, worse) in _groups(files[FILE]).items()
         for good in better
         for bad in worse
@@ -103,17 +105,6 @@ def _item(group: str, good: _Sentence, bad: _Sentence, distance: int, limit: flo
         flags=tuple(flags),
         extra={"group": group, "edit_distance": distance},
     )
-
-
-def edit_distance(text: str, other: str) -> int:
-    """Return the Levenshtein distance in characters (code points).
-
-    >>> edit_distance("kitten", "sitting"), edit_distance("", "abc"), edit_distance("他们", "他们")
-    (3, 3, 0)
-    """
-    from rapidfuzz.distance import Levenshtein
-
-    return Levenshtein.distance(text, other)
 
 
 HLL = declared("hll", rows)

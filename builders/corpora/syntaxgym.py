@@ -306,11 +306,7 @@ def _suite_sentences(suite: Mapping[str, Any], name: str, where: str) -> Iterato
 
 
 def joined_with_spans(contents: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the sentence of some regions, and the characters of each in it.
-
-    >>> joined_with_spans(["The cook", "", ", he said ,", "slept", "."])
-    ('The cook, he said , slept.', [(0, 8), (8, 8), (8, 19), (20, 25), (25, 26)])
-    """
+    """Return the sentence of some regions, and the characters of each in it."""
     sentence, spans = "", []
     for content in contents:
         if content and sentence and not content.startswith(CLOSED_UP):

@@ -53,11 +53,7 @@ def is_unspaced(language: str) -> bool:
 
 
 def separator(language: str) -> str:
-    """Return what stands between a context and its target: nothing in languages written without spaces.
-
-    >>> separator("en"), separator("zh-Hans"), separator("zh_CN"), separator("cmn")
-    (' ', '', '', '')
-    """
+    """Return what stands between a context and its target: nothing in languages written without spaces."""
     return "" if is_unspaced(language) else " "
 
 

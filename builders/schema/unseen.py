@@ -52,13 +52,7 @@ class Unseen:
 
 
 def flags_of(good: str, bad: str, *, whole: bool) -> Iterator[str]:
-    """Yield the flags of two sides; `whole`: they are sentences.
-
-    >>> [*flags_of("Caf\u00e9s open.", "Cafe\u0301s opens.", whole=True)]
-    ['normalisation_differs']
-    >>> [*flags_of("It's  so.", "It\u2019s to", whole=True)]
-    ['white_space_differs', 'quotes_differ', 'final_stop_differs']
-    """
+    """Yield the flags of two sides; `whole`: they are sentences."""
     yield from (kind.flag for kind in UNSEEN if (whole or not kind.of_sentences) and kind.differ(good, bad))
     if look_the_same(good, bad):
         yield LOOK_THE_SAME

@@ -245,11 +245,7 @@ class _File(Declaration):
 
 @cache
 def errata() -> tuple[Erratum, ...]:
-    """Return all lists of known faulty items.
-
-    >>> [(one.id, len(one.items)) for one in errata()]
-    [('blimp-open-phrase', 106), ('blimp-identical-sides', 7)]
-    """
+    """Return all lists of known faulty items."""
     with resources.as_file(resources.files("pairbank.builders") / "data" / _FILE) as path:
         return _File.load(Path(path), error=CorpusError).errata
 
@@ -261,9 +257,5 @@ def faulty_pairs(corpus: str) -> frozenset[str]:
 
 
 def digest_of(good: str, bad: str) -> str:
-    """Return what identifies a pair in a list.
-
-    >>> digest_of("The owls hoot.", "The owls hoots.")
-    '1190e3a9c800b493'
-    """
+    """Return what identifies a pair in a list."""
     return sha256_of_text(f"{good}\n{bad}")[:_DIGITS]

@@ -56,11 +56,7 @@ class _CutError(Exception):
 
 
 def mirrored(url: str) -> str:
-    """Return the address with its host replaced where the environment names a mirror.
-
-    >>> mirrored("https://example.org/a.csv")
-    'https://example.org/a.csv'
-    """
+    """Return the address with its host replaced where the environment names a mirror."""
     for host, variable in MIRRORS.items():
         if (mirror := os.environ.get(variable)) and url.startswith(host + "/"):
             return mirror.rstrip("/") + url.removeprefix(host)
@@ -68,13 +64,7 @@ def mirrored(url: str) -> str:
 
 
 def page_of(url: str, *, folder: bool = False) -> str:
-    """Return the address that a person opens to see the file or folder of a raw GitHub address.
-
-    >>> page_of("https://raw.githubusercontent.com/owner/repo/main/data/a.csv")
-    'https://github.com/owner/repo/blob/main/data/a.csv'
-    >>> page_of("https://example.org/a.csv")
-    'https://example.org/a.csv'
-    """
+    """Return the address that a person opens to see the file or folder of a raw GitHub address."""
     if not url.startswith(GITHUB_RAW + "/"):
         return url
     owner, repo, rest = url.removeprefix(GITHUB_RAW + "/").split("/", 2)

@@ -205,11 +205,7 @@ def _check_name(path: Path, name: str) -> None:
 
 
 def bibtex(*keys: str, between: str = "\n\n") -> str:
-    """Return the entries of these keys, in their order.
-
-    >>> print(bibtex("pairbank").splitlines()[0])
-    @software{pairbank,
-    """
+    """Return the entries of these keys, in their order."""
     known = references()
     for key in keys:
         if key not in known:
@@ -234,11 +230,7 @@ def references() -> Mapping[str, str]:
 
 
 def entries(text: str) -> list[tuple[str, str]]:
-    """Return key and text of every whole BibTeX entry, in their order; what stands between entries is left out.
-
-    >>> [key for key, _ in entries("@book{a, title = {A {B}}} @booklet{c, year = {2020}}")]
-    ['a', 'c']
-    """
+    """Return key and text of every whole BibTeX entry, in their order; what stands between entries is left out."""
     whole: list[tuple[str, str]] = []
     end = 0
     for start in re.finditer(r"@\w+\s*\{\s*([^,\s{}]+)\s*,", text):

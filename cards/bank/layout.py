@@ -68,11 +68,7 @@ MANY_TABLES = 100
 
 
 def config_name(corpus: str) -> str:
-    r"""Return the config and folder of a corpus: its name, or a safe form of it that no other corpus has.
-
-    >>> config_name("hu-levy-blimp"), config_name("summary"), config_name("../my <pairs>")
-    ('hu-levy-blimp', 'summary_80b8fd96', 'my_pairs_11459350')
-    """
+    """Return the config and folder of a corpus: its name, or a safe form of it that no other corpus has."""
     safe = "_".join(part for part in re.split(r"[^\w.-]+", corpus) if part).strip("._-")
     safe = safe.encode()[:NAME_BYTES].decode(errors="ignore")
     is_free = safe not in ("summary", "default", "data") and not safe.endswith(("_scored", "_ratings"))

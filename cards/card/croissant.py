@@ -315,11 +315,7 @@ def _keys(signature: Mapping[str, Any]) -> Iterator[str]:
 
 
 def entries(text: str) -> dict[str, str]:
-    """Return the entries of a BibTeX text by key; a text that is no BibTeX is one entry under its hash.
-
-    >>> list(entries("@book{a, title = {A {B}}} @booklet{c, year = {2020}}"))
-    ['a', 'c']
-    """
+    """Return the entries of a BibTeX text by key; a text that is no BibTeX is one entry under its hash."""
     by_key = dict(entries_in(text))
     return by_key or ({sha256_of_text(text)[:8]: text.strip()} if text.strip() else {})
 

@@ -53,11 +53,7 @@ _TEXTS = ("model", "corpus", "group", "metric", "ci_method", "reason")
 
 
 def encoded(column: pa.Array | pa.ChunkedArray) -> dict[str, Any]:
-    """Return a column as JSON values; `t` says how they are to be read.
-
-    >>> encoded(pa.array(["a", "b", "a", None, "a", "b"]))
-    {'t': 'codes', 'v': ['a', 'b', None], 'd': {'t': 'u1', 'd': 'AAEAAgAB'}}
-    """
+    """Return a column as JSON values; `t` says how they are to be read."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     kind = column.type

@@ -157,9 +157,6 @@ def columns_of(
         columns: the table's.
         declared: the columns that a signature states for a method (`columns` in its definition): a method of somebody
             else's may have some that are not in `ScoreColumns`.
-
-    >>> columns_of(["direct", "direct_wb"], ["direct_object", "direct_delta", "direct_wb_delta"])
-    {'direct': ('direct_delta',), 'direct_wb': ('direct_wb_delta',)}
     """
     names = tuple(columns)
     by_method = {}

@@ -141,9 +141,6 @@ def token_offsets(offsets: Sequence[tuple[int, int]], *, first: int = 0) -> list
 
     What stands between two tokens (white space that some tokenizers leave out) belongs to the second one. Of the bytes
     of one character, which are tokens of their own, the first one has it; `token_spans` gives it to all of them.
-
-    >>> token_offsets([(0, 3), (4, 8), (8, 9), (8, 9)], first=1)
-    [3, 8, 9, 9]
     """
     results = [offsets[first - 1][1] if first else 0]
     for place, (start, end) in enumerate(offsets[first:], first + 1):
@@ -154,11 +151,7 @@ def token_offsets(offsets: Sequence[tuple[int, int]], *, first: int = 0) -> list
 
 
 def token_spans(offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Return first character and end of each token; an empty one shares the characters of the token before it.
-
-    >>> token_spans([3, 8, 9, 9])
-    [(3, 8), (8, 9), (8, 9)]
-    """
+    """Return first character and end of each token; an empty one shares the characters of the token before it."""
     results: list[tuple[int, int]] = []
     for start, end in itertools.pairwise(offsets):
         results.append((start, end) if end > start or not results else results[-1])

@@ -280,11 +280,7 @@ def expected_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
 
 
 def most_probable_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return the most probable rating of each row; the mean of those that tie (within `TIE`), NaN where one is NaN.
-
-    >>> most_probable_ratings(np.log([[0.1, 0.3], [0.2, 0.2]]), np.array([1.0, 5.0])).tolist()
-    [5.0, 3.0]
-    """
+    """Return the most probable rating of each row; the mean of those that tie (within `TIE`), NaN where one is NaN."""
     top = logprobs >= logprobs.max(axis=1, keepdims=True) - TIE
     result: FloatArray = np.where(
         np.isnan(logprobs).any(axis=1), np.nan, (top @ scale) / np.maximum(top.sum(axis=1), 1)

@@ -113,11 +113,7 @@ def without_model(names: Iterable[str]) -> list[str]:
 
 
 def cites_of(name: str) -> tuple[str, ...]:
-    """Return the keys of the works to cite for a method, as the registry has it; none for one that it does not have.
-
-    >>> cites_of("meta_question_simple@2shot"), cites_of("mine")
-    (('song2025introspect',), ())
-    """
+    """Return the keys of the works to cite for a method, as the registry has it; none for one that it does not have."""
     result = MethodName.parsed(name).id
     if result in FAMILIES:
         return tuple(FAMILIES[result](MethodOptions()).definition["cites"])

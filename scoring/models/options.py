@@ -235,12 +235,7 @@ def with_reference(options: LoadOptions, reference: Reference) -> LoadOptions:
 
 
 def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str) -> None:
-    """Refuse every option that a back end does not honour and the user has set.
-
-    >>> refuse_others({"dtype": "float16"}, ["max_length"], where="fake:x")
-    Traceback (most recent call last):
-    pairbank.errors.ModelLoadError: fake:x takes no dtype='float16'; it honours max_length. Leave dtype at 'auto'
-    """
+    """Refuse every option that a back end does not honour and the user has set."""
     for name, value, usual in _set(options):
         if name not in honoured:
             raise ModelLoadError(

@@ -55,24 +55,12 @@ def slots_of(text: str) -> tuple[str, ...]:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Fill slots in one pass, so that braces in what is filled in stay as they are; other slots are left.
-
-    >>> fill("1: '{good}', 2: '{bad}'", {"good": "a {bad} b", "bad": "c"})
-    "1: 'a {bad} b', 2: 'c'"
-    >>> fill("{first} {good}", {"first": "{bad}"})
-    '{bad} {good}'
-    """
+    """Fill slots in one pass, so that braces in what is filled in stay as they are; other slots are left."""
     return _SLOT.sub(lambda result: values.get(result[1], result[0]), template)
 
 
 def slot_values(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts that an item has for slots; a slot that it cannot fill is absent.
-
-    >>> row = {"language": "en", "context_good": "An eagle", "target_good": "can fly.", "context_bad": "A cow",
-    ...        "target_bad": "can fly."}
-    >>> sorted(slot_values(row))
-    ['bad', 'context_bad', 'context_good', 'good', 'target', 'target_bad', 'target_good']
-    """
+    """Return the texts that an item has for slots; a slot that it cannot fill is absent."""
     values: dict[str, str] = {}
     for side in ("good", "bad"):
         context, target = row[f"context_{side}"] or "", row[f"target_{side}"]
@@ -230,18 +218,8 @@ def needs(prompt: Prompt, language: str, *, of_pair: bool = True) -> Needs:
 
 
 def primary(language: str) -> str:
-    """Return the primary tag of a BCP-47 language.
-
-    >>> primary("zh-Hans")
-    'zh'
-    """
     return language.split("-", maxsplit=1)[0].lower()
 
 
 def in_language(texts: ByLanguage, language: str) -> str:
-    """Return the text for a language.
-
-    >>> in_language({"en": "Answer:", "de": "Antwort:"}, "de-AT"), in_language({ANY: "1"}, "ja")
-    ('Antwort:', '1')
-    """
     return texts[ANY] if ANY in texts else texts[primary(language)]

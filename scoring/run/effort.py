@@ -55,11 +55,7 @@ def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) 
 
 
 def n_beginnings(sequences: Sequence[tuple[int, ...]]) -> int:
-    """Return how many different beginnings some sequences have: a pass that shares them reads one token for each.
-
-    >>> n_beginnings([(1, 2, 3), (1, 2, 4), (1, 2)])
-    4
-    """
+    """Return how many different beginnings some sequences have: a pass that shares them reads one token for each."""
     ordered = sorted(set(sequences))
     return sum(map(len, ordered)) - sum(_n_shared(a, b) for a, b in pairwise(ordered))
 

@@ -64,11 +64,6 @@ class Part:
 
 
 def part_named(text: str) -> Part:
-    """Return a part by its name.
-
-    >>> part_named("2/8")
-    Part(number=2, of=8)
-    """
     result = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip())
     if result is None or not 1 <= int(result[1]) <= int(result[2]):
         raise ScoringError(f"part {text!r}; expected I/N with I from 1 to N, as in 2/8")

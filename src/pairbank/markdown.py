@@ -49,14 +49,6 @@ def to_markdown(table: pd.DataFrame, *, cell: Callable[[str], str] = as_cell) ->
     Args:
         table: what to show.
         cell: makes a heading or value one line without a bare `|`.
-
-    >>> print(to_markdown(pd.DataFrame({"a|b": ["1|2", "x\ny"], "n": [3, None]}, dtype=object)))
-    | a\|b | n |
-    | --- | --- |
-    | 1\|2 | 3 |
-    | x<br>y |  |
-    >>> print(to_markdown(pd.DataFrame({"a": ["<b>&lt;"]})).splitlines()[2])
-    | &lt;b&gt;&amp;lt; |
     """
     rows = [[cell(str(name)) for name in table.columns], ["---"] * len(table.columns)]
     rows += [["" if pd.isna(x) else cell(str(x)) for x in row] for row in table.itertuples(index=False, name=None)]
@@ -105,22 +97,14 @@ def _cells(line: str) -> list[str]:
 
 
 def shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
-    r"""Return a text on one line, controls and direction marks spelt out, cut where it is long.
-
-    >>> shown("a\n b\u202ec"), shown("x" * 500)[-11:]
-    ('a b[U+202E]c', ' (6b9e7b6b)')
-    """
+    """Return a text on one line, controls and direction marks spelt out, cut where it is long."""
     line = spelt_out(" ".join(text.split()))
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0").hexdigest()
     return line if len(line) <= limit else f"{line[: limit - 12]}… ({digest[:8]})"
 
 
 def inline(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
-    r"""Return a text as one line of Markdown that reads as itself.
-
-    >>> inline("<b>*a*|[x](y)")
-    '&lt;b&gt;\\*a\\*\\|[x\\](y)'
-    """
+    """Return a text as one line of Markdown that reads as itself."""
     return _SPECIAL.sub(r"\\\1", html_as_text(shown(text, limit=limit)))
 
 
@@ -134,11 +118,7 @@ def alternative(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    r"""Return what `inline` was given (after `shown`).
-
-    >>> unescaped(inline("a|b <c> *d*"))
-    'a|b <c> *d*'
-    """
+    """Return what `inline` was given (after `shown`)."""
     text = re.sub(r"\\([\\`*\[\]~|#$_])", r"\1", text)
     for character, entity in _HTML.items():
         text = text.replace(entity, character)
@@ -146,48 +126,25 @@ def unescaped(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as a code span, with a fence longer than any run of backticks in it.
-
-    >>> code("a`b")
-    '`` a`b ``'
-    """
+    """Return a text as a code span, with a fence longer than any run of backticks in it."""
     line = shown(text, limit=CELL_CHARACTERS)
     longest = max((len(run) for run in re.findall("`+", line)), default=0)
     return f"`{line}`" if longest == 0 else f"{'`' * (longest + 1)} {line} {'`' * (longest + 1)}"
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return a block of code, with a fence longer than any run of backticks in it; lines stay lines.
-
-    >>> print(fenced("a", "sh"))
-    ```sh
-    a
-    ```
-    """
+    """Return a block of code, with a fence longer than any run of backticks in it; lines stay lines."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *(spelt_out(line) for line in text.splitlines()), fence])
 
 
 def table(frame: pd.DataFrame) -> str:
-    r"""Return a table as Markdown: every cell as `inline` has it, null as an empty cell.
-
-    >>> import pandas as pd
-    >>> print(table(pd.DataFrame({"a|b": ["1|2", "x\ny"], "n": [3, None]}, dtype=object)))
-    | a\|b | n |
-    | --- | --- |
-    | 1\|2 | 3 |
-    | x y |  |
-    """
+    """Return a table as Markdown: every cell as `inline` has it, null as an empty cell."""
     return to_markdown(frame, cell=partial(inline, limit=CELL_CHARACTERS))
 
 
 def parsed_tables(page: str) -> list[list[dict[str, str]]]:
-    r"""Return the tables of a page, a row a dict from heading to cell, unescaped; what `table` wrote reads back.
-
-    >>> import pandas as pd
-    >>> parsed_tables("text\n\n" + table(pd.DataFrame({"a": ["x|y"]})))
-    [[{'a': 'x|y'}]]
-    """
+    """Return the tables of a page, a row a dict from heading to cell, unescaped; what `table` wrote reads back."""
     tables = tables_in(page)
     return [[{unescaped(key): unescaped(cell) for key, cell in row.items()} for row in rows] for rows in tables]

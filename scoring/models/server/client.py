@@ -245,11 +245,7 @@ class Client:
 
 
 def client_for(address: str, *, concurrency: int, timeout_s: float) -> Client:
-    """Return a client for an address as users write it, with the key from the environment.
-
-    >>> client_for("http://127.0.0.1:8000/", concurrency=1, timeout_s=5).url
-    'http://127.0.0.1:8000/v1'
-    """
+    """Return a client for an address as users write it, with the key from the environment."""
     parts = _parts(address)
     if parts is None or parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
         raise ModelLoadError(

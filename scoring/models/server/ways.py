@@ -223,11 +223,7 @@ def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is an
 
 
 def reported_nats(value: Any, others: Sequence[Any] = ()) -> float:  # noqa: ANN401 - JSON is any
-    """Return a token's log-probability in nats; NaN where the server reports none.
-
-    >>> reported_nats(-1.5), reported_nats(None), reported_nats(-9999.0), reported_nats(0.0, [-0.2])
-    (-1.5, nan, nan, nan)
-    """
+    """Return a token's log-probability in nats; NaN where the server reports none."""
     if value is None:
         return math.nan
     if not isinstance(value, int | float) or isinstance(value, bool) or not value <= CEILING_NATS:

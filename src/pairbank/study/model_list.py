@@ -68,12 +68,6 @@ class ShippedList:
 
 
 def shipped_list(name: str) -> ShippedList:
-    """Return a list by its name.
-
-    >>> found = shipped_list("song-2025")
-    >>> len(found.choices), found.choices[4].id, found.choices[4].options
-    (21, 'Qwen/Qwen2.5-72B', {'name': 'Qwen 72B', 'quantisation': '4bit'})
-    """
     facts = models_in_paper(name)
     features, options = features_in_paper(name), facts["options"]
     languages: Mapping[str, list[str]] = facts.get("languages", {})
@@ -228,12 +222,7 @@ def load_list(name: str) -> list[ModelChoice]:
 
 
 def choices_of(models: Sequence[Mapping[str, Any]], *, where: str) -> list[ModelChoice]:
-    """Return the models of `[[models]]` that say what to load: those with an `id`.
-
-    >>> [x] = choices_of([{"id": "org/m@v2", "dtype": "bfloat16"}], where="mine.toml")
-    >>> x.id, x.options, x.name
-    ('org/m', {'dtype': 'bfloat16', 'revision': 'v2'}, 'm@v2')
-    """
+    """Return the models of `[[models]]` that say what to load: those with an `id`."""
     choices = [
         _choice(model, where=f"{where}, model {model.get('name', model['id'])!r}") for model in models if "id" in model
     ]

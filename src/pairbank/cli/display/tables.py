@@ -118,11 +118,7 @@ def _blocks(columns: Sequence[_Column], width: int) -> list[str]:
 
 
 def folded(text: str, width: int, *, indent: str = "", hanging: str = "    ") -> list[str]:
-    """Return a text in lines of a width, whatever script it is in.
-
-    >>> folded("The dogs bark.", 10, indent="  ", hanging="  ")
-    ['  The dogs', '  bark.']
-    """
+    """Return a text in lines of a width, whatever script it is in."""
     from rich.console import Console
     from rich.text import Text
 

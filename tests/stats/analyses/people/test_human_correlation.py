@@ -10,8 +10,8 @@ import pytest
 from pingouin.correlation import percbend
 from scipy import stats
 
-from pairbank.builders.corpora.hll import edit_distance
 from pairbank.errors import BankError
+from pairbank.scoring.minimalness import levenshtein
 from pairbank.stats.analyses.people import ceiling_of
 from pairbank.stats.analyses.people import people as section
 from pairbank.stats.measures.agreement import pearson
@@ -33,7 +33,7 @@ def test_the_filter_finds_the_published_number_of_li_pairs(shared: Path) -> None
     rows = pd.read_csv(shared / "corpora" / "li" / "LI_Large_pairs.csv")
     distance = np.array(
         [
-            edit_distance(good, bad)
+            levenshtein(good, bad)
             for good, bad in zip(rows["sentence_grammatical"], rows["sentence_ungrammatical"], strict=True)
         ]
     )
