@@ -168,7 +168,6 @@ def _card_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _croissant_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Say where the Croissant file is not of these tables; a bank of an earlier version has none."""
     path = root / CROISSANT
     if not path.is_file():
         return
@@ -185,7 +184,6 @@ def _croissant_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str
 
 
 def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Say where the YAML head does not read back, or its configs are not the bank's files."""
     import yaml
 
     parts = page.split("---\n", 2)

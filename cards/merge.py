@@ -223,7 +223,6 @@ def _file_difference(path: str, a: _Side, b: _Side, read: Callable[[Path], datas
 
 
 def _probe_conflicts(a: _Side, b: _Side) -> Iterator[str]:
-    """Say where the banks have other probes of one model on one corpus."""
     held = [side.manifest.get(PROBES, {}) for side in (a, b)]
     for name in sorted(held[0].keys() & held[1].keys()):
         for slug in sorted(held[0][name].keys() & held[1][name].keys()):

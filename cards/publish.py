@@ -174,8 +174,6 @@ def publish(
 
 
 def _tag(api: HfApi, repo_id: str, tag: str, revision: str) -> None:
-    """Put a tag on a commit; one that is there already stays, and must be on that commit."""
-
     def known() -> str | None:
         refs = api.list_repo_refs(repo_id, repo_type="dataset").tags
         return next((ref.target_commit for ref in refs if ref.name == tag), None)

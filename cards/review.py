@@ -129,7 +129,6 @@ class _PullRequest:
         return Verdict(problems=tuple(problems), notes=tuple(notes))
 
     def _problems(self, tables: list[str]) -> Iterator[str]:
-        """Yield which files no submission may change, and which it lacks."""
         for path, how in self.changes.items():
             if how != "added" or not path.startswith(f"{SUBMISSIONS}/"):
                 yield f"{path}: {how}; a submission only adds files under {SUBMISSIONS}/"

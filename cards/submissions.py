@@ -171,7 +171,6 @@ def submit_results(scored: str | Path, *, organisation: str, date: str, dry_run:
 
 
 def _proposed(repo_id: str, content: Mapping[str, bytes], message: str) -> str:
-    """Return the address of a new pull request that adds these files."""
     from huggingface_hub import CommitOperationAdd, HfApi
 
     def propose() -> str:

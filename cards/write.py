@@ -207,7 +207,6 @@ def _named(reports: Report | Mapping[str, Report] | None) -> Mapping[str, Report
 def _write(
     draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command: str = "", results: Results = "computed"
 ) -> None:
-    """Write everything that is new, and what is made from the whole."""
     summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()), results=results)
     if results == "computed":
         _refuse_other_results(draft, summary)

@@ -160,7 +160,6 @@ def _refuse_idle(name: str, items: datasets.Dataset) -> None:
 
 
 def _kinds(items: datasets.Dataset) -> Counter[tuple[str, str]]:
-    """Return how many items there are of each task and language."""
     return Counter(zip(*(items[name][:] for name in _KIND), strict=True))
 
 

@@ -202,7 +202,6 @@ def _holding(items: Items, table: datasets.Dataset) -> Items:
 
 
 def _located(name: str | Path | None) -> tuple[Path | None, str]:
-    """Return the folder of a model, if it has one here, and its id."""
     from importlib.util import find_spec
 
     if name is None:

@@ -295,5 +295,4 @@ def altered_files(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _shell(text: str) -> str:
-    """Return a name as one word of a command line, which stands in a block of code."""
     return shlex.quote(markdown.shown(text).replace("`", "'"))

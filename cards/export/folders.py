@@ -298,7 +298,6 @@ def export_for_r(tables: Sequence[Scored], banks: Sequence[str | Path], out: str
 
 
 def _own_columns(scored: Scored) -> list[str]:
-    """Return the columns of the items that are the corpus's own, or the user's."""
     of_methods = itertools.chain.from_iterable(columns_of(scored.methods, scored.column_names).values())
     known = {*(column.name for column in ITEM_COLUMNS), *of_methods, *COLUMNS, "flags"}
     return [name for name in scored.column_names if name not in known]

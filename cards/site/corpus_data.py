@@ -242,7 +242,6 @@ def _is_choice(items: _Rows) -> BoolArray:
 
 
 def _groups(items: _Rows) -> dict[str, pd.Categorical]:
-    """Return the columns that results may be broken down by."""
     import pandas as pd
 
     names = [x for x in (*GROUPINGS, PARADIGM) if x in items.names and items.schema.field(x).type == pa.string()]
@@ -345,14 +344,12 @@ def _places(items: pa.Array, own: pa.Array, path: Path) -> np.ndarray:
 
 
 def _methods_of(table: _Rows, signature: Mapping[str, Any]) -> list[str]:
-    """Return the methods whose difference the table holds, in the order of its columns (a manifest sorts its keys)."""
     names = table.names
     present = [name for name in signature["methods"] if ScoreColumns(name).delta in names]
     return sorted(present, key=lambda name: names.index(ScoreColumns(name).delta))
 
 
 def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
-    """Return the number of a method's definition among those of the corpus; each stands there once."""
     stated = signature["methods"][name]
     if (text := repr((name, stated["sha256"], stated.get("paper"), stated["layout"]))) in work.known:
         return work.known[text]

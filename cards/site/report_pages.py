@@ -39,7 +39,6 @@ def write_reports(root: Path, source: Source, files: Sequence[str]) -> list[dict
 
 
 def _written(root: Path, source: Source, folder: str, held: Sequence[str]) -> dict[str, Any]:
-    """Write a report's page where it has one; return its name, where the page is, and its tables."""
     page = f"{folder}/{WHOLE}"
     if page in held:
         text = source.path(page).read_text(encoding="utf-8", errors="replace")

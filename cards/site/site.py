@@ -235,7 +235,6 @@ def _corpus(corpus: str, manifest: Mapping[str, Any], *, is_closed: bool) -> dic
 def _models(
     scores: Mapping[str, Any], features: Mapping[str, ModelFeatures], unread: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
-    """Return each model once, with what is declared about it and which corpora its tokenizer cannot read."""
     results: dict[str, dict[str, Any]] = {}
     for corpus, slugs in sorted(scores.items()):
         for _, signature in sorted(slugs.items()):

@@ -182,7 +182,6 @@ class _Decisions:
         return [self._option(chunk, row, cell, at, at) for at, cell in enumerate(cells)]
 
     def _option(self, chunk: Chunk, row: int, cell: str, number: int, at: int) -> str:
-        """Return the option that a cell chose in the presentation `at`."""
         options = self.asking.options
         if options == JUDGED:
             return self._meaning(chunk, row, cell, number, among=(*JUDGED, UNPARSED))

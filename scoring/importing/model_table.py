@@ -199,7 +199,6 @@ def _source_of(method: ImportedMethod, how: ImportProfile) -> str:
 
 
 def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) -> dict[str, Any]:
-    """Return the facts of the corpus that the file's own items make."""
     table: pa.Table = items.with_format("arrow")[:]
     return {
         "corpus": how.corpus,

@@ -103,7 +103,6 @@ def _digest(path: Path) -> str:
 
 
 def _packed(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield name and sha256 of every file in the archives of a folder."""
     for archive in sorted(folder.glob("*.tar.xz")):
         with contextlib.suppress(tarfile.TarError, OSError, EOFError), tarfile.open(archive, "r:xz") as opened:
             for member in opened:

@@ -336,7 +336,6 @@ def _chunk(rows: Sequence[LogRow], names: frozenset[str]) -> Chunk:
 
 
 def _origin(logs: Sequence[Log], join: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where a model's numbers come from, as the signature has it."""
     files = list(dict.fromkeys(file for log in logs for file in log.files))
     hashes = {file.name: sha256_of_file(file) for file in files}
     named = ", ".join(hashes) if len(hashes) < 3 else f"{next(iter(hashes))} and {len(hashes) - 1} more"

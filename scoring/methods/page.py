@@ -97,7 +97,6 @@ def methods_markdown(known: Mapping[str, Prompt] | None = None) -> str:
 
 
 def _comment(file: Traversable) -> str:
-    """Return what a shipped file says of all its prompts: the comment at its top."""
     lines = takewhile(lambda line: line.startswith("#"), file.read_text(encoding="utf-8").splitlines())
     return " ".join(line.removeprefix("#").strip() for line in lines)
 
@@ -126,7 +125,6 @@ def delta_in_words(prompt: Prompt) -> str:
 
 
 def _term(p: Presentation, options: Sequence[str]) -> tuple[str, str]:
-    """Return the sign and the rest of one presentation's part of Δ."""
     weights = [good - bad for good, bad in zip(p.good, p.bad, strict=True)]
     sign = "+" if max(weights) > 0 else "−"
     if sign == "−":

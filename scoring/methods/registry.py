@@ -54,7 +54,6 @@ class MethodOptions:
 
 
 def _linked(name: str, options: MethodOptions) -> Method:
-    """Return a linking function; without a model it has its columns, but cannot score."""
     method = Linked(function=LINKING_FUNCTIONS[name])
     return method if options.scorer is None else bound(method, options.scorer, options.unigrams, options.languages)
 
@@ -122,7 +121,6 @@ def cites_of(name: str) -> tuple[str, ...]:
 
 
 def _generated(prompt: Prompt, asked: MethodName, seed: int) -> Method:
-    """Return the method that lets the model write its answer."""
     if asked.n_shots:
         raise ScoringError(
             f"method {str(asked)!r}: generated answers take no examples; leave @{asked.n_shots}shot away"

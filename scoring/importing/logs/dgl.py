@@ -121,7 +121,6 @@ def _stimuli(source: Source) -> dict[str, LogRow]:
 
 
 def _answers(source: Source) -> Iterator[tuple[Path, str, str, str, str]]:
-    """Yield file, model, score, sentence and answer."""
     for file in source.files("prompting_*.csv", expected="prompting_MODEL.csv"):
         rows = [row for _, row in published_rows(file, "sentence", "condition")]
         models = {column: model for column, model in source.how.models.items() if column in rows[0]}
@@ -135,7 +134,6 @@ def _answers(source: Source) -> Iterator[tuple[Path, str, str, str, str]]:
 
 
 def _sampled(source: Source) -> dict[tuple[Path, str], list[Judgment]]:
-    """Return the sampled answers by file and model."""
     draws: dict[tuple[Path, str], list[Judgment]] = defaultdict(list)
     columns = ("model", "sentence", "condition", "accuracy", "repetition")
     for file in source.files("dgl_models.csv", expected="dgl_models.csv"):

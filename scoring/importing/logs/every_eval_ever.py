@@ -159,7 +159,6 @@ def _shown_first(text: str, options: Sequence[str], good: int) -> str | None:
 
 
 def _exported_row(file: Path, line: int, record: Mapping[str, Any]) -> LogRow:
-    """Return a row of our own export: the item's columns and a method's numbers."""
     metadata = record["metadata"]
     cells = {key.removeprefix(OURS): value for key, value in metadata.items() if key.startswith(OURS)}
     numbers = {key.removeprefix(SCORE): value for key, value in metadata.items() if key.startswith(SCORE)}

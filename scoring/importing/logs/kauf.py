@@ -55,7 +55,6 @@ def read(source: Source) -> list[Log]:
 
 
 def _items(file: Path, name: str) -> Iterator[LogRow]:
-    """Yield a row a pair, or a sentence of a reversible event, without scores."""
     pairs: dict[tuple[str, ...], dict[str, tuple[int, str]]] = defaultdict(dict)
     for line, row in published_rows(file, "ItemNum", "Sentence", "Plausibility", "Voice"):
         kind, side = row.get("TrialType", ""), _SIDES.get(row["Plausibility"])
@@ -98,7 +97,6 @@ def _scored(row: LogRow, scores: Scores, people: People) -> LogRow:
 
 
 def _scores(source: Source, name: str, texts: set[str], refusals: Refusals) -> Mapping[str, tuple[list[Path], Scores]]:
-    """Return the files of one set and its scores, by model."""
     by_model: dict[str, tuple[list[Path], Scores]] = defaultdict(lambda: ([], defaultdict(dict)))
     for file in source.files("*.txt", expected="….MODEL.sentence-LL.txt"):
         if file.parent.name != name:

@@ -54,7 +54,6 @@ def _rows(file: Path, source: Source) -> Iterator[LogRow]:
 
 
 def _sum(tokens: str, total: str, where: str) -> str:
-    """Return the sum of a list of log-probabilities, which the file states too."""
     try:
         result, stated = math.fsum(map(float, json.loads(tokens))), -float(total)
     except (ValueError, TypeError) as error:

@@ -108,7 +108,6 @@ def _files(place: Path, columns: Iterable[str]) -> tuple[Path, ...]:
 
 
 def _sizes(path: Path) -> Mapping[str, tuple[str, float]]:
-    """Return names and parameters of systems, by how the table of decisions writes their names."""
     if not path.is_file():
         return {}
     with reading(path, ScoreImportError, saying="not JSON"):

@@ -96,7 +96,6 @@ def _log(
 
 
 def _runs(file: Path) -> dict[str, dict[tuple[str, str], bool]]:
-    """Return run -> (suite, item) -> whether all predictions hold."""
     results: dict[str, dict[tuple[str, str], bool]] = defaultdict(dict)
     with reading(file, CorpusError), file.open(encoding="utf-8", newline="") as lines:
         for number, row in csv_rows(lines, COLUMNS, str(file)):
@@ -113,7 +112,6 @@ def _runs(file: Path) -> dict[str, dict[tuple[str, str], bool]]:
 
 
 def _items(file: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return (suite, number in the results, from 0) -> the item's cells."""
     suite, name, results = json_file(file), file.stem, {}
     for place, item in enumerate(suite["items"]):
         sides: dict[str, list[str]] = {"good": [], "bad": []}
