@@ -130,15 +130,15 @@ def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) ->
         recorded = {path: digest for path, digest in recorded.items() if not _is_report(path)}
         present = {path for path in present if not _is_report(path)}
     prompts = {path for path in recorded if path.startswith(f"{PROMPTS}/")}
-    requested = {*prompts, *data_files(manifest), *probe_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
-    yield from (f"{path}: missing" for path in sorted((requested | recorded.keys()) - present))
+    expected = {*prompts, *data_files(manifest), *probe_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
+    yield from (f"{path}: missing" for path in sorted((expected | recorded.keys()) - present))
     yield from (f"{path}: not in the manifest" for path in sorted(present - recorded.keys()))
     known = sorted(path for path in present & recorded.keys() if not _is_report(path))
-    yield from (f"{path}: no table that the manifest says the bank has" for path in known if path not in requested)
+    yield from (f"{path}: no table that the manifest says the bank has" for path in known if path not in expected)
     if (
         CARD in present
         and CARD in recorded
-        and not (requested - present)
+        and not (expected - present)
         and sha256_of_file(root / CARD) != recorded[CARD]
     ):
         yield f"{CARD}: changed since the bank was written (its sha256 is not the manifest's)"

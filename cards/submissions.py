@@ -391,12 +391,12 @@ def _findings(table: Scored) -> Iterator[str]:
 
     frame = scored_frame(without_people(table), for_analyses=True)
     try:
-        results = [member for member in after_correction(list(run_checks([frame]))) if member.outcome == "found"]
+        results = [finding for finding in after_correction(list(run_checks([frame]))) if finding.outcome == "found"]
     except BankError:
         return  # no item has two sides that a method compares
-    for entry in results[:_MOST_NOTES]:
-        of = f" ({entry.method})" if entry.method else ""
-        yield f"audit: {CHECKS[entry.check].title}{of}: {entry.said}"
+    for finding in results[:_MOST_NOTES]:
+        of = f" ({finding.method})" if finding.method else ""
+        yield f"audit: {CHECKS[finding.check].title}{of}: {finding.said}"
 
 
 def _rescored(

@@ -369,17 +369,17 @@ def remove_model(folder: str | Path, model: str, *, corpus: str = "", command: s
     scores = read_manifest(Path(folder))["scores"]
     if corpus and corpus not in scores:
         raise unknown_name("scored corpus", corpus, scores)
-    requested = {corpus: scores[corpus]} if corpus else scores
-    which = [(name, slug) for name, models in requested.items() if (slug := split_of(models, model))]
+    searched = {corpus: scores[corpus]} if corpus else scores
+    which = [(name, slug) for name, models in searched.items() if (slug := split_of(models, model))]
     if not which:
-        raise unknown_name("model", model, sorted({slug for models in requested.values() for slug in models}))
+        raise unknown_name("model", model, sorted({slug for models in searched.values() for slug in models}))
     return remove_scores(folder, which, command=command)
 
 
 def split_of(models: Mapping[str, Mapping[str, Any]], model: str) -> str:
     """Return the split of a model that is named by split, name or id; "" = it is none of these."""
-    known = ((slug, member["model"]) for slug, member in sorted(models.items()))
-    return next((slug for slug, entry in known if model in (slug, entry["name"], entry["model_id"])), "")
+    known = ((slug, signature["model"]) for slug, signature in sorted(models.items()))
+    return next((slug for slug, facts in known if model in (slug, facts["name"], facts["model_id"])), "")
 
 
 def package_versions() -> dict[str, str]:

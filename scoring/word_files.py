@@ -177,8 +177,13 @@ def _warn_of_gaps(rows: pd.DataFrame, name: str, path: Path) -> None:
         logger.warning(
             "%s: by %s, %d of %d texts lack words (text %s: %d); surprisal of the words after them is computed "
             "without them",
-            path.name, name, len(lacking), len(numbers), text, min(lacking[text]),
-        )  # fmt: skip
+            path.name,
+            name,
+            len(lacking),
+            len(numbers),
+            text,
+            min(lacking[text]),
+        )
 
 
 def _numbers(table: pd.DataFrame, path: Path, stated: str | None) -> Iterator[tuple[str, pd.Series[float]]]:
@@ -398,11 +403,20 @@ def _by_region(table: pd.DataFrame) -> pd.DataFrame:
     rows = words.groupby(keys, sort=False, as_index=False)
     total, worst = partial(pd.Series.sum, skipna=False), lambda flags: next(filter(None, flags), "")
     made = rows.agg(
-        word_number=("word_number", "first"), last=("word_number", "last"), n_words=("word", "size"),
-        word=("word", " ".join), start=("start", "first"), end=("end", "last"), n_occurrences=("n_occurrences", "min"),
-        n_tokens=("n_tokens", "sum"), logprob_nats=("logprob_nats", total), surprisal_bits=("surprisal_bits", total),
-        rank=("rank", "first"), entropy_bits=("entropy_bits", "first"), flags=("flags", worst),
-    )  # fmt: skip
+        word_number=("word_number", "first"),
+        last=("word_number", "last"),
+        n_words=("word", "size"),
+        word=("word", " ".join),
+        start=("start", "first"),
+        end=("end", "last"),
+        n_occurrences=("n_occurrences", "min"),
+        n_tokens=("n_tokens", "sum"),
+        logprob_nats=("logprob_nats", total),
+        surprisal_bits=("surprisal_bits", total),
+        rank=("rank", "first"),
+        entropy_bits=("entropy_bits", "first"),
+        flags=("flags", worst),
+    )
     if len(parted := made[made["last"] - made["word_number"] + 1 != made["n_words"]]):
         text, region = parted[["text_id", "region"]].iloc[0]
         raise ScoringError(f"region {region!r} of text {text!r} is in two places; give each place a name of its own")

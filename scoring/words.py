@@ -140,8 +140,10 @@ def _texts_of(given: Any, language: str) -> list[Text]:  # noqa: ANN401 - what a
         logger.warning(
             "%d of %d texts have white space that is not one space between two words (the first: text %s); they are "
             "read with one space there, so their sums are not those of direct for the text as it was written",
-            len(respaced), len(all_texts), respaced[0],
-        )  # fmt: skip
+            len(respaced),
+            len(all_texts),
+            respaced[0],
+        )
     return all_texts
 
 

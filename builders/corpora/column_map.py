@@ -69,7 +69,7 @@ Meant = Annotated[str, BeforeValidator(plain_value)]
 OneOrMore = Annotated[tuple[Meant, ...], BeforeValidator(listed)]
 
 
-class LabelTable(Declaration):
+class Label(Declaration):
     """A table `[label]` of TOML: the column that says which side is the better one, and what its values mean."""
 
     column: str
@@ -81,6 +81,36 @@ class LabelTable(Declaration):
     good: OneOrMore = ()
     """`long`, `sentences`: values of a good sentence."""
     bad: OneOrMore = ()
+
+    @property
+    def better(self) -> tuple[str, ...]:
+        """`pairs`: the first of `sides` is the better one; `long`: this row is; `sentences`: it is acceptable."""
+        return self.first if self.sides else self.good
+
+    @property
+    def worse(self) -> tuple[str, ...]:
+        return self.second if self.sides else self.bad
+
+    def undecided(self, row: Row, where: str) -> str:
+        """Return in what the label of a row says neither: it is empty, or between the two on a scale; "" elsewhere."""
+        value = plain_value(value_at(row, self.column, where))
+        if value in self.better or value in self.worse:
+            return ""
+        if value in ("", "na", "nan", "<na>"):
+            return f"whose {self.column!r} is empty"
+        known = [*self.better, *self.worse]
+        if all(_NUMBER.fullmatch(text) for text in (value, *known)):
+            low, high = sorted((float(self.better[0]), float(self.worse[0])))
+            if low < float(value) < high:
+                return f"whose {self.column!r} is {value}, between {low:g} and {high:g}"
+        return ""
+
+    def says(self, row: Row, where: str) -> bool:
+        value = plain_value(value_at(row, self.column, where))
+        if value in self.better or value in self.worse:
+            return value in self.better
+        expected = ", ".join(map(repr, (*self.better, *self.worse)))
+        raise CorpusError(f"{where}: label {self.column!r} is {value!r}, expected one of {expected}, as the map has it")
 
 
 class MapTable(Declaration):
@@ -97,7 +127,7 @@ class MapTable(Declaration):
     values: dict[str, dict[str, Text]] = Field(default_factory=dict)
     where: dict[str, OneOrMore] = Field(default_factory=dict)
     """Column -> the values of the rows that are read; others are left out and counted."""
-    label: LabelTable | None = None
+    label: Label | None = None
 
 
 class TablesTable(MapTable):
@@ -163,39 +193,6 @@ def typed(cell: object, kind: ColumnType) -> Scalar:
         return plain_value(cell) in ("1", "true")
     number = float(str(cell))
     return int(number) if kind == "int32" else number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
-    """The column that says which side is the better one, and its values, as `plain_value` writes them."""
-
-    column: str
-    better: tuple[str, ...]
-    """`pairs`: the first of `sides` is the better one; `long`: this row is; `sentences`: it is acceptable."""
-    worse: tuple[str, ...]
-    sides: tuple[str, str] | None = None
-    """`pairs`: the two columns."""
-
-    def undecided(self, row: Row, where: str) -> str:
-        """Return in what the label of a row says neither: it is empty, or between the two on a scale; "" elsewhere."""
-        value = plain_value(value_at(row, self.column, where))
-        if value in self.better or value in self.worse:
-            return ""
-        if value in ("", "na", "nan", "<na>"):
-            return f"whose {self.column!r} is empty"
-        known = [*self.better, *self.worse]
-        if all(_NUMBER.fullmatch(text) for text in (value, *known)):
-            low, high = sorted((float(self.better[0]), float(self.worse[0])))
-            if low < float(value) < high:
-                return f"whose {self.column!r} is {value}, between {low:g} and {high:g}"
-        return ""
-
-    def says(self, row: Row, where: str) -> bool:
-        value = plain_value(value_at(row, self.column, where))
-        if value in self.better or value in self.worse:
-            return value in self.better
-        expected = ", ".join(map(repr, (*self.better, *self.worse)))
-        raise CorpusError(f"{where}: label {self.column!r} is {value!r}, expected one of {expected}, as the map has it")
 
 
 @dataclass(frozen=True, kw_only=True)

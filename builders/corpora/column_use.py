@@ -107,7 +107,7 @@ def likely_sides(header: Sequence[str], rows: Rows, *, given: str | None = None)
     for likely in (are_sentences, are_texts):
         columns = [name for name in others if likely(texts(rows, name))]
         pairs = itertools.combinations(columns, 2) if given is None else ((given, name) for name in columns)
-        ranked = sorted(((alike(rows, *pair), pair) for pair in pairs), key=lambda entry: -entry[0])
+        ranked = sorted(((alike(rows, *pair), pair) for pair in pairs), key=lambda scored: -scored[0])
         if ranked and (ranked[0][0] >= LEAST_ALIKE or likely is are_texts):
             first, second = ranked[0][1]
             is_turned = verdict(first) == "worse" or (verdict(second) == "better" and verdict(first) != "better")

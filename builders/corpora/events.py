@@ -332,7 +332,7 @@ def _ewok_pair(row: Row, identity: str, target: int, where: str) -> Item:
     columns = {number: f"response_mean_target{target}_context{number}" for number in (target, other)}
     human = {number: _ewok_rating(row.get(column), where) for number, column in columns.items()}
     rated = None not in human.values()
-    requested = any(column in row for column in columns.values())
+    is_judged = any(column in row for column in columns.values())
     domain = row["Domain"]
     return item_of(
         ("ewok", domain, f"{identity}-t{target}"),
@@ -347,7 +347,7 @@ def _ewok_pair(row: Row, identity: str, target: int, where: str) -> Item:
         human_bad=human[other] if rated else None,
         human_scale="likert5" if rated else None,
         pair_id=identity,
-        flags=("no_human_rating",) if requested and not rated else (),
+        flags=("no_human_rating",) if is_judged and not rated else (),
         extra={name: row[column] for name, (column, _) in DESIGN.items()} | {"target_number": target},
     )
 

@@ -21,7 +21,6 @@ from pairbank.builders.corpora.column_map import (
     ColumnMap,
     Keep,
     Label,
-    LabelTable,
     Layout,
     MapTable,
     TablesTable,
@@ -132,7 +131,7 @@ def map_of(table: MapTable, where: str) -> ColumnMap:
         fixed=table.fixed,
         values=table.values,
         where=table.where,
-        label=None if table.label is None else _label(table.label, table.layout, f"{where}, [label]"),
+        label=None if table.label is None else _checked(table.label, table.layout, f"{where}, [label]"),
         pair=pair,
         rater=raters["rater"],
         rating=raters["rating"],
@@ -162,20 +161,20 @@ def _check_whole(column_map: ColumnMap, where: str) -> None:
         )
 
 
-def _label(table: LabelTable, layout: Layout, where: str) -> Label:
-    is_pairs = layout == "pairs"
-    names = ("first", "second") if is_pairs else ("good", "bad")
-    better, worse = (table.first, table.second) if is_pairs else (table.good, table.bad)
-    if is_pairs and not (table.sides and better and worse):
+def _checked(label: Label, layout: Layout, where: str) -> Label:
+    """Return a label that says enough for a layout; columns of sides count in `pairs` alone."""
+    if layout == "pairs" and not (label.sides and label.first and label.second):
         raise CorpusError(
             f'{where}: expected sides = ["ONE", "OTHER"], and under first and second the label\'s values for '
             "which the one or the other is the better side"
         )
-    if layout == "sentences" and not (better and worse):
+    label = label if layout == "pairs" else label.model_copy(update={"sides": None})
+    if layout == "sentences" and not (label.better and label.worse):
         raise CorpusError(f"{where}: expected under good and bad the values that mean acceptable, and not")
-    if both := [value for value in better if value in worse]:
-        raise CorpusError(f"{where}: {both[0]!r} stands under {names[0]} and under {names[1]}; leave one")
-    return Label(column=table.column, better=better, worse=worse, sides=table.sides if is_pairs else None)
+    if both := [value for value in label.better if value in label.worse]:
+        names = "first and under second" if label.sides else "good and under bad"
+        raise CorpusError(f"{where}: {both[0]!r} stands under {names}; leave one")
+    return label
 
 
 @dataclass(frozen=True, kw_only=True)

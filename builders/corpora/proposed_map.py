@@ -73,19 +73,30 @@ class _Format:
 
 FORMATS = (
     _Format(
-        name="batch results of Mechanical Turk", has=("HITId", "WorkerId"), rater=("WorkerId",), rating=r"Answer\..+",
-        kind="AssignmentStatus", of_ratings="Submitted|Approved",
+        name="batch results of Mechanical Turk",
+        has=("HITId", "WorkerId"),
+        rater=("WorkerId",),
+        rating=r"Answer\..+",
+        kind="AssignmentStatus",
+        of_ratings="Submitted|Approved",
     ),
     _Format(
-        name="a task of Gorilla", has=("Participant Private ID", "Response"), rater=("Participant Private ID",),
-        rating="Response", kind="Zone Type", of_ratings="response.*",
+        name="a task of Gorilla",
+        has=("Participant Private ID", "Response"),
+        rater=("Participant Private ID",),
+        rating="Response",
+        kind="Zone Type",
+        of_ratings="response.*",
     ),
     _Format(
-        name="data of jsPsych", has=("trial_type", "trial_index"), kind="trial_type", rating="response",
+        name="data of jsPsych",
+        has=("trial_type", "trial_index"),
+        kind="trial_type",
+        rating="response",
         rater=("PROLIFIC_PID", "prolific_pid", "subject_id", "participant_id", "participant", "subject", "run_id"),
         of_ratings=".*(likert|slider|button|keyboard|survey).*",
     ),
-)  # fmt: skip
+)
 
 
 def _read_as(known: _Format, header: Sequence[str], rows: Rows) -> str | None:
@@ -340,7 +351,7 @@ def _mean_words(rows: Rows, name: str) -> float:
 
 def _likely_label(names: Sequence[str], rows: Rows, words: Mapping[str, str]) -> tuple[str, list[str], list[str]]:
     """Return the column that says which sentence is acceptable, and its values that say so and that do not."""
-    for name in sorted(names, key=lambda entry: not (verdict(entry) or _LABELLED.search(words[entry]))):
+    for name in sorted(names, key=lambda column: not (verdict(column) or _LABELLED.search(words[column]))):
         if not (verdict(name) or _LABELLED.search(words[name])):
             continue
         values = sorted({str(row.get(name)).strip() for row in rows if str(row.get(name) or 0).strip()})

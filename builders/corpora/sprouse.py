@@ -89,8 +89,9 @@ def sprouse_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
             item = _item(code, codes[code], subset, language, options)
             ratings = (
                 Rating(item_id=item.item_id, side="good", rater=rater, value=float(value), scale="likert7")
-                for rater, value in judgments if value != "NA"
-            )  # fmt: skip
+                for rater, value in judgments
+                if value != "NA"
+            )
             yield judged(item, ratings)
 
 
@@ -110,10 +111,13 @@ def _item(code: str, text: str, subset: str, language: str, options: BuildOption
         pair_id=f"{dependency} {island} {number}".strip() if island else code,
         flags=(SPACES,) if tidy != text else (),
         extra={
-            "dependency": dependency, "island": ISLANDS.get(island), "structure": STRUCTURES.get(structure),
-            "distance": DISTANCES.get(distance), "item_set": number if island else None,
+            "dependency": dependency,
+            "island": ISLANDS.get(island),
+            "structure": STRUCTURES.get(structure),
+            "distance": DISTANCES.get(distance),
+            "item_set": number if island else None,
         },
-    )  # fmt: skip
+    )
 
 
 SPROUSE_2016 = declared_with_ratings("sprouse-2016", sprouse_rated)

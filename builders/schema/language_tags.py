@@ -74,8 +74,8 @@ def language_name(tag: str) -> str:
 def _names() -> Mapping[str, tuple[str, ...]]:
     from langcodes.registry_parser import parse_registry
 
-    entries = (entry for entry in parse_registry() if entry["Type"] == "language")  # type: ignore[no-untyped-call]
-    return {str(entry["Subtag"]): tuple(entry["Description"]) for entry in entries}
+    languages = (language for language in parse_registry() if language["Type"] == "language")  # type: ignore[no-untyped-call]
+    return {str(language["Subtag"]): tuple(language["Description"]) for language in languages}
 
 
 @functools.cache

@@ -133,9 +133,9 @@ def same_text(good: Sequence[str | None], bad: Sequence[str | None]) -> bool:
     >>> same_text(["", "Caf\u00e9"], ["", "Cafe\u0301"]), same_text(["", "a"], ["", None])
     (True, False)
     """
-    if bad[1] is None or good == bad or all((entry or "").isascii() for entry in (*good, *bad)):
+    if bad[1] is None or good == bad or all((text or "").isascii() for text in (*good, *bad)):
         return good == bad
-    first, second = ([unicodedata.normalize("NFC", member or "") for member in side] for side in (good, bad))
+    first, second = ([unicodedata.normalize("NFC", text or "") for text in side] for side in (good, bad))
     return first == second
 
 
@@ -253,7 +253,7 @@ def errata() -> tuple[Erratum, ...]:
 @cache
 def faulty_pairs(corpus: str) -> frozenset[str]:
     """Return the digests of a corpus's known faulty pairs."""
-    return frozenset(digest for entry in errata() if corpus in entry.corpora for digest in entry.items.values())
+    return frozenset(digest for erratum in errata() if corpus in erratum.corpora for digest in erratum.items.values())
 
 
 def digest_of(good: str, bad: str) -> str:

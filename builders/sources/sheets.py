@@ -131,10 +131,10 @@ class _Parts:
         relations = self._xml("xl/_rels/workbook.xml.rels")
         targets = {relation.get("Id"): relation.get("Target") or "" for relation in relations}
         results = {}
-        for element in _named(self._xml("xl/workbook.xml"), "sheet"):
-            identifier = next((value for key, value in element.attrib.items() if key.endswith("}id")), None)
+        for sheet in _named(self._xml("xl/workbook.xml"), "sheet"):
+            identifier = next((value for key, value in sheet.attrib.items() if key.endswith("}id")), None)
             target = targets.get(identifier, "")
-            results[element.get("name") or ""] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+            results[sheet.get("name") or ""] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
         if not results:
             raise CorpusError(f"{self.where}: a workbook without sheets; {_REMEDY}")
         return results
@@ -177,9 +177,12 @@ class _Parts:
         if "xl/styles.xml" not in self._archive.namelist():
             return frozenset()
         root = self._xml("xl/styles.xml")
-        fonts = [any(line.get("val") not in ("0", "false") for line in _named(font, "strike"))
-                 for fonts in _named(root, "fonts") for font in fonts]  # fmt: skip
-        formats = [entry.get("fontId") or "0" for formats in _named(root, "cellXfs") for entry in formats]
+        fonts = [
+            any(line.get("val") not in ("0", "false") for line in _named(font, "strike"))
+            for fonts in _named(root, "fonts")
+            for font in fonts
+        ]
+        formats = [style.get("fontId") or "0" for formats in _named(root, "cellXfs") for style in formats]
         struck = {str(number) for number, is_struck in enumerate(fonts) if is_struck}
         return frozenset(str(number) for number, font in enumerate(formats) if font in struck)
 
@@ -209,7 +212,7 @@ class _Parts:
 
 
 def _named(element: ET.Element, name: str) -> Iterator[ET.Element]:
-    return (entry for entry in element.iter() if entry.tag.rpartition("}")[2] == name)
+    return (child for child in element.iter() if child.tag.rpartition("}")[2] == name)
 
 
 def _n_column(reference: str, where: str) -> int:

@@ -132,13 +132,13 @@ def _prompts(manifest: Mapping[str, Any]) -> Iterator[Prompt]:
 def take_probes(root: Path, manifest: dict[str, Any], probed: Iterable[Probed]) -> None:
     """Write probes to a bank's folder and manifest; remove those of items that no score of the bank is of."""
     held: dict[str, dict[str, Any]] = manifest.setdefault(PROBES, {})
-    for entry in probed:
-        corpus, slug = entry.signature["corpus"]["name"], entry.signature["model"]["slug"]
-        if not _fits(manifest, corpus, slug, entry.signature):
+    for probes in probed:
+        corpus, slug = probes.signature["corpus"]["name"], probes.signature["model"]["slug"]
+        if not _fits(manifest, corpus, slug, probes.signature):
             raise BankError(f"probes of {slug} on {corpus!r}: the bank has no scores of this model on these items")
-        for path, frame in zip(probe_paths(corpus, slug), (entry.layers, entry.summary), strict=True):
+        for path, frame in zip(probe_paths(corpus, slug), (probes.layers, probes.summary), strict=True):
             write_parquet(root / path, _arrow(frame))
-        held.setdefault(corpus, {})[slug] = json.loads(json.dumps(entry.signature))
+        held.setdefault(corpus, {})[slug] = json.loads(json.dumps(probes.signature))
     for corpus, models in held.items():
         for slug in [slug for slug, signature in models.items() if not _fits(manifest, corpus, slug, signature)]:
             del models[slug]
@@ -202,7 +202,7 @@ def _arrow(frame: pd.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
 
 def take_ratings(draft: Draft, given: Sequence[datasets.Dataset | pd.DataFrame]) -> None:
     """Put ratings into the draft: those of items that the bank will hold, under the corpora of these items."""
-    left = [_checked(entry if isinstance(entry, pd.DataFrame) else entry.to_pandas()) for entry in given]
+    left = [_checked(table if isinstance(table, pd.DataFrame) else table.to_pandas()) for table in given]
     n_before = [len(frame) for frame in left]
     corpora = draft.manifest["corpora"]
     for corpus in sorted(corpora, key=lambda name: name not in draft.items):

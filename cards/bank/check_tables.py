@@ -115,8 +115,9 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     if (version := manifest.get("statistics", 1)) > STATISTICS_VERSION:
         _LOG.warning(
             "%s: version %d of the statistics made the results, this pairbank has %d: they are not checked. It needs "
-            "pairbank >= %s", *(root, version, STATISTICS_VERSION, manifest["pairbank"]),
-        )  # fmt: skip
+            "pairbank >= %s",
+            *(root, version, STATISTICS_VERSION, manifest["pairbank"]),
+        )
         return
     known = _by_identity(summary)
     if len(known) < len(summary):
@@ -266,11 +267,11 @@ def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
     path = items_path(corpus)
     kinds = {column.name: column.type for column in COLUMNS}
-    requested = [name for name in (*kinds, "flags") if name in LABELS or not is_left_out(facts)]
-    if missing := [name for name in requested if name not in items.column_names]:
+    expected = [name for name in (*kinds, "flags") if name in LABELS or not is_left_out(facts)]
+    if missing := [name for name in expected if name not in items.column_names]:
         yield f"{path}: lacks the column(s) {', '.join(missing)} of the shared schema"
         return
-    stated = {name: getattr(items.features[name], "dtype", "") for name in requested}
+    stated = {name: getattr(items.features[name], "dtype", "") for name in expected}
     wrong = [name for name, kind in stated.items() if kind != kinds.get(name, kind)]
     yield from (f"{path}: column {name} is {items.features[name]}, expected {kinds[name]}" for name in wrong)
     if wrong:

@@ -92,8 +92,8 @@ def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
     schema = pa.schema([(name, text if at < 3 else number) for at, name in enumerate(LONG_COLUMNS)])
     columns = {m: [ScoreColumns(m).good, ScoreColumns(m).bad, ScoreColumns(m).delta] for m in signature["methods"]}
     scores = [name for names in columns.values() for name in names]
-    requested = ["item_id", *(name for name in (MODEL, *scores) if name in present)]
-    whole = read_parquet(path, requested) if path.stat().st_size <= SMALL_BYTES else None
+    columns_read = ["item_id", *(name for name in (MODEL, *scores) if name in present)]
+    whole = read_parquet(path, columns_read) if path.stat().st_size <= SMALL_BYTES else None
     parts = []
     for method, names in sorted(columns.items()):
         held = ["item_id", *(name for name in (MODEL, *names) if name in present)]
@@ -112,18 +112,18 @@ def write_long(root: Path, manifest: dict[str, Any], hashes: Mapping[str, str]) 
     """Write the long view of each scored table that is new or has changed; remove those of tables that are gone."""
     import pyarrow.parquet as pq
 
-    requested = {root / long_path(corpus, slug): (corpus, slug) for corpus, slug in tables(manifest)}
+    unread = {root / long_path(corpus, slug): (corpus, slug) for corpus, slug in tables(manifest)}
     for path in (root / LONG).rglob("*.parquet"):
-        if path not in requested:
+        if path not in unread:
             path.unlink()
-    for path, (corpus, slug) in requested.items():
+    for path, (corpus, slug) in unread.items():
         source = scores_path(corpus, slug)
         digest = hashes[source].encode()
         if not path.is_file() or (pq.read_schema(path).metadata or {}).get(_MADE_FROM) != digest:
             long = long_table(root / source, manifest["scores"][corpus][slug])
             write_parquet(path, long.replace_schema_metadata({_MADE_FROM: digest}))
     manifest.pop(LONG, None)
-    if requested:
+    if unread:
         manifest[LONG] = True
 
 
@@ -136,8 +136,8 @@ def long_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
             yield f"{long_path(corpus, slug)}: not what {scores_path(corpus, slug)} holds"
 
 
-def _same(entry: pa.Table, other: pa.Table) -> bool:
-    return all(same_cells(entry[name], other[name]) for name in entry.schema.names)
+def _same(held: pa.Table, other: pa.Table) -> bool:
+    return all(same_cells(held[name], other[name]) for name in held.schema.names)
 
 
 def same_cells(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
@@ -236,7 +236,7 @@ def summary_of(
             continue
         table = new.get((corpus, slug)) or open_scored(root / scores_path(corpus, slug))
         if "human_good" in table.column_names:
-            known = [result for entry in reports if (result := entry.summary_of(table)) is not None]
+            known = [result for report in reports if (result := report.summary_of(table)) is not None]
             parts.append(known[0] if known else table_summary(table))
             continue
         kept = None if old is None else old.iloc[rows]

@@ -46,13 +46,13 @@ def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
     folder = name.rsplit("/", maxsplit=1)[-1] if on_hub else name
     corpora: Mapping[str, Any] = manifest["corpora"]
     scores: Mapping[str, Any] = manifest["scores"]
-    requested = sorted(corpus for corpus in corpora if scores.get(corpus)) or sorted(corpora)
-    left_out = tuple(corpus for corpus in requested if is_left_out(corpora[corpus]))
-    files = [_result(corpus, manifest) for corpus in requested]
+    scored = sorted(corpus for corpus in corpora if scores.get(corpus)) or sorted(corpora)
+    left_out = tuple(corpus for corpus in scored if is_left_out(corpora[corpus]))
+    files = [_result(corpus, manifest) for corpus in scored]
     public = f"{MINE}-public" if left_out else MINE
     return Commands(
         fetch=(f"hf download {name} --repo-type dataset --local-dir {folder}",) if on_hub else (),
-        score=tuple(line for corpus in requested for line in _scored(corpus, manifest, folder)),
+        score=tuple(line for corpus in scored for line in _scored(corpus, manifest, folder)),
         bank=(
             _line("pairbank bank", *files, "--out", MINE),
             *([_line("pairbank strip", MINE, "--out", public)] if left_out else []),
@@ -98,8 +98,8 @@ def _scored(corpus: str, manifest: Mapping[str, Any], folder: str) -> list[str]:
     imported = _elsewhere(methods)
     if not imported:
         return [_line("pairbank score", items, *_model(corpus, manifest), "--out", out)]
-    columns = ["item_id", *(column for name, entry in methods.items() for column in _columns(name, entry))]
-    declared = [part for name, member in imported.items() for part in ("--score", _declared(name, member))]
+    columns = ["item_id", *(column for name, facts in methods.items() for column in _columns(name, facts))]
+    declared = [part for name, facts in imported.items() for part in ("--score", _declared(name, facts))]
     options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
     names = ", ".join(re.sub(r"[^\w:.-]", "_", column) for column in columns)
     return [
@@ -113,7 +113,11 @@ def _columns(name: str, definition: Mapping[str, Any]) -> list[str]:
     if layout.get("readout") == "decision" and layout["kind"] != "rating":
         return [str(column) for column in definition.get("imported", {}).get("columns") or (name,)]
     if layout.get("presentations") and layout["kind"] != "rating":
-        return [f"{name}:{entry}:{option}" for entry in layout["presentations"] for option in layout["options"]]
+        return [
+            f"{name}:{presentation}:{option}"
+            for presentation in layout["presentations"]
+            for option in layout["options"]
+        ]
     return [f"{name}_good", f"{name}_bad"]
 
 

@@ -132,8 +132,8 @@ def _contents(root: Path, corpus: str, manifest: Mapping[str, Any]) -> Contents:
     facts, scores = manifest["corpora"][corpus], manifest["scores"].get(corpus, {})
     path = root / items_path(corpus)
     columns = columns_in(path)
-    requested = [name for name in (*TEXTS, "language", *_JUDGED) if name in columns]
-    table = pq.read_table(path, columns=requested, partitioning=None)
+    columns_read = [name for name in (*TEXTS, "language", *_JUDGED) if name in columns]
+    table = pq.read_table(path, columns=columns_read, partitioning=None)
     model = min(scores, default="")
     is_shown = may_publish(corpus, facts) and not is_left_out(facts)
     sides = _sides(table)
@@ -228,7 +228,7 @@ def _shown(value: Any) -> Any:  # noqa: ANN401 - a cell of any type
     if isinstance(value, str) and len(value) > EXAMPLE_CHARACTERS:
         return f"{value[:EXAMPLE_CHARACTERS]}…"
     if isinstance(value, list):
-        return [_shown(entry) for entry in value]
+        return [_shown(part) for part in value]
     return value
 
 
@@ -269,12 +269,12 @@ def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> 
         results |= {
             name: Entry(column=name, type="", unit="", meaning=reported) for name, reported in LONG_COLUMNS.items()
         }
-    for entry in dictionary(manifest, contents):
-        if entry.column.startswith(f"{METHOD}_"):
-            names = (entry.column.replace(METHOD, method, 1) for method in entry.where)
-            results |= dict.fromkeys(names, entry)
+    for column in dictionary(manifest, contents):
+        if column.column.startswith(f"{METHOD}_"):
+            names = (column.column.replace(METHOD, method, 1) for method in column.where)
+            results |= dict.fromkeys(names, column)
         else:
-            results[entry.column] = entry
+            results[column.column] = column
     return results
 
 

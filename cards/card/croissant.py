@@ -117,10 +117,10 @@ def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
 def _responsible_use(bank: Bank) -> dict[str, Any]:
     corpora, scores = bank.manifest["corpora"], bank.manifest["scores"]
     judged = [
-        f"{shown(corpus)}: {entry.n_items:,} items judged{f' on {shown(entry.scale)}' if entry.scale else ''}"
-        + (f", {entry.raters} people an item" if entry.raters else "")
+        f"{shown(corpus)}: {judged.n_items:,} items judged{f' on {shown(judged.scale)}' if judged.scale else ''}"
+        + (f", {judged.raters} people an item" if judged.raters else "")
         for corpus, held in bank.contents.items()
-        for entry in held.judged
+        for judged in held.judged
     ]
     models = sorted(
         {
@@ -255,8 +255,8 @@ def bibtex_of(manifest: Mapping[str, Any], *, on_hub: str = "") -> list[str]:
     cited = [(facts.get("source") or {}).get("citation", "") for facts in manifest["corpora"].values()]
     signatures = [signature for models in manifest["scores"].values() for signature in models.values()]
     known = references()
-    requested = {key for signature in signatures for key in _keys(signature)}
-    papers = [entry for key, entry in known.items() if key in requested]  # a manifest's own order is not kept on disk
+    keys = {key for signature in signatures for key in _keys(signature)}
+    papers = [paper for key, paper in known.items() if key in keys]  # a manifest's own order is not kept on disk
     by_key: dict[str, str] = {}
     stated = manifest.get("pairbank")
     of_pairbank = (

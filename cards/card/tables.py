@@ -62,8 +62,8 @@ def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     rows = [
         {
             "column": f"{method}_logprobs",
-            "presentations": few([str(entry) for entry in layout["presentations"]], limit=40),
-            "options of each": few([str(member) for member in layout["options"]], limit=40),
+            "presentations": few([str(name) for name in layout["presentations"]], limit=40),
+            "options of each": few([str(name) for name in layout["options"]], limit=40),
         }
         for method, layout in layouts.items()
         if layout.get("presentations") and layout.get("options")
@@ -74,13 +74,13 @@ def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
     rows = [
         {
-            "column": entry.column,
-            "type": entry.type,
-            "unit": entry.unit,
-            "meaning": entry.meaning,
-            "of": few(list(entry.where), limit=60),
+            "column": column.column,
+            "type": column.type,
+            "unit": column.unit,
+            "meaning": column.meaning,
+            "of": few(list(column.where), limit=60),
         }
-        for entry in dictionary(manifest, contents)
+        for column in dictionary(manifest, contents)
     ]
     return pd.DataFrame(rows, columns=["column", "type", "unit", "meaning", "of"])
 
@@ -106,12 +106,12 @@ def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -
             {
                 "config": config_name(corpus),
                 "what": reported[corpus],
-                "scale": entry.scale or "not said",
-                "judged items": f"{entry.n_items:,}",
-                "people an item": str(entry.raters or "not said"),
+                "scale": judged.scale or "not said",
+                "judged items": f"{judged.n_items:,}",
+                "people an item": str(judged.raters or "not said"),
             }
             for corpus, held in contents.items()
-            for entry in held.judged
+            for judged in held.judged
         ]
     )
 

@@ -130,9 +130,9 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON is any
     if isinstance(value, int):
         return value if abs(value) < _MOST_EXACT else str(value)
     if isinstance(value, Mapping):
-        return {str(name): plain(member) for name, member in value.items()}
+        return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
+        return [plain(part) for part in value]
     return str(value)
 
 
@@ -183,11 +183,11 @@ def write_results(
     results: dict[str, Any] = {"groupings": groupings, "methods": methods, "nested": nested}
     layouts = {name: layout for corpus in corpora.values() for name, layout in corpus.layouts.items()}
     for part, metrics in PARTS.items():
-        requested = summary[summary["metric"].isin(metrics)]
+        shown = summary[summary["metric"].isin(metrics)]
         if part == "board":
-            requested = _by_paper(requested, layouts)
+            shown = _by_paper(shown, layouts)
         results[part] = {}
-        for (by, method), rows in requested.groupby(["group_by", "method"], sort=True):
+        for (by, method), rows in shown.groupby(["group_by", "method"], sort=True):
             path = f"results/{part}/{groupings.index(str(by))}-{methods.index(str(method))}{SUFFIX}"
             frame = _of_people(rows) if method == HUMAN else rows
             more = _ranks(frame, str(by), str(method), corpora, slugs) if part == "board" else {}

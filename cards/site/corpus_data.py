@@ -328,8 +328,8 @@ def _with_flags(table: _Rows, *, corpus: str, model: str, signature: Mapping[str
     """Return of a table what says how its texts were cut into tokens."""
     layouts = [MethodLayout.from_dict(signature["methods"][name]["layout"]) for name in _methods_of(table, signature)]
     columns = [ScoreColumns(layout.method) for layout in layouts]
-    requested = ["item_id", "flags", *(name for column in columns for name in (column.delta, column.flags))]
-    frame = table.frame([name for name in requested if name in table.names], list(signature["methods"]))
+    columns_read = ["item_id", "flags", *(name for column in columns for name in (column.delta, column.flags))]
+    frame = table.frame([name for name in columns_read if name in table.names], list(signature["methods"]))
     return ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts))
 
 
@@ -376,12 +376,12 @@ def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
 
 def _prompt(prompt: Prompt, languages: list[str]) -> dict[str, Any]:
     """Return what is needed to show what was asked: the texts of each presentation in the corpus's languages."""
-    requested = {ANY, *map(primary, languages)}
+    tags = {ANY, *map(primary, languages)}
     presentations = [
         {
             "name": presentation.name,
-            "template": {tag: text for tag, text in presentation.template.items() if tag in requested},
-            "stem": {tag: text for tag, text in presentation.stem.items() if tag in requested},
+            "template": {tag: text for tag, text in presentation.template.items() if tag in tags},
+            "stem": {tag: text for tag, text in presentation.stem.items() if tag in tags},
             "when": dict(presentation.when),
         }
         for presentation in prompt.presentations

@@ -195,9 +195,9 @@ def _facts(
         "corpora": [_corpus(name, manifest, is_closed=name in shown.closed) for name in corpora],
         "models": [
             facts | ({"random": True} if facts["name"] in nulls else {})
-            for facts in _models(scores, features, {name: entry.unread for name, entry in corpora.items()})
+            for facts in _models(scores, features, {name: data.unread for name, data in corpora.items()})
         ],
-        "methods": list(dict.fromkeys(method for member in corpora.values() for method in member.deltas)),
+        "methods": list(dict.fromkeys(method for data in corpora.values() for method in data.deltas)),
         "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
         "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=shown.name if is_on_hub(shown.name) else "")),
         "authors": manifest.get("authors", []),

@@ -33,10 +33,12 @@ PARALLEL_BYTES = 2**32
 """Of the logits of all parallel passes together, where whole passes give theirs."""
 CHANGING_ROPES = ("dynamic", "longrope")
 """Rotary embeddings that a forward pass changes in the model."""
-STEADY_ENCODERS = frozenset({
-    *("albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"),
-    *("bart", "marian", "mbart", "mt5", "pegasus", "t5", "umt5"),
-})  # fmt: skip
+STEADY_ENCODERS = frozenset(
+    {
+        *("albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"),
+        *("bart", "marian", "mbart", "mt5", "pegasus", "t5", "umt5"),
+    }
+)
 """Types of masked models and encoder-decoders whose forward pass keeps nothing, and masks nothing by `torch.vmap`."""
 
 

@@ -83,7 +83,7 @@ def same_texts(cells: Mapping[str, str | None], item: Mapping[str, str | None]) 
 def _same_side(cells: Mapping[str, str | None], item: Mapping[str, str | None], side: str) -> bool:
     """Return whether the text of one side, with its context where the row has one, is the item's."""
     context, target = f"context_{side}", f"target_{side}"
-    ours, theirs = ([normalised(entry.get(name) or "") for name in (context, target)] for entry in (cells, item))
+    ours, theirs = ([normalised(side.get(name) or "") for name in (context, target)] for side in (cells, item))
     if cells.get(context) is not None:
         return ours == theirs
     return ours[1] in (theirs[1], normalised(" ".join(theirs)))
@@ -138,7 +138,7 @@ class TextJoin:
         return Joined(
             rows=[*whole.values()],
             n_changed=sum(part.n_changed for part in parts),
-            left_out=[entry for part in parts for entry in part.left_out],
+            left_out=[rows for part in parts for rows in part.left_out],
             n_items=len(self._items),
         )
 
@@ -222,7 +222,7 @@ class TextJoin:
 
     def _refuse(self, doubts: Refusals) -> None:
         if left := doubts.left_out():
-            n = sum(entry.n for entry in left)
+            n = sum(rows.n for rows in left)
             raise ScoreImportError(
                 f"{n:,} row(s) whose item is in doubt: {'; '.join(map(str, left[:MOST_EXAMPLES]))}. Nothing was "
                 "imported; give the part of the corpus that was scored, or one log at a time"

@@ -158,7 +158,9 @@ def multiverse_methods(items: datasets.Dataset, *, with_unigrams: bool = False, 
         results += [
             prompt.id
             for prompt in prompts().values()
-            if prompt.readout == "options" and prompt.kind != "prediction" and not prompt.id.endswith(AS_PRINTED)
+            if prompt.readout == "options"
+            and prompt.kind != "prediction"
+            and not prompt.id.endswith(AS_PRINTED)
             and any(prompt.applies_to(task=task, language=language) for task, language in kinds)
-        ]  # fmt: skip
+        ]
     return results

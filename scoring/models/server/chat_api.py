@@ -90,9 +90,9 @@ def top_tokens(choice: Mapping[str, Any], place: int) -> dict[str, float]:
     """Return the most probable tokens of a place, with their log-probabilities in nats: those that are reported."""
     try:
         entries = choice["logprobs"]["content"][place]["top_logprobs"]
-        values = [entry["logprob"] for entry in entries]
+        values = [token["logprob"] for token in entries]
         others = [values[:n] + values[n + 1 :] for n in range(len(values))]
         nats = [reported_nats(value, rest) for value, rest in zip(values, others, strict=True)]
-        return {str(entry["token"]): value for entry, value in zip(entries, nats, strict=True) if not math.isnan(value)}
+        return {str(token["token"]): value for token, value in zip(entries, nats, strict=True) if not math.isnan(value)}
     except (KeyError, IndexError, TypeError):
         return {}
