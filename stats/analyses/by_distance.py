@@ -21,7 +21,7 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.form import Chart, Rows, groups
 from pairbank.stats.figures.charts import MOST_BANDS, MOST_SERIES, curve_panels, curves, place_text
-from pairbank.stats.measures.distance_bins import correlation_by_bin, distance_filter
+from pairbank.stats.measures.distance_bins import correlation_by_bin, largest_distance_kept
 from pairbank.stats.scored_table.method_scores import ScoredFrame, number_column
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow
 
@@ -70,7 +70,7 @@ def _close(table: ScoredFrame) -> tuple[ScoredFrame, dict[str, Any]]:
         )
     human = number_column(frame, "human_good") - number_column(frame, "human_bad")
     rated = known & ~np.isnan(human)
-    limit = distance_filter(distance[rated if rated.any() else known]).limit
+    limit = largest_distance_kept(distance[rated if rated.any() else known])
     close = known & (distance <= limit)
     differs = distance > 0  # identical sides are no choice
     counts = {"n_close": int((close & differs).sum()), "n": int((known & differs).sum()), "limit": float(limit)}

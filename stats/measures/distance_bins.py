@@ -6,14 +6,13 @@ two log-probabilities, prediction 1b), 5.1 (the edit-distance filter) and 5.2 (r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pairbank.arrays import BoolArray, IntArray
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, finite_vector
 from pairbank.stats.measures.agreement import pearson
@@ -49,18 +48,6 @@ class BinnedEstimate:
 
     bin: Bin
     estimate: Estimate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DistanceFilter:
-    """Which pairs are close enough in edit distance to count as meaning-matched."""
-
-    limit: float
-    """The 75th percentile of the edit distance."""
-    at_most: BoolArray
-    """Pairs at the limit or below, shape (items,): the rule that gives the paper's 1,883 LI pairs."""
-    below: BoolArray
-    """Pairs below the limit: the rule as the paper words it."""
 
 
 def equal_bins(distance: ArrayLike, *, n_bins: int = N_BINS) -> tuple[Bin, ...]:
@@ -104,17 +91,6 @@ def equal_bins(distance: ArrayLike, *, n_bins: int = N_BINS) -> tuple[Bin, ...]:
     return tuple(results)
 
 
-def by_bin(bins: tuple[Bin, ...], statistic: Callable[[Bin], Estimate]) -> tuple[BinnedEstimate, ...]:
-    """Return a statistic of each bin.
-
-    >>> from pairbank.stats.estimates.estimate import undefined
-    >>> bins = equal_bins([1.0, 2.0, 3.0, 4.0], n_bins=2)
-    >>> [x.estimate.n for x in by_bin(bins, lambda b: undefined("toy", n=b.rows.size, method="none"))]
-    [2, 2]
-    """
-    return tuple(BinnedEstimate(bin=item, estimate=statistic(item)) for item in bins)
-
-
 def correlation_by_bin(
     x: ArrayLike, y: ArrayLike, distance: ArrayLike, *, n_bins: int = N_BINS, level: float = 0.95
 ) -> tuple[BinnedEstimate, ...]:
@@ -138,27 +114,63 @@ def correlation_by_bin(
     far = finite_vector(distance, name="distance")
     if not first.size == second.size == far.size:
         raise BankError(f"x, y and distance have {first.size}, {second.size} and {far.size} values; expected as many")
-    return by_bin(equal_bins(far, n_bins=n_bins), lambda b: pearson(first[b.rows], second[b.rows], level=level))
+    return tuple(
+        BinnedEstimate(bin=part, estimate=pearson(first[part.rows], second[part.rows], level=level))
+        for part in equal_bins(far, n_bins=n_bins)
+    )
 
 
-def distance_filter(edit_distance: ArrayLike) -> DistanceFilter:
-    """Return which pairs pass the edit-distance filter of Hu et al. 2026, in its two readings.
+def largest_distance_kept(edit_distance: ArrayLike) -> float:
+    """Return the 75th percentile of the edit distances of pairs, at most which they count as close.
 
     The text keeps pairs whose Levenshtein distance is "below the 75th quantile across all pairs" (section 5.1); the
     number of LI items in its Table 1a (1,883) is that of the pairs *at most* at the quantile.
 
-    Args:
-        edit_distance: Levenshtein distance in characters of each pair, shape (items,).
-
-    Raises:
-        BankError: If there is no pair, or a distance is not finite.
-
-    >>> kept = distance_filter([1, 2, 3, 3, 9])
-    >>> kept.limit, int(kept.at_most.sum()), int(kept.below.sum())
-    (3.0, 4, 2)
+    >>> largest_distance_kept([1, 2, 3, 3, 9])
+    3.0
     """
     distance = finite_vector(edit_distance, name="edit_distance")
     if not distance.size:
         raise BankError("no pairs to filter by edit distance; expected at least one")
-    limit = float(np.quantile(distance, KEPT_QUANTILE))
-    return DistanceFilter(limit=limit, at_most=distance <= limit, below=distance < limit)
+    return float(np.quantile(distance, KEPT_QUANTILE))
+
+
+def counts_lower_when_far(pairs: pd.DataFrame, *, rng: np.random.Generator, n_permutations: int = 999) -> IntArray:
+    """Return in how many models r is lower in the furthest bin than in the closest: as observed, then permuted.
+
+    Pairs of one paradigm exchange their bins, for all models at once: what models share stays as it is, and so does
+    what distance has to do with paradigms.
+
+    Args:
+        pairs: A row per model and pair: `model`, `item_id`, `paradigm` (null: none), `distance`, `x` and `y`.
+        rng: Source of the permutations.
+        n_permutations: How many.
+    """
+    items = pairs.drop_duplicates("item_id").set_index("item_id")
+    bins = equal_bins(items["distance"])
+    part = np.zeros(len(items))
+    part[bins[0].rows], part[bins[-1].rows] = -1, 1
+    paradigm = pd.factorize(items["paradigm"])[0]
+    by_paradigm = part[np.argsort(paradigm, kind="stable")]
+    x, y = (
+        pairs.pivot_table(index="model", columns="item_id", values=name, sort=False)[items.index] for name in ("x", "y")
+    )
+    known = x.notna().to_numpy(dtype=np.float64)
+    x, y = (values.sub(values.mean(axis=1), axis=0).div(values.std(axis=1), axis=0).fillna(0.0) for values in (x, y))
+    sums = np.stack([known, x, y, x * y, x * x, y * y])
+    counts = [np.atleast_1d(_lower(sums, part))]
+    for size in np.diff(np.unique(np.r_[0 : n_permutations : max(1, 2_000_000 // len(items)), n_permutations])):
+        order = np.argsort(paradigm + rng.random((size, len(items))), axis=1)
+        permuted = np.empty(order.shape)
+        np.put_along_axis(permuted, order, by_paradigm[np.newaxis], axis=1)
+        counts.append(_lower(sums, permuted.T))
+    return np.concatenate(counts)
+
+
+def _lower(sums: FloatArray, part: FloatArray) -> IntArray:
+    """Return the number of models whose r is lower where `part` is 1 than where it is -1."""
+    r = []
+    for end in (-1, 1):
+        n, x, y, xy, xx, yy = sums @ (part == end)
+        r.append((n * xy - x * y) / np.sqrt((n * xx - x**2) * (n * yy - y**2)))
+    return np.asarray((r[1] < r[0]).sum(axis=0))

@@ -5,10 +5,11 @@ three kinds: few items, items in paradigms (which differ), and ties.
 """
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.analyses.grammaticality.section import exceeds
@@ -16,6 +17,7 @@ from pairbank.stats.analyses.paradigms import extremes
 from pairbank.stats.measures.accuracy import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.associations import p_of_all
+from pairbank.stats.measures.distance_bins import counts_lower_when_far
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, corrected, gain_test, mcnemar_mid_p
 from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
 
@@ -163,24 +165,30 @@ def above_null(
     return bool(exceeds(model.value, low, null.value, high))
 
 
-def all_lower(rng: np.random.Generator, *, n_paradigms: int, n_each: int, n_models: int) -> bool:
-    """Return whether r of both sides is lower in the furthest tenth of pairs in all models; distance does nothing.
+def falls(rng: np.random.Generator, *, sizes: Sequence[int], n_models: int, effect: float = 0.0) -> bool:
+    """Return whether r is said to be lower in the furthest tenth of pairs of two corpora, of which paradigms are drawn.
 
     Distances vary over paradigms and pairs. Models share the length of a pair and half of the variance of the rest.
+    With `effect`, the noise of a pair grows with its distance.
     """
-    paradigm = np.repeat(np.arange(n_paradigms), n_each)
-    n = paradigm.size
-    order = np.argsort(rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(n))
-    length = rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(n)
-    good, bad = length + 0.4 * rng.standard_normal((2, n))
-    for _ in range(n_models):
-        shift = 0.4 * rng.standard_normal(n_paradigms)[paradigm]
-        own = 0.4 * rng.standard_normal((2, n))
-        x, y = good + shift + own[0], bad - shift + own[1]
-        near, far = (pearson(x[used], y[used]).value for used in (order[: n // 10], order[-(n // 10) :]))
-        if far >= near:
-            return False
-    return True
+    paradigm = np.repeat(np.arange(len(sizes)), sizes)
+    counts = []
+    for _ in range(2):
+        distance, length = (
+            rng.standard_normal(len(sizes))[paradigm] + rng.standard_normal(len(paradigm)) for _ in "ab"
+        )
+        noise = 0.4 * np.exp(effect * distance)
+        shared, made = rng.standard_normal((2, len(paradigm))), []
+        for model in range(n_models):
+            shift = 0.4 * rng.standard_normal(len(sizes))[paradigm]
+            own = shared + rng.standard_normal(shared.shape)
+            numbers = {"distance": distance, "x": length + shift + noise * own[0], "y": length - shift + noise * own[1]}
+            made.append(
+                pd.DataFrame({"model": model, "item_id": np.arange(len(paradigm)), "paradigm": paradigm} | numbers)
+            )
+        counts.append(counts_lower_when_far(pd.concat(made), rng=rng, n_permutations=199))
+    both = np.sum(counts, axis=0)
+    return bool((both >= both[0]).mean() < SIGNIFICANCE)
 
 
 def uncorrected_below(rng: np.random.Generator, *, n_each: int) -> bool:

@@ -7,9 +7,11 @@ grammatical from ungrammatical strings well (3), although the better string of a
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
+from pairbank.stats.measures.distance_bins import counts_lower_when_far
 from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_pairs, roc_curve
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, is_reference, long_table, read_table
@@ -41,6 +44,7 @@ LEAST_ITEMS = 20
 LEAST_IN_BIN = 10
 """Pairs of each bin of an r over bins that a headline counts."""
 LEAST_RATED = 3
+N_PERMUTATIONS = 999
 
 
 @analysis(
@@ -56,7 +60,7 @@ LEAST_RATED = 3
 def grammaticality(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[str, ...] = ()) -> Result:
     """Return correlations of the two strings of a pair, and how well a threshold separates all strings."""
     used, filters = close_pairs(tables, filtered)
-    made = _Made()
+    made = _Made(context.rng)
     for part in (part for table in used for part in read_table(table).parts()):
         if part.corpus not in made.nulls:
             made.nulls[part.corpus] = list(null_rows(part))
@@ -93,9 +97,11 @@ def _result(tables: dict[str, pd.DataFrame], made: _Made, filters: Rows) -> Resu
             "people": people,
             "nulls_of_sides": beside_nulls(sides, null, "pearson_sides"),
             "nulls_of_people": beside_nulls(people, null, "pearson_human"),
-            "bins_of_sides": ends_of_bins(shown["by_bin"]),
-            "bins_of_people": ends_of_bins(shown["by_bin_people"]),
+            "bins_of_sides": made.ends_of_bins(shown["by_bin"], "pearson_sides"),
+            "bins_of_people": made.ends_of_bins(shown["by_bin_people"], "pearson_human"),
             "ends_by_corpus": ends_by_corpus(where(shown["by_bin"][is_reference(shown["by_bin"])], subset="")),
+            "p_by_corpus": partial(made.p_of_falls, "pearson_sides", "cosine_distance"),
+            "N_PERMUTATIONS": N_PERMUTATIONS,
             "null_by_bin": shown["null_by_bin"],
             "null_ends_by_corpus": ends_by_corpus(shown["null_by_bin"]),
             "lacking": lacking(made.without, areas),
@@ -133,19 +139,6 @@ def exceeds(value: ArrayLike, low: ArrayLike, null: ArrayLike, null_high: ArrayL
     """
     first, lowest, second, highest = (np.asarray(x, dtype=np.float64) for x in (value, low, null, null_high))
     return np.asarray(first - second > np.hypot(first - lowest, highest - second))
-
-
-def ends_of_bins(binned: pd.DataFrame) -> dict[str, Any]:
-    """Return r of the closest and of the furthest tenth of pairs of each model and corpus with enough pairs in all."""
-    shown = binned[is_reference(binned) & (binned["subset"] == "") & binned["value"].notna()]
-    for distance in DISTANCES:
-        by_distance = where(shown, group_by=distance)
-        enough = by_distance.groupby(["corpus", "model"])["n"].transform("min") >= LEAST_IN_BIN
-        ends = _ends(["corpus", "model"], by_distance[enough])
-        ends = ends[ends["size"] > 1]
-        if len(ends):
-            return {"distance": distance.replace("_", " "), "ends": ends}
-    return {}
 
 
 def ends_by_corpus(binned: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -301,8 +294,11 @@ def null_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
 class _Made:
     """Rows of the tables, as they are made."""
 
-    def __init__(self) -> None:
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
         self.rows: dict[str, Rows] = defaultdict(list)
+        self.by_distance: dict[tuple[str, str, str], list[pd.DataFrame]] = defaultdict(list)
+        """Metric, distance and corpus -> pairs of each model, by the reference method."""
         self.curves: list[pd.DataFrame] = []
         self.histograms: list[pd.DataFrame] = []
         self.points: list[pd.DataFrame] = []
@@ -339,6 +335,8 @@ class _Made:
             self.rows["by_bin"] += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
             if is_whole:
                 self.points.append(points_of(scored, place))
+                if place.method == scored.pairs.reference:
+                    self._add_distances(scored, place)
         if scored.strings.problem:
             if is_whole:
                 self.without.setdefault((place.corpus, place.method), scored.strings.problem)
@@ -357,6 +355,39 @@ class _Made:
                 rows = [sides.row(_of_sides(scored), n_rows=scored.n_rows), *_with_people(scored, place)]
                 self.nulls[table.corpus] += [*rows, *_separation(scored, place)]
                 self.rows["null_by_bin"] += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
+
+    def ends_of_bins(self, binned: pd.DataFrame, metric: str) -> dict[str, Any]:
+        """Return r of the closest and furthest tenth of pairs of each model and corpus with enough pairs in all."""
+        shown = binned[is_reference(binned) & (binned["subset"] == "") & binned["value"].notna()]
+        for distance in DISTANCES:
+            by_distance = where(shown, group_by=distance)
+            enough = by_distance.groupby(["corpus", "model"])["n"].transform("min") >= LEAST_IN_BIN
+            ends = _ends(["corpus", "model"], by_distance[enough])
+            ends = ends[ends["size"] > 1]
+            if len(ends):
+                corpora = ends.index.unique("corpus")
+                p = self.p_of_falls(metric, distance, *corpora) if len(ends) > 1 else math.nan
+                return {"distance": distance.replace("_", " "), "ends": ends, "p": p}
+        return {}
+
+    def p_of_falls(self, metric: str, distance: str, *corpora: str) -> float:
+        """Return how often r is lower in the furthest pairs of as many models, if pairs of a paradigm are permuted."""
+        pairs = [pd.concat(self.by_distance[metric, distance, corpus]) for corpus in corpora]
+        draw = partial(counts_lower_when_far, rng=self.rng, n_permutations=N_PERMUTATIONS)
+        counts = np.sum([draw(of_corpus) for of_corpus in pairs], axis=0)
+        return float((counts >= counts[0]).mean())
+
+    def _add_distances(self, scored: ScoredStrings, place: SummaryRow) -> None:
+        frame = scored.pairs.frame
+        paradigm = frame.get("paradigm", pd.Series(pd.NA, index=frame.index))
+        delta = scored.good - scored.bad
+        for metric, x, y in (("pearson_sides", scored.good, scored.bad), ("pearson_human", delta, scored.human_delta)):
+            for column in DISTANCES:
+                rows = {"item_id": frame["item_id"], "paradigm": paradigm, "distance": scored.pairs.numbers(column)}
+                pairs = pd.DataFrame(rows | {"model": place.model, "x": x, "y": y}).dropna(
+                    subset=["distance", "x", "y"]
+                )
+                self.by_distance[metric, column, place.corpus].append(pairs)
 
     def add_pools(self) -> None:
         """Add what one threshold does on the strings of all corpora of a language together, where there are several."""

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from pairbank.errors import BankError
-from pairbank.stats.measures.distance_bins import correlation_by_bin, equal_bins
+from pairbank.stats.measures.distance_bins import correlation_by_bin, counts_lower_when_far, equal_bins
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -56,3 +56,22 @@ def test_lengths_must_agree_and_numbers_be_finite() -> None:
         equal_bins([1.0, np.nan])
     with pytest.raises(BankError, match="n_bins is 1"):
         equal_bins([1.0, 2.0], n_bins=1)
+
+
+def test_models_whose_r_is_lower_when_far_are_counted_and_paradigms_keep_their_distances() -> None:
+    rng = np.random.default_rng(5)
+    paradigm, distance, shared = np.arange(200) // 20, rng.normal(size=200), rng.normal(size=(2, 200))
+    near, far = (equal_bins(distance)[nth].rows for nth in (0, -1))
+    made, n_lower = [], 0
+    for model in range(7):
+        x, y = shared + 0.5 * rng.normal(size=(2, 200))
+        n_lower += stats.pearsonr(x[far], y[far]).statistic < stats.pearsonr(x[near], y[near]).statistic
+        numbers = {"item_id": np.arange(200), "paradigm": paradigm, "distance": distance, "x": x, "y": y}
+        made.append(pd.DataFrame({"model": model} | numbers))
+    pairs = pd.concat(made)
+    counts = counts_lower_when_far(pairs, rng=rng, n_permutations=500)
+    assert (counts[0], len(counts)) == (n_lower, 501)
+    assert counts[1:].mean() == pytest.approx(3.5, abs=0.5)
+    assert counts[1:].var() > 1.3 * 7 / 4  # models of the same pairs go together
+    of_paradigms = counts_lower_when_far(pairs.assign(distance=pairs["paradigm"]), rng=rng, n_permutations=20)
+    assert len(set(of_paradigms)) == 1  # pairs of a paradigm are as far apart as each other

@@ -16,7 +16,7 @@ from pairbank.stats.analyses.people import ceiling_of
 from pairbank.stats.analyses.people import people as section
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.confusion import choice_counts
-from pairbank.stats.measures.distance_bins import distance_filter
+from pairbank.stats.measures.distance_bins import largest_distance_kept
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from rated_tables import keyed, rated_table
@@ -38,11 +38,11 @@ def test_the_filter_finds_the_published_number_of_li_pairs(shared: Path) -> None
         ]
     )
     rated = (rows["LS_grammatical"] - rows["LS_ungrammatical"]).notna().to_numpy()
-    kept = distance_filter(distance[rated])
-    assert (rated.sum(), kept.limit) == (2275, 18.0)
-    assert int((distance <= kept.limit).sum()) - int((distance == 0).sum()) == 1883
+    limit = largest_distance_kept(distance[rated])
+    assert (rated.sum(), limit) == (2275, 18.0)
+    assert int((distance <= limit).sum()) - int((distance == 0).sum()) == 1883
     # the rule as worded, over the rated pairs
-    assert int(kept.below.sum()) == 1702
+    assert int((distance[rated] < limit).sum()) == 1702
 
 
 def test_the_correlation_is_that_of_scipy_over_rated_choices() -> None:
