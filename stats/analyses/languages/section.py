@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from pairbank.stats.analyses.languages.statistics import (
     PairCredits,
     complexity_correlations,
     drew,
+    english_minus_others,
     languages_differ,
     method_correlations,
     random_minus_subtle,
@@ -86,7 +87,8 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "correlation": method_correlations(cells),
             "unasked": pd.DataFrame([row for table in tables for row in unasked_rows(table)], columns=[*UNASKED]),
             "layers": of_layers,
-            "contrasts": kind_contrasts(credit, cells),
+            "contrasts": contrasts(credit, cells, random_minus_subtle, over="negative_type", first=RANDOM),
+            "english": contrasts(credit, cells, english_minus_others, over="language", first=ENGLISH),
             "controls": of_controls,
             "varies": language_differences(credit),
         },
@@ -96,7 +98,6 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "cells": cells,
             "tags": tags,
             "methods": methods_in_order(list(cells["method"])),
-            "ahead": english_ahead(cells),
             "drew": drew(complexity),
             "ALPHA": ALPHA,
             "BEST_LAYER": BEST_LAYER,
@@ -146,25 +147,34 @@ def _rho(complexity: pd.DataFrame) -> str:
     return f"{number(known[0]['rho'])} ({p_value(known[0]['p'])}, {known[0]['n_languages']} languages)" if known else ""
 
 
-def english_ahead(cells: pd.DataFrame) -> dict[str, pd.Series[float]]:
-    """Return by method how far each model's score in English is from the mean of the other languages (claim 1)."""
-    ahead = {}
-    for method in methods_in_order(list(cells["method"])):
-        by_language = where(cells, method=method).groupby(["model", "language"], sort=False)["value"].mean().unstack()
-        if ENGLISH in by_language.columns and by_language.shape[1] > 1:
-            ahead[method] = (by_language[ENGLISH] - by_language.drop(columns=ENGLISH).mean(axis=1)).dropna()
-    return ahead
+def contrasts(
+    credit: Mapping[tuple[str, str], PairCredits],
+    cells: pd.DataFrame,
+    of_pairs: Callable[[PairCredits], dict[str, Any]],
+    *,
+    over: str,
+    first: str,
+) -> pd.DataFrame:
+    """Return a difference of accuracies per model and method with its interval; of F1, which has none, as well.
 
-
-def kind_contrasts(credit: Mapping[tuple[str, str], PairCredits], cells: pd.DataFrame) -> pd.DataFrame:
-    """Return, per model and method, accuracy with random minus that with subtle wrong concepts, with its interval."""
-    rows = [{"model": model, "method": method} | random_minus_subtle(x) for (model, method), x in credit.items()]
+    Args:
+        credit: Pairs by model and method.
+        cells: Accuracies and F1 by language and kind.
+        of_pairs: The difference, from pairs.
+        over: `language` or `negative_type`: what is compared.
+        first: The one that the others are subtracted from.
+    """
+    rows = [{"model": model, "method": method} | of_pairs(x) for (model, method), x in credit.items()]
+    other = "language" if over == "negative_type" else "negative_type"
     for group in groups(where(cells, metric="f1"), "model"):
-        wide = group.frame.pivot_table(index="language", columns="negative_type", values="value", sort=False)
-        if RANDOM in wide.columns and wide.shape[1] > 1:
-            ahead = (wide[RANDOM] - wide.drop(columns=RANDOM).mean(axis=1)).dropna()
-            counts = {"n_languages": len(ahead), "n_higher": int((ahead > 0).sum()), "n": int(group.frame["n"].sum())}
-            f1 = {"value": ahead.mean(), "low": np.nan, "high": np.nan} | counts
+        wide = group.frame.pivot_table(index=other, columns=over, values="value", sort=False)
+        if first in wide.columns and wide.shape[1] > 1:
+            ahead = (wide[first] - wide.drop(columns=first).mean(axis=1)).dropna()
+            counts = {"n_languages": len(ahead), "n_higher": int((ahead > 0).sum())}
+            if over == "language":
+                means = wide.mean()
+                counts = {"n_languages": wide.shape[1] - 1, "n_higher": int((means[first] > means).sum())}
+            f1 = {"value": ahead.mean(), "low": np.nan, "high": np.nan, "n": int(group.frame["n"].sum())} | counts
             reason = {"reason": "probes have no outcome of single pairs"}
             rows.append({"model": group.key[0], "method": NEURO} | f1 | reason)
     return typed(rows, CONTRAST)

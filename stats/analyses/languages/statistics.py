@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import freedom, standard_error
 from pairbank.stats.estimates.estimate import Estimate, paired_vectors
 from pairbank.stats.estimates.shares import merged
 from pairbank.stats.measures.agreement import pearson
@@ -187,7 +188,18 @@ class PairCredits:
     """What pairs of one language may have in common: the property."""
 
 
-def random_minus_subtle(pairs: PairCredits, *, level: float = 0.95) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mean:
+    """A weighted sum of the accuracies with each kind of wrong concept in one language."""
+
+    value: float
+    error: float
+    """Its standard error (CR2), pairs of one property together."""
+    freedom: float
+    n: int
+
+
+def random_minus_subtle(pairs: PairCredits) -> dict[str, Any]:
     """Return how much more accurate a method is with random wrong concepts than with subtle ones.
 
     In each language: accuracy with random concepts minus the mean of the accuracies with each subtle kind, with a
@@ -202,44 +214,64 @@ def random_minus_subtle(pairs: PairCredits, *, level: float = 0.95) -> dict[str,
     >>> round(found["value"], 3), found["n_languages"], found["n_higher"]
     (0.333, 1, 1)
     """
+    means = []
+    for language in pd.unique(pairs.language):
+        kinds = pd.unique(pairs.kind[pairs.language == language])
+        if RANDOM in kinds and len(kinds) > 1:
+            means.append(_mean(pairs, language, {k: 1 if k == RANDOM else -1 / (len(kinds) - 1) for k in kinds}))
+    value = float(np.mean([mean.value for mean in means])) if means else math.nan
+    counts = {"n_languages": len(means), "n_higher": sum(mean.value > 0 for mean in means)}
+    reason = None if means else f"no language has pairs of the kind {RANDOM} and of another"
+    return _with_bounds(value, [means]) | counts | {"reason": reason}
+
+
+def english_minus_others(pairs: PairCredits) -> dict[str, Any]:
+    """Return how much more accurate a method is in English than in the others, of which each counts the same.
+
+    A language's accuracy is the mean of those with each kind. The standard error of the others' mean is the mean of
+    theirs, as in `random_minus_subtle`; English has pairs of its own.
+
+    >>> pairs = PairCredits(credit=np.array([1.0, 1, 0, 1, 0, 0]), language=np.array(list("aaabbb"), dtype=object),
+    ...                 kind=np.array(["random"] * 6, dtype=object), cluster=np.array(list("pqrpqr"), dtype=object))
+    >>> english_minus_others(pairs)["reason"]
+    'English and another language are needed'
+    """
+    means = {}
+    for language in pd.unique(pairs.language):
+        kinds = pd.unique(pairs.kind[pairs.language == language])
+        means[language] = _mean(pairs, language, dict.fromkeys(kinds, 1 / len(kinds)))
+    english = means.pop(ENGLISH, None)
+    if english is None or not means:
+        return _with_bounds(math.nan, []) | {"n_languages": 0, "reason": "English and another language are needed"}
+    values = np.array([mean.value for mean in means.values()])
+    counts = {"n_languages": len(means), "n_higher": int((english.value > values).sum()), "reason": None}
+    return _with_bounds(english.value - float(values.mean()), [[english], [*means.values()]]) | counts
+
+
+def _with_bounds(value: float, parts: Sequence[Sequence[_Mean]], *, level: float = 0.95) -> dict[str, Any]:
+    """Return a sum of independent parts with Student's interval; languages of a part may share all their pairs."""
     from scipy.stats import t
 
-    results = [_of_language(pairs, pairs.language == tag) for tag in pd.unique(pairs.language)]
-    known = [entry for entry in results if entry is not None]
-    empty = {"value": math.nan, "low": math.nan, "high": math.nan, "n_higher": 0, "n": 0}
-    if not known:
-        return empty | {"n_languages": 0, "reason": f"no language has pairs of the kind {RANDOM} and of another"}
-    differences, errors, n_clusters, n_pairs = (np.array(column) for column in zip(*known, strict=True))
-    value = float(differences.mean())
-    half = float(t.ppf((1 + level) / 2, max(1, n_clusters.min() - 1)) * errors.mean())
-    return {
-        "value": value,
-        "low": value - half,
-        "high": value + half,
-        "n_languages": len(known),
-        "n_higher": int((differences > 0).sum()),
-        "n": int(n_pairs.sum()),
-        "reason": None,
-    }
+    means = [mean for part in parts for mean in part]
+    if not means:
+        return {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    error = math.hypot(*(float(np.mean([mean.error for mean in part])) for part in parts))
+    half = float(t.ppf((1 + level) / 2, min(mean.freedom for mean in means)) * error)
+    return {"value": value, "low": value - half, "high": value + half, "n": sum(mean.n for mean in means)}
 
 
-def _of_language(pairs: PairCredits, current: NDArray[np.bool_]) -> tuple[float, float, int, int] | None:
-    """Return the difference of one language, its clustered standard error, the number of clusters and of pairs."""
-    kinds = [kind for kind in pd.unique(pairs.kind[current]) if kind != RANDOM]
-    if not kinds or not (pairs.kind[current] == RANDOM).any():
-        return None
-    influence, value = np.zeros(int(current.sum())), 0.0
+def _mean(pairs: PairCredits, language: str, weights: Mapping[str, float]) -> _Mean:
+    current = pairs.language == language
     credit, kind = pairs.credit[current], pairs.kind[current]
-    for name, weight in [(RANDOM, 1.0), *((name, -1 / len(kinds)) for name in kinds)]:
-        own_values = kind == name
-        mean = credit[own_values].mean()
-        value += weight * mean
-        influence[own_values] = weight * (credit[own_values] - mean) / own_values.sum()
-    codes, _ = pd.factorize(pairs.cluster[current])
-    by_cluster = np.bincount(codes, weights=influence)
-    n = len(by_cluster)
-    error = math.sqrt(n / (n - 1) * float((by_cluster**2).sum())) if n > 1 else math.inf
-    return float(value), error, n, int(current.sum())
+    shifts, value = np.zeros(len(credit)), 0.0
+    for name, weight in weights.items():
+        of_kind = kind == name
+        mean = credit[of_kind].mean()
+        value += weight * float(mean)
+        shifts[of_kind] = weight * (credit[of_kind] - mean) * len(credit) / of_kind.sum()
+    codes = pd.factorize(pairs.cluster[current])[0]
+    error, degrees = (standard_error(shifts, codes), freedom(codes)) if codes.any() else (math.inf, 1.0)
+    return _Mean(value=value, error=error, freedom=degrees, n=len(credit))
 
 
 def languages_differ(pairs: PairCredits) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.languages.section import languages as section
 from pairbank.stats.analyses.languages.statistics import (
     PairCredits,
+    english_minus_others,
     languages_differ,
     leave_one_out,
     method_correlations,
@@ -304,35 +306,56 @@ def test_random_minus_subtle_is_the_mean_over_languages_of_differences_of_accura
 
 
 def outcomes(
-    rng: np.random.Generator, *, gain: float, shared: float = 0.7, spread: float = 0.0, own_properties: bool = False
+    rng: np.random.Generator,
+    *,
+    gain: float,
+    shared: float = 0.7,
+    spread: float = 0.0,
+    own_properties: bool = False,
+    sizes: Sequence[int] = (3,) * 20,
+    lead: float = 0.0,
 ) -> PairCredits:
-    """Return pairs of ten languages, which share most of their outcomes, twenty properties with levels of their own.
+    """Return pairs of ten languages, which share most of their outcomes, and of properties with levels of their own.
 
-    `gain` is how much easier random concepts are, `spread` the standard deviation of languages, both in logits. With
-    `own_properties` languages share nothing.
+    `gain` is how much easier random concepts are, `spread` the standard deviation of languages, `lead` how much easier
+    English is, all in logits. With `own_properties` languages share nothing; English has properties of its own in any
+    case. `sizes` has a property's pairs of each kind.
     """
-    n_languages, n_properties, per_kind = 10, 20, 3
-    kinds = np.repeat(np.array(["random", "taxonomic", "overlap", "co-occurrence"], dtype=object), per_kind)
+    kinds = np.repeat(np.array(["random", "taxonomic", "overlap", "co-occurrence"], dtype=object), sum(sizes))
+    code = np.repeat(np.arange(4), sum(sizes))
+    cluster = np.tile(np.repeat(np.arange(len(sizes)), sizes), 4)
 
     def levels() -> tuple[FloatArray, FloatArray]:
-        level = rng.normal(scale=1.0, size=n_properties)[:, None] + 0.4 + gain * (kinds == "random")
-        own = rng.normal(scale=0.7, size=(n_properties, 4)).repeat(per_kind, axis=1)  # a property's level of each kind
+        level = rng.normal(scale=1.0, size=len(sizes))[cluster] + 0.4 + gain * (kinds == "random")
+        own = rng.normal(scale=0.7, size=(len(sizes), 4))[cluster, code]  # a property's level of each kind
         return level + own, rng.random(own.shape)
 
     logits, common = levels()
+    languages = ["l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8", "l9", "en"]
     parts = []
-    for shift in rng.normal(scale=spread, size=n_languages):
-        if own_properties:
+    for language, shift in zip(languages, rng.normal(scale=spread, size=10), strict=True):
+        if own_properties or language == "en":
             logits, common = levels()
-        p = 1 / (1 + np.exp(-(logits + shift)))
+        p = 1 / (1 + np.exp(-(logits + shift + lead * (language == "en"))))
         parts.append(np.where(rng.random(p.shape) < shared, common, rng.random(p.shape)) < p)
-    size = logits.size
     return PairCredits(
-        credit=np.concatenate([part.ravel() for part in parts]).astype(float),
-        language=np.repeat(np.array([f"l{nth}" for nth in range(n_languages)], dtype=object), size),
-        kind=np.tile(np.tile(kinds, n_properties), n_languages),
-        cluster=np.tile(np.repeat(np.array([f"p{nth}" for nth in range(n_properties)], dtype=object), 12), n_languages),
+        credit=np.concatenate(parts).astype(float),
+        language=np.repeat(np.array(languages, dtype=object), len(kinds)),
+        kind=np.tile(kinds, 10),
+        cluster=np.tile(cluster.astype(object), 10),
     )
+
+
+UNEVEN = (30, 15, 10, 7, 6, 5, 4, 4, 3, 3, *[2] * 5, *[1] * 5)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("sizes", [(3,) * 20, UNEVEN], ids=["equal", "uneven"])
+def test_english_is_seldom_said_to_be_ahead_of_languages_that_are_as_easy(sizes: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(13)
+    rows = [english_minus_others(outcomes(rng, gain=0.6, sizes=sizes)) for _ in range(150)]
+    assert np.mean([not row["low"] <= 0 <= row["high"] for row in rows]) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
+    assert rows[0]["n_languages"] == 9
 
 
 @pytest.mark.ci
