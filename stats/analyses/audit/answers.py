@@ -5,19 +5,22 @@ In: `Audited` methods; out: `CheckResult`, a row for each check.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, TIE, TRUNCATED
+from pairbank.stats.analyses.form import Words
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import is_tie, share_of_items, signs
 from pairbank.stats.scored_table.method_scores import choices_of, flagged
-from pairbank.stats.wording import number, percent
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
@@ -43,8 +46,10 @@ class CheckResult:
     """Empty where the check is of items."""
     model: str = ""
     outcome: Outcome = "clean"
-    said: str = ""
-    """What was found, or why nothing could be; a phrase that goes on after the model's name."""
+    phrase: str = ""
+    """Macro of the template: what was found, or why nothing could be; it goes on after the model's name."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What the macro reads."""
     n: int = 0
     """Items looked at."""
     n_concerned: int = 0
@@ -57,6 +62,19 @@ class CheckResult:
     """Of the test behind it, where there is one; corrected later for all tests of the audit."""
     items: tuple[str, ...] = ()
     """Some of the items concerned."""
+
+    @property
+    def said(self) -> str:
+        """The phrase in words."""
+        return _words().render(self.phrase, self.values) if self.phrase else ""
+
+
+@functools.cache
+def _words() -> Words:
+    return Words(
+        Path(__file__).with_name("audit.md.j2"),
+        {"share": share_text, "listed": listed, "quoted": repr, "least": LEAST_ITEMS},
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,10 +91,24 @@ class Audited:
         """The method's."""
         return self.scores.layout
 
-    @property
-    def place(self) -> dict[str, Any]:
-        """Corpus, method and model, as `CheckResult` has them."""
-        return {"corpus": self.table.corpus, "method": self.layout.method, "model": self.table.model}
+    def result(self, check: str, **values: Any) -> CheckResult:  # noqa: ANN401 - as CheckResult takes them
+        """Return what came of a check; without further values, that nothing was found."""
+        place = {"corpus": self.table.corpus, "method": self.layout.method, "model": self.table.model}
+        known: dict[str, Any] = {"check": check, "n": self.n, "headline": self.accuracy} | place | values
+        return CheckResult(**known)
+
+    def not_checked(self, check: str, phrase: str, **values: object) -> CheckResult:
+        """Return that a check was not possible, and why."""
+        return self.result(check, outcome="not checked", phrase=phrase, values=values)
+
+    def without(self, which: BoolArray) -> float:
+        """Return the accuracy without some of the rows; NaN where none would be left."""
+        kept = self.credit[self.scored & ~which]
+        return float(kept.mean()) if kept.size else np.nan
+
+    def among(self, ids: set[str]) -> BoolArray:
+        """Return which rows are of some items."""
+        return np.asarray(self.table.frame["item_id"].isin(ids), dtype=np.bool_)
 
     @cached_property
     def choices(self) -> FloatArray | None:
@@ -182,12 +214,9 @@ LEAST_MISSING, LEAST_TIES, CONSTANT = 0.01, 0.05, 0.99
 def answer_checks(entry: Audited) -> Iterator[CheckResult]:
     """Yield what was found of a method's answers."""
     yield no_answer(entry)
-    checks: tuple[Callable[[Audited], CheckResult], ...] = (zero, chance, ties, constant, position)
-    names = ("zero", "chance", "ties", "constant", "position")
-    for name, check in zip(names, checks, strict=True):
+    for check in (zero, chance, ties, constant, position):
         if entry.n < LEAST_ITEMS:
-            reason = f"{entry.n:,} items with an answer; it takes {LEAST_ITEMS}"
-            yield CheckResult(check=name, outcome="not checked", said=reason, n=entry.n, **entry.place)
+            yield entry.not_checked(check.__name__, "few_answers", n=entry.n)
         else:
             yield check(entry)
 
@@ -197,39 +226,28 @@ def no_answer(entry: Audited) -> CheckResult:
     missing = ~entry.scored & entry.asked
     n, n_missing = int(entry.asked.sum()), int(missing.sum())
     as_wrong = entry.accuracy * entry.n / n if entry.n else 0.0
-    unparsed = int((np.nan_to_num(entry.scores.unparsed) > 0).sum())
-    result = n_missing >= LEAST_MISSING * n and n_missing > 0
-    of_which = f", of {unparsed:,} because no answer was found in what was written" if unparsed else ""
-    if cut := int(flagged(entry.table.frame, entry.layout.columns.flags, TRUNCATED).sum()):
-        of_which += f" ({cut:,} cut before the model had finished thinking: raise --thinking-tokens)"
-    text = (
-        f"has no score on {n_missing:,} of {n:,} items{of_which}: {share_text(entry.accuracy)} right of the others, "
-        f"{share_text(as_wrong)} if they count as wrong"
-    )
-    return CheckResult(
-        check="no_answer", outcome="found" if result else "clean", said=text if result else "", n=n,
-        n_concerned=n_missing, headline=entry.accuracy, without=as_wrong, items=entry.some(missing), **entry.place,
-    )  # fmt: skip
+    found: dict[str, Any] = {}
+    if n_missing >= LEAST_MISSING * n and n_missing > 0:
+        n_unparsed = int((np.nan_to_num(entry.scores.unparsed) > 0).sum())
+        n_cut = int(flagged(entry.table.frame, entry.layout.columns.flags, TRUNCATED).sum())
+        values: dict[str, Any] = {"n_missing": n_missing, "n": n, "n_unparsed": n_unparsed, "n_cut": n_cut}
+        values |= {"accuracy": entry.accuracy, "as_wrong": as_wrong}
+        found = {"outcome": "found", "phrase": "no_answer", "values": values}
+    items = entry.some(missing)
+    return entry.result("no_answer", n=n, n_concerned=n_missing, without=as_wrong, items=items, **found)
 
 
 def zero(entry: Audited) -> CheckResult:
     """An accuracy of exactly 0, or below chance: unread answers that count as wrong, or reversed labels."""
     credit = entry.credit[entry.scored]
-    exact = bool((credit == 0).all())
     two_sided = mean_share_p(credit, about=CHANCE)
     p = two_sided / 2 if entry.accuracy < CHANCE else 1 - two_sided / 2
-    below = entry.accuracy < CHANCE - CHANCE_MARGIN
-    beyond = 1 - 2 * entry.accuracy
-    text = f"is right in {share_text(entry.accuracy)}, which is below chance" if not exact else "is right in exactly 0"
-    text += (
-        f": guessing would be right in 0.50, so that on {percent(beyond)} of the items or more it did not choose at all"
-    )
-    text += ", or chose the wrong side on purpose"
-    return CheckResult(
-        check="zero", outcome="found" if below else "clean", said=text if below else "", n=entry.n,
-        n_concerned=int((credit == 0).sum()), headline=entry.accuracy, p=p,
-        items=entry.some(entry.credit == 0) if below else (), **entry.place,
-    )  # fmt: skip
+    n_wrong = int((credit == 0).sum())
+    if entry.accuracy >= CHANCE - CHANCE_MARGIN:
+        return entry.result("zero", n_concerned=n_wrong, p=p)
+    values = {"accuracy": entry.accuracy, "is_zero": n_wrong == credit.size}
+    wrong = entry.some(entry.credit == 0)
+    return entry.result("zero", outcome="found", phrase="zero", values=values, n_concerned=n_wrong, p=p, items=wrong)
 
 
 def chance(entry: Audited) -> CheckResult:
@@ -240,22 +258,13 @@ def chance(entry: Audited) -> CheckResult:
     error = np.sqrt((float(((credit - CHANCE) ** 2).sum()) + 0.25) / (entry.n + 1) / entry.n)
     p = float(norm.sf((CHANCE_MARGIN - abs(entry.accuracy - CHANCE)) / error))
     interval = share_of_items(credit)
-    outcome: Outcome
-    low, high = interval.low, interval.high
-    if abs(entry.accuracy - CHANCE) < CHANCE_MARGIN:
-        outcome, text = (
-            "found",
-            f"is right in {share_text(entry.accuracy)} [{share_text(low)}, {share_text(high)}], no more than guessing",
-        )
-    else:
-        outcome, text = "clean", ""
-    if low <= CHANCE <= high:  # becomes `found` only if the test holds after the correction
-        text = text or f"is right in {share_text(entry.accuracy)} [{share_text(low)}, {share_text(high)}]"
-        outcome = "found" if outcome == "found" else "inconclusive"
-    return CheckResult(
-        check="chance", outcome=outcome, said=text, n=entry.n, n_concerned=entry.n if outcome == "found" else 0,
-        headline=entry.accuracy, p=p, **entry.place,
-    )  # fmt: skip
+    is_near = abs(entry.accuracy - CHANCE) < CHANCE_MARGIN  # a finding if the test holds after the correction, too
+    if not is_near and not interval.low <= CHANCE <= interval.high:
+        return entry.result("chance", p=p)
+    values = {"accuracy": entry.accuracy, "low": interval.low, "high": interval.high, "is_near": is_near}
+    outcome: Outcome = "found" if is_near else "inconclusive"
+    n = entry.n if is_near else 0
+    return entry.result("chance", outcome=outcome, phrase="chance", values=values, n_concerned=n, p=p)
 
 
 def ties(entry: Audited) -> CheckResult:
@@ -264,88 +273,75 @@ def ties(entry: Audited) -> CheckResult:
     tied = is_tie(entry.scores.delta_nats)
     n_tied = int(tied.sum())
     if not delta.size or n_tied < LEAST_TIES * delta.size:
-        return CheckResult(check="ties", n=entry.n, n_concerned=n_tied, headline=entry.accuracy, **entry.place)
+        return entry.result("ties", n_concerned=n_tied)
     decided = delta[~is_tie(delta)]
     without = float((decided > 0).mean()) if decided.size else np.nan
     right = float((delta > 0).mean())
-    half = share_text(right + n_tied / delta.size / 2)
-    text = (
-        f"prefers neither side on {n_tied:,} of {delta.size:,} items: right in {half} "
-        f"if these count one half, {share_text(right)} if they are wrong, {share_text(without)} of the others"
+    values: dict[str, Any] = {
+        "n_tied": n_tied,
+        "n": delta.size,
+        "half": right + n_tied / delta.size / 2,
+        "right": right,
+    }
+    return entry.result(
+        "ties",
+        outcome="found",
+        phrase="ties",
+        values=values | {"without": without},
+        n=delta.size,
+        n_concerned=n_tied,
+        without=without,
+        items=entry.some(tied),
     )
-    return CheckResult(
-        check="ties", outcome="found", said=text, n=delta.size, n_concerned=n_tied, headline=entry.accuracy,
-        without=without, items=entry.some(tied), **entry.place,
-    )  # fmt: skip
 
 
 def constant(entry: Audited) -> CheckResult:
     """One same answer to everything: the option shown first, `no`, or one rating."""
-    place, layout = entry.place, entry.layout
+    layout = entry.layout
+    share, values = 0.0, dict[str, Any]()
     if layout.kind == "rating" and layout.has_logprobs:
         ratings = entry.scores.argmax[~np.isnan(entry.scores.argmax).any(axis=1)]
-        values, counts = np.unique(ratings, return_counts=True)
-        share = float(counts.max() / counts.sum()) if counts.size else 0.0
-        description = (
-            f"rates {values[counts.argmax()]:g} in {percent(share, digits=1)} of its most probable ratings"
-            if counts.size
-            else ""
-        )
-    elif entry.choices is None or layout.orders == "unknown":
-        why = "which side was shown first is not known" if entry.choices is not None else "it compares two numbers"
-        return CheckResult(
-            check="constant", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
-        )
+        if ratings.size:
+            levels, counts = np.unique(ratings, return_counts=True)
+            share, values = float(counts.max() / counts.sum()), {"rating": float(levels[counts.argmax()])}
+    elif entry.choices is None:
+        return entry.not_checked("constant", "compares_numbers")
+    elif layout.orders == "unknown":
+        return entry.not_checked("constant", "unknown_order")
     else:
         requested = entry.choices[~np.isnan(entry.choices).any(axis=2)]
         shares = requested.mean(axis=0)
         share = float(shares.max())
-        option = layout.options[int(shares.argmax())]
-        description = f"answers {option!r} in {percent(share, digits=1)} of {len(requested):,} questions"
+        values = {"option": layout.options[int(shares.argmax())], "n": len(requested)}
         if layout.asked == "one" and not _both_orders(entry):
-            why = "the same side is always shown first, so that a constant answer may be a right one"
-            return CheckResult(
-                check="constant", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
-            )
-    outcome: Outcome = "found" if share >= CONSTANT else "clean"
-    text = f"{description}: it does not choose" if outcome == "found" else ""
-    concerned = entry.n if outcome == "found" else 0
-    return CheckResult(
-        check="constant", outcome=outcome, said=text, n=entry.n, n_concerned=concerned, headline=entry.accuracy, **place
-    )
+            return entry.not_checked("constant", "one_order")
+    if share < CONSTANT:
+        return entry.result("constant")
+    values["share"] = share
+    return entry.result("constant", outcome="found", phrase="constant", values=values, n_concerned=entry.n)
 
 
 def position(entry: Audited) -> CheckResult:
     """The option shown first (or yes) is chosen far more or less often than half of the time."""
-    credit = entry.credit_by_presentation
-    if credit is None or entry.choices is None or entry.layout.orders == "unknown" or not _both_orders(entry):
-        why = (
-            "it compares two numbers and shows neither first" if entry.choices is None
-            else "which side was shown first is not known, or is the same one always"
-        )  # fmt: skip
-        return CheckResult(
-            check="position", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place
-        )
-    first = entry.choices[:, np.arange(len(entry.layout.correct)), list(entry.layout.shown_first)]
+    credit, layout = entry.credit_by_presentation, entry.layout
+    if entry.choices is None:
+        return entry.not_checked("position", "shows_neither_first")
+    if credit is None or layout.orders == "unknown" or not _both_orders(entry):
+        return entry.not_checked("position", "unknown_or_one_order")
+    first = entry.choices[:, np.arange(len(layout.correct)), list(layout.shown_first)]
     by_item = mean_of_known(first)[entry.scored]
     share = float(np.nanmean(first))
-    correct_first = np.array(entry.layout.correct) == np.array(entry.layout.shown_first)
+    correct_first = np.array(layout.correct) == np.array(layout.shown_first)
     where_first, where_second = (float(np.nanmean(credit[:, which])) for which in (correct_first, ~correct_first))
     p = mean_share_p(by_item[~np.isnan(by_item)], about=CHANCE)
-    biased = abs(share - CHANCE) >= LEAST_EFFECT
-    judged = entry.layout.kind == "judgment"
-    description = f"says {entry.layout.options[0]!r}" if judged else "takes the option shown first"
-    where = "of good sentences, {} of bad ones" if judged else "where the better side is shown first, {} where second"
-    text = (
-        f"{description} in {share_text(share)}: right in {share_text(where_first)} "
-        f"{where.format(share_text(where_second))}"
-    )
-    both = entry.layout.asked == "all" and entry.layout.has_logprobs
+    both = layout.asked == "all" and layout.has_logprobs
     without = float(np.nanmean(entry.credit_averaged)) if both else (where_first + where_second) / 2
-    return CheckResult(
-        check="position", outcome="found" if biased else "clean", said=text if biased else "", n=entry.n,
-        n_concerned=entry.n if biased else 0, headline=entry.accuracy, without=without, p=p, **entry.place,
-    )  # fmt: skip
+    if abs(share - CHANCE) < LEAST_EFFECT:
+        return entry.result("position", without=without, p=p)
+    values: dict[str, Any] = {"share": share, "first": where_first, "second": where_second}
+    values |= {"judged": layout.kind == "judgment", "option": layout.options[0]}
+    found = {"outcome": "found", "phrase": "position", "values": values, "n_concerned": entry.n}
+    return entry.result("position", without=without, p=p, **found)
 
 
 def _both_orders(entry: Audited) -> bool:
@@ -367,29 +363,28 @@ so many of the rarer one, for two good models are right on the same items by cha
 
 def constant_scores(entry: Audited) -> CheckResult:
     """One number again and again, or log-probabilities of 0 (a probability of 1) and above."""
-    values = _values(entry)
-    if values is None or values.size < LEAST_ITEMS:
-        why = "only its answers are known" if values is None else f"{values.size:,} scores; it takes {LEAST_ITEMS}"
-        return CheckResult(
-            check="scores", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place
-        )
-    distinct, counts = np.unique(np.round(values, 9), return_counts=True)
-    share, most = float(counts.max() / values.size), float(distinct[counts.argmax()])
+    scores = _values(entry)
+    if scores is None:
+        return entry.not_checked("scores", "answers_alone")
+    if scores.size < LEAST_ITEMS:
+        return entry.not_checked("scores", "few_scores", n=scores.size)
+    distinct, counts = np.unique(np.round(scores, 9), return_counts=True)
+    share, most = float(counts.max() / scores.size), float(distinct[counts.argmax()])
     is_logprob = not entry.layout.unit and (entry.layout.has_logprobs or entry.layout.method in (DIRECT, DIRECT_WB))
-    impossible = float((values >= -TIE).mean()) if is_logprob else 0.0
-    if share >= SAME:
-        text = f"has the score {most:g} in {percent(share)} of {values.size:,} places"
-    elif impossible >= IMPOSSIBLE:
-        text = f"has log-probabilities of 0 or more, as none can be, in {percent(impossible)} of {values.size:,} places"
-    else:
-        return CheckResult(check="scores", n=entry.n, headline=entry.accuracy, **entry.place)
+    impossible = float((scores >= -TIE).mean()) if is_logprob else 0.0
+    if share < SAME and impossible < IMPOSSIBLE:
+        return entry.result("scores")
     same = _at_fault(entry, most if share >= SAME else None)
-    kept = entry.credit[entry.scored & ~same]
-    without = float(kept.mean()) if kept.size else np.nan
-    return CheckResult(
-        check="scores", outcome="found", said=text, n=entry.n, n_concerned=int((same & entry.scored).sum()),
-        headline=entry.accuracy, without=without, items=entry.some(same), **entry.place,
-    )  # fmt: skip
+    values = {"score": most, "share": share if share >= SAME else impossible, "n": scores.size}
+    return entry.result(
+        "scores",
+        outcome="found",
+        phrase="same_score" if share >= SAME else "impossible_score",
+        values=values,
+        n_concerned=int((same & entry.scored).sum()),
+        without=entry.without(same),
+        items=entry.some(same),
+    )
 
 
 def _sides(entry: Audited) -> FloatArray:
@@ -421,33 +416,28 @@ def copies(methods: Sequence[Audited]) -> Iterator[CheckResult]:
         keyed.setdefault((entry.table.corpus, entry.layout.method), []).append(entry)
     for (corpus, method), same in keyed.items():
         if len(same) < 2:
-            yield CheckResult(
-                check="copies", corpus=corpus, method=method, outcome="not checked", said="there is one model only"
-            )
+            yield CheckResult(check="copies", corpus=corpus, method=method, outcome="not checked", phrase="one_model")
             continue
-        yield from _copied(corpus, method, same)
+        yield from _copied(same)
 
 
-def _copied(corpus: str, method: str, same: Sequence[Audited]) -> Iterator[CheckResult]:
+def _copied(same: Sequence[Audited]) -> Iterator[CheckResult]:
     deltas = _side_by_side(same)
     copied: dict[str, str] = {}
     for a, b in itertools.combinations(range(len(same)), 2):
         if same[b].table.model not in copied and _equal(deltas[a], deltas[b]):
             copied[same[b].table.model] = same[a].table.model
-    place: dict[str, Any] = {"corpus": corpus, "method": method}
-    every = np.array([run.accuracy for run in same])
-    kept = np.array([run.accuracy for run in same if run.table.model not in copied])
+    means = {
+        "with_copies": float(np.nanmean([run.accuracy for run in same])),
+        "without_copies": float(np.nanmean([run.accuracy for run in same if run.table.model not in copied])),
+    }
     for run in same:
         of = copied.get(run.table.model)
         if of is None:
-            yield CheckResult(check="copies", model=run.table.model, n=run.n, headline=run.accuracy, **place)
-            continue
-        yield CheckResult(
-            check="copies", model=run.table.model, outcome="found", n=run.n, n_concerned=run.n,
-            headline=run.accuracy,
-            said=f"has the scores of {listed([of])} on every item: the mean over models is {_mean(every)} with copies "
-            f"and {_mean(kept)} without", **place,
-        )  # fmt: skip
+            yield run.result("copies")
+        else:
+            values: dict[str, Any] = {"of": of} | means
+            yield run.result("copies", outcome="found", phrase="copies", values=values, n_concerned=run.n)
 
 
 def _side_by_side(same: Sequence[Audited]) -> FloatArray:
@@ -471,7 +461,3 @@ def _equal(a: FloatArray, b: FloatArray) -> bool:
     if values.size > FEW_VALUES:
         return x.size >= LEAST_COPIED
     return int(x.size - counts.max()) >= LEAST_COPIED_ANSWERS
-
-
-def _mean(values: FloatArray) -> str:
-    return number(float(np.nanmean(values)), digits=3)

@@ -7,7 +7,7 @@ Holm's correction keeps the chance of any false finding at 0.05. The other check
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -232,15 +232,16 @@ def _decided(result: CheckResult) -> CheckResult:
         return result
     if result.check == "chance":
         return replace(result, outcome="inconclusive", n_concerned=0)
-    return replace(result, outcome="clean", said="", n_concerned=0, items=())
+    return replace(result, outcome="clean", phrase="", n_concerned=0, items=())
 
 
 def _table(results: Sequence[CheckResult]) -> pd.DataFrame:
-    columns = list(CheckResult.__slots__)
-    frame = pd.DataFrame([asdict(result) for result in results], columns=columns)
+    names = [name if name != "phrase" else "said" for name in CheckResult.__slots__ if name != "values"]
+    rows = [{name: getattr(result, name) for name in names} for result in results]
+    frame = pd.DataFrame(rows, columns=names)
     frame["what"] = [CHECKS[name].title for name in frame["check"]]
     frame["items"] = [" ".join(items) for items in frame["items"]]
-    return frame[["corpus", "check", "what", *(name for name in columns if name not in ("corpus", "check"))]]
+    return frame[["corpus", "check", "what", *(name for name in names if name not in ("corpus", "check"))]]
 
 
 def _charts(findings: pd.DataFrame) -> Iterator[Chart]:

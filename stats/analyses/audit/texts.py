@@ -19,11 +19,10 @@ from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN, 
 from pairbank.stats.analyses.audit.answers import (
     LEAST_EFFECT,
     LEAST_ITEMS,
+    MOST_IDS,
     Audited,
     CheckResult,
-    listed,
     mean_share_p,
-    share_text,
 )
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
 from pairbank.stats.scored_table.method_scores import flagged
@@ -54,8 +53,7 @@ def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[Chec
     corpus: dict[str, Any] = {"corpus": table.corpus}
     if not has_texts(table.frame):
         for check in ("identical", "repeated", "unseen", "lengths"):
-            why = "the table has no texts of two sides"
-            yield CheckResult(check=check, outcome="not checked", said=why, n=len(table.frame), **corpus)
+            yield CheckResult(check=check, outcome="not checked", phrase="no_texts", n=len(table.frame), **corpus)
         return
     yield identical(table, methods)
     yield repeated(table, methods)
@@ -74,47 +72,43 @@ def identical(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
     best = max((entry for entry in methods if entry.n), key=lambda member: member.accuracy, default=None)
     headline = best.accuracy if best else np.nan
     with_them = headline * best.n / (best.n + n) if best else np.nan
-    text = (
-        f"{n:,} of {len(which):,} pairs have two identical sides; here they are left out"
-        + (f" (`{best.table.model}` by `{best.layout.method}`: {share_text(headline)})" if best else "")
-        + (f", as wrong answers they would make it {share_text(with_them)}" if best else "")
-    )
+    values = {"n": n, "of": len(which), "headline": headline, "with_them": with_them} | _named(best)
     return CheckResult(
-        check="identical", corpus=table.corpus, outcome="found", said=text, n=len(which), n_concerned=n,
-        headline=with_them, without=headline, items=tuple(table.frame["item_id"][which][:5]),
-    )  # fmt: skip
+        check="identical",
+        corpus=table.corpus,
+        outcome="found",
+        phrase="identical",
+        values=values,
+        n=len(which),
+        n_concerned=n,
+        headline=with_them,
+        without=headline,
+        items=tuple(table.frame["item_id"][which][:MOST_IDS]),
+    )
 
 
 def identical_tokens(entry: Audited) -> CheckResult:
     """Pairs whose sides are the same to a model's tokenizer: a tie whatever the model knows."""
-    text = "cannot tell the sides of {n:,} of {of:,} pairs apart: its tokenizer makes the same tokens of both"
-    return _flagged(entry, "tokens", IDENTICAL_TOKENS, text)
+    return _flagged(entry, "tokens", IDENTICAL_TOKENS)
 
 
 def unknown_tokens(entry: Audited) -> CheckResult:
     """Items with characters that a model's tokenizer has no token for: it is not asked about what stands there."""
-    text = "has no token for some characters of {n:,} of {of:,} items, and is given an unknown token in their place"
-    return _flagged(entry, "unknown", UNKNOWN_TOKEN, text)
+    return _flagged(entry, "unknown", UNKNOWN_TOKEN)
 
 
-def _flagged(entry: Audited, check: str, flag: str, said: str) -> CheckResult:
-    """Return how many scored items a flag of the method names (`n`, `of` them), and the accuracy without them."""
+def _flagged(entry: Audited, check: str, flag: str) -> CheckResult:
+    """Return how many scored items a flag of the method names, and the accuracy without them."""
     name = ScoreColumns(entry.layout.method).flags
     if name not in entry.table.frame.columns:
-        why = "the table has no flags of this method"
-        return CheckResult(
-            check=check, outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **entry.place
-        )
+        return entry.not_checked(check, "no_flags")
     which = flagged(entry.table.frame, name, flag) & entry.scored
     n = int(which.sum())
     if not n:
-        return CheckResult(check=check, n=entry.n, headline=entry.accuracy, **entry.place)
-    kept = entry.credit[entry.scored & ~which]
-    return CheckResult(
-        check=check, outcome="found", said=said.format(n=n, of=entry.n), n=entry.n, n_concerned=n,
-        headline=entry.accuracy,
-        without=float(kept.mean()) if kept.size else np.nan, items=entry.some(which), **entry.place,
-    )  # fmt: skip
+        return entry.result(check)
+    values = {"n": n, "of": entry.n}
+    found = {"outcome": "found", "phrase": check, "values": values, "n_concerned": n, "items": entry.some(which)}
+    return entry.result(check, without=entry.without(which), **found)
 
 
 def repeated(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
@@ -125,9 +119,7 @@ def repeated(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
     again = (good + "\1" + bad).duplicated().to_numpy(dtype=np.bool_) & table.is_choice
     turned = (good + "\1" + bad).isin({*(bad + "\1" + good)}).to_numpy(dtype=np.bool_) & table.is_choice
     which = again | turned
-    text = f"{again.sum():,} of {len(which):,} pairs stand there before"
-    text += f", {turned.sum():,} also with the sides exchanged" if turned.any() else ""
-    return _of_items("repeated", table, methods, which, text)
+    return _of_items("repeated", table, methods, which, {"n": int(again.sum()), "n_turned": int(turned.sum())})
 
 
 def unseen(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
@@ -139,33 +131,41 @@ def unseen(table: ScoredTable, methods: Sequence[Audited]) -> CheckResult:
     flags = [[*flags_of(*sides, whole=bool(x))] for *sides, x in zip(good, bad, whole, strict=True)]
     which = np.array([bool(found) for found in flags], dtype=np.bool_) & table.is_choice
     counts = Counter(flag for found, is_counted in zip(flags, which, strict=True) for flag in found if is_counted)
-    kinds = ", ".join(f"{flag} {n:,}" for flag, n in counts.items())
-    text = f"{which.sum():,} of {len(which):,} pairs differ in what a reader may not see ({kinds})"
-    return _of_items("unseen", table, methods, which, text)
+    return _of_items("unseen", table, methods, which, {"n": int(which.sum()), "kinds": counts})
 
 
-def _of_items(check: str, table: ScoredTable, methods: Sequence[Audited], which: BoolArray, text: str) -> CheckResult:
+def _of_items(
+    check: str, table: ScoredTable, methods: Sequence[Audited], which: BoolArray, values: dict[str, Any]
+) -> CheckResult:
     """Return what was found of some items, and the accuracy that changes most without them."""
     if not which.any():
         return CheckResult(check=check, corpus=table.corpus, n=len(which))
-    ids = set(table.frame["item_id"][which])
-    changes = [
-        (abs(method.accuracy - kept), method, kept) for method in methods if (kept := _without(method, ids)) is not None
-    ]
-    _, most, kept = max(changes, key=lambda x: x[0], default=(0.0, None, np.nan))
-    if most is not None:
-        text += f"; without them `{most.table.model}` by `{most.layout.method}` is right in {share_text(kept)}"
-        text += f", not {share_text(most.accuracy)}"
+    most, without = changed_most(methods, set(table.frame["item_id"][which]))
+    headline = most.accuracy if most else np.nan
+    values |= {"of": len(which), "without": without, "headline": headline} | _named(most)
     return CheckResult(
-        check=check, corpus=table.corpus, outcome="found", said=text, n=len(which), n_concerned=int(which.sum()),
-        headline=np.nan if most is None else most.accuracy, without=kept,
-        items=tuple(table.frame["item_id"][which][:5]),
-    )  # fmt: skip
+        check=check,
+        corpus=table.corpus,
+        outcome="found",
+        phrase=check,
+        values=values,
+        n=len(which),
+        n_concerned=int(which.sum()),
+        headline=headline,
+        without=without,
+        items=tuple(table.frame["item_id"][which][:MOST_IDS]),
+    )
 
 
-def _without(entry: Audited, ids: set[str]) -> float | None:
-    kept = entry.credit[entry.scored & ~entry.table.frame["item_id"].isin(ids).to_numpy(dtype=np.bool_)]
-    return float(kept.mean()) if kept.size else None
+def _named(method: Audited | None) -> dict[str, str]:
+    return {"model": method.table.model, "method": method.layout.method} if method else {"model": "", "method": ""}
+
+
+def changed_most(methods: Sequence[Audited], ids: set[str]) -> tuple[Audited | None, float]:
+    """Return the method whose accuracy changes most without some items, and that accuracy."""
+    changes = [(method, method.without(method.among(ids))) for method in methods]
+    known = [(method, without) for method, without in changes if not np.isnan(without)]
+    return max(known, key=lambda change: abs(change[0].accuracy - change[1]), default=(None, np.nan))
 
 
 def longer(table: ScoredTable) -> FloatArray:
@@ -184,57 +184,41 @@ def length_alone(table: ScoredTable) -> CheckResult:
     place: dict[str, Any] = {"check": "lengths", "corpus": table.corpus}
     direction = longer(used)
     if (direction != 0).sum() < LEAST_ITEMS:
-        why = f"{int((direction != 0).sum()):,} pairs have sides of different length; it takes {LEAST_ITEMS}"
-        return CheckResult(outcome="not checked", said=why, n=direction.size, **place)
+        why = {"n": int((direction != 0).sum())}
+        return CheckResult(outcome="not checked", phrase="few_lengths", values=why, n=direction.size, **place)
     credit = (direction + 1) / 2
     share = float(credit.mean())
-    rule, right = ("longer", share) if share > 0.5 else ("shorter", 1 - share)
-    result = right - 0.5 >= LEAST_EFFECT
-    text = f"taking the {rule} side (in characters; equal ones one half) is right in {share_text(right)} of "
-    text += f"{credit.size:,} pairs"
-    return CheckResult(
-        outcome="found" if result else "clean", said=text if result else "", n=credit.size, headline=right, without=0.5,
-        n_concerned=int((direction != 0).sum()) if result else 0, p=_length_p(direction, np.ones_like(direction), used),
-        **place,
-    )  # fmt: skip
+    right = max(share, 1 - share)
+    p = _length_p(direction, np.ones_like(direction), used)
+    place |= {"n": credit.size, "headline": right, "without": 0.5, "p": p}
+    if right - 0.5 < LEAST_EFFECT:
+        return CheckResult(**place)
+    values = {"rule": "longer" if share > 0.5 else "shorter", "right": right, "n": credit.size}
+    n_concerned = int((direction != 0).sum())
+    return CheckResult(outcome="found", phrase="lengths", values=values, n_concerned=n_concerned, **place)
 
 
 def length_choice(entry: Audited) -> CheckResult:
     """A method is right far more often where the better side is the longer (or the shorter) one."""
-    place = entry.place
-    if not has_texts(entry.table.frame) or entry.n < LEAST_ITEMS:
-        why = (
-            "the table has no texts of two sides"
-            if entry.n >= LEAST_ITEMS
-            else f"{entry.n:,} items; it takes {LEAST_ITEMS}"
-        )
-        return CheckResult(
-            check="length_choice", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
-        )
+    if entry.n < LEAST_ITEMS:
+        return entry.not_checked("length_choice", "few_items", n=entry.n)
+    if not has_texts(entry.table.frame):
+        return entry.not_checked("length_choice", "no_texts")
     direction, credit = longer(entry.table)[entry.scored], entry.credit[entry.scored]
     up, down = credit[direction > 0], credit[direction < 0]
+    values: dict[str, Any] = {"n_longer": up.size, "n_shorter": down.size, "least": LEAST_OF_A_LENGTH}
     if min(up.size, down.size) < LEAST_OF_A_LENGTH:
-        why = f"the better side is longer in {up.size:,} pairs and shorter in {down.size:,}; it takes 10 of each"
-        return CheckResult(
-            check="length_choice", outcome="not checked", said=why, n=entry.n, headline=entry.accuracy, **place
-        )
-    gap = float(up.mean() - down.mean())
-    result = abs(gap) >= LEAST_EFFECT
+        return entry.not_checked("length_choice", "few_of_a_length", **values)
     balanced = float(up.mean() + down.mean()) / 2
-    text = (
-        f"is right in {share_text(up.mean())} where the better side is the longer one (n = {up.size:,}) and in "
-        f"{share_text(down.mean())} where it is the shorter one (n = {down.size:,}); "
-        f"{share_text(balanced)} with equal weights"
-    )
-    used = entry.table.rows(entry.scored)
     differs = direction != 0
     centred = np.where(differs, credit - credit[differs].mean(), 0.0)
     balance = np.where(differs, direction - direction[differs].mean(), 0.0)
-    return CheckResult(
-        check="length_choice", outcome="found" if result else "clean", said=text if result else "", n=entry.n,
-        n_concerned=int(differs.sum()) if result else 0, headline=entry.accuracy, without=balanced,
-        p=_length_p(balance, centred, used), **place,
-    )  # fmt: skip
+    tested = {"without": balanced, "p": _length_p(balance, centred, entry.table.rows(entry.scored))}
+    if abs(float(up.mean() - down.mean())) < LEAST_EFFECT:
+        return entry.result("length_choice", **tested)
+    values |= {"longer": float(up.mean()), "shorter": float(down.mean()), "balanced": balanced}
+    found = {"outcome": "found", "phrase": "length_choice", "values": values, "n_concerned": int(differs.sum())}
+    return entry.result("length_choice", **tested, **found)
 
 
 def _length_p(direction: FloatArray, credit: FloatArray, used: ScoredTable) -> float:
@@ -275,8 +259,7 @@ def changed_within(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[C
     columns = prompt_columns(table.frame) if has_texts(table.frame) else []
     place: dict[str, Any] = {"corpus": table.corpus, "model": table.model}
     if not columns:
-        why = "the table has no column with the prompts that were asked"
-        yield CheckResult(check="prompts", outcome="not checked", said=why, n=len(table.frame), **place)
+        yield CheckResult(check="prompts", outcome="not checked", phrase="no_prompts", n=len(table.frame), **place)
     for column in columns:
         template = templates(table.frame, column)
         counts = template.value_counts()
@@ -302,24 +285,28 @@ def templates(frame: pd.DataFrame, column: str) -> pd.Series[str]:
 def _changed(
     table: ScoredTable, methods: Sequence[Audited], column: str, template: pd.Series[str], rare: np.ndarray
 ) -> CheckResult:
-    n, first = int(template.nunique()), str(template.value_counts().index[0])
-    text = f"was asked with {n:,} prompts in the column `{column}`, most often {first[:60]!r}"
-    rare_ids = set(table.frame["item_id"][rare])
-    changes = []
-    for entry in methods:
-        kept = entry.scored & ~entry.table.frame["item_id"].isin(rare_ids).to_numpy(dtype=np.bool_)
-        if kept.any():
-            changes.append((entry.accuracy, float(entry.credit[kept].mean()), entry.layout.method))
-    headline, without, method = max(changes, key=lambda x: abs(x[0] - x[1]), default=(np.nan, np.nan, ""))
-    if method:
-        text += f"; by `{method}` it is right in {share_text(headline)}"
-        text += f", and in {share_text(without)} where asked as most were"
+    most, without = changed_most(methods, set(table.frame["item_id"][rare]))
+    headline = most.accuracy if most else np.nan
+    values = {
+        "n": int(template.nunique()),
+        "column": column,
+        "first": str(template.value_counts().index[0])[:60],
+        "headline": headline,
+        "without": without,
+    } | _named(most)
     return CheckResult(
-        check="prompts", corpus=table.corpus, model=table.model, outcome="found", said=text,
+        check="prompts",
+        corpus=table.corpus,
+        model=table.model,
+        outcome="found",
+        phrase="prompts",
+        values=values,
         n=int(template.notna().sum()),
-        n_concerned=int(rare.sum()), headline=headline, without=without,
-        items=tuple(table.frame["item_id"][rare][:5]),
-    )  # fmt: skip
+        n_concerned=int(rare.sum()),
+        headline=headline,
+        without=without,
+        items=tuple(table.frame["item_id"][rare][:MOST_IDS]),
+    )
 
 
 def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -> Iterator[CheckResult]:
@@ -335,27 +322,23 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
     for method in dict.fromkeys(layout.method for table in tables for layout in table.layouts):
         known = hashes.get(method, {})
         n_models = sum(map(len, known.values()))
+        place: dict[str, Any] = {"check": "definitions", "corpus": corpus, "method": method}
         if others := _scored_otherwise(method, tables):
-            text = f"is another method than `{DIRECT}`, which {listed(others, most=2)} has: other strings were scored"
-            yield CheckResult(check="definitions", corpus=corpus, method=method, outcome="found", said=text)
+            values: dict[str, Any] = {"direct": DIRECT, "models": others}
+            yield CheckResult(outcome="found", phrase="other_strings", values=values, **place)
         elif n_models < 2:
-            why = "one model only, or none with a signature" if len(tables) > 1 else "there is one model only"
-            yield CheckResult(check="definitions", corpus=corpus, method=method, outcome="not checked", said=why)
+            phrase = "one_model_signed" if len(tables) > 1 else "one_model"
+            yield CheckResult(outcome="not checked", phrase=phrase, **place)
         elif len(known) == 1:
-            yield CheckResult(check="definitions", corpus=corpus, method=method)
+            yield CheckResult(**place)
         else:
             means = {
                 key: np.array([x.accuracy for x in methods if x.layout.method == method and x.table.model in of])
                 for key, of in known.items()
             }
             most = max(known, key=lambda key: len(known[key]))
-            every, kept = np.concatenate([*means.values()]), means[most]
-            parts = [f"{listed(of, most=2)} ({key[:8]})" for key, of in known.items()]
-            text = f"is defined in {len(known)} ways under one name: {'; '.join(parts)}"
-            yield CheckResult(
-                check="definitions", corpus=corpus, method=method, outcome="found", said=text,
-                headline=_mean(every), without=_mean(kept),
-            )  # fmt: skip
+            place |= {"headline": _mean(np.concatenate([*means.values()])), "without": _mean(means[most])}
+            yield CheckResult(outcome="found", phrase="definitions_differ", values={"definitions": known}, **place)
 
 
 def _scored_otherwise(method: str, tables: Sequence[ScoredFrame]) -> list[str]:
@@ -377,9 +360,7 @@ def changed_items(tables: Sequence[ScoredTable]) -> CheckResult:
     corpus = tables[0].corpus
     with_texts = [table for table in tables if has_texts(table.frame)]
     if len(with_texts) < 2:
-        return CheckResult(
-            check="items", corpus=corpus, outcome="not checked", said="there is one model with texts only"
-        )
+        return CheckResult(check="items", corpus=corpus, outcome="not checked", phrase="one_model_with_texts")
     first = _text_by_id(with_texts[0])
     changed: set[str] = set()
     n_shared = 0
@@ -389,15 +370,19 @@ def changed_items(tables: Sequence[ScoredTable]) -> CheckResult:
         selected = _text_by_id(other).reindex(both)
         changed |= {*both[(selected != first.reindex(both)).to_numpy(dtype=np.bool_)]}
     if not n_shared:
-        why = "the models share no item"
-        return CheckResult(check="items", corpus=corpus, outcome="not checked", said=why)
+        return CheckResult(check="items", corpus=corpus, outcome="not checked", phrase="no_shared_item")
     if not changed:
         return CheckResult(check="items", corpus=corpus, n=n_shared)
-    text = f"{len(changed):,} of {n_shared:,} shared items have other texts in some tables, under the same id"
     return CheckResult(
-        check="items", corpus=corpus, outcome="found", said=text, n=n_shared, n_concerned=len(changed),
-        items=tuple(sorted(changed)[:5]),
-    )  # fmt: skip
+        check="items",
+        corpus=corpus,
+        outcome="found",
+        phrase="items",
+        values={"n": len(changed), "of": n_shared},
+        n=n_shared,
+        n_concerned=len(changed),
+        items=tuple(sorted(changed)[:MOST_IDS]),
+    )
 
 
 def _text_by_id(table: ScoredTable) -> pd.Series[str]:
