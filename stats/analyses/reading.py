@@ -19,11 +19,11 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
 from pairbank.stats.estimates.bootstrap import freedom, standard_error
 from pairbank.stats.figures.scatters import scatter
-from pairbank.stats.measures.crossed import CrossedFit, RandomTerm, fit_crossed
 from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.measures.random_slopes import Grouping, MixedFit, fit_slopes
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.stats.analyses.base import Context
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
@@ -59,12 +59,17 @@ class _Observations:
     """Number of the word, shape (n,)."""
     left_out: dict[str, int]
 
-    def random(self, slopes: FloatArray | None = None) -> list[RandomTerm]:
-        """Return the random terms, participants with slopes where some are given."""
-        return [
-            RandomTerm(name=name, levels=levels, slopes=slopes if name == "participant" else None)
-            for name, levels in self.terms.items()
-        ]
+    def random(self, slopes: FloatArray | None = None, *, rows: BoolArray | None = None) -> list[Grouping]:
+        """Return the random terms, participants with slopes where some are given; of some rows alone on request."""
+        made = []
+        for name, levels in (self.terms or {"text": self.texts}).items():
+            codes = levels if rows is None else np.unique(levels[rows], return_inverse=True)[1]
+            columns = np.ones((len(codes), 1))
+            if slopes is not None and name == "participant":
+                columns = np.column_stack([columns, slopes])
+            terms = ("1", *(f"{SURPRISAL}_{nth}" for nth in range(1, columns.shape[1])))
+            made.append(Grouping(name=name, codes=codes, columns=columns, terms=terms, correlated=False))
+        return made
 
 
 @analysis(
@@ -99,9 +104,10 @@ def reading(
         slowest: Longer times are left out, in ms.
     """
     frames = {table.model: table.frame.reset_index(drop=True) for table in tables}
-    data = _observations(frames, _columns(next(iter(frames.values())), time, participant, text), frequency,
-                         limits=(fastest, slowest))  # fmt: skip
-    base = fit_crossed(data.log_times, data.baseline, data.random())
+    data = _observations(
+        frames, _columns(next(iter(frames.values())), time, participant, text), frequency, limits=(fastest, slowest)
+    )
+    base = fit_slopes(data.log_times, data.baseline, data.random(), reml=False)
     held_out = _held_out(data, data.baseline, base)
     models, effects = Rows(), Rows()
     for model in data.surprisal:
@@ -113,24 +119,56 @@ def reading(
     left_out = pd.DataFrame([{"reason": why, "n": n} for why, n in data.left_out.items() if n], columns=["reason", "n"])
     n_texts, n_words = int(data.texts.max()) + 1, int(np.unique(data.words).size)
     facts = {
-        "n": len(data.log_times), "n_all": len(data.log_times) + sum(data.left_out.values()), "n_texts": n_texts,
-        "n_words": n_words, "n_participants": int(data.terms.get("participant", np.zeros(1, dtype=int)).max()) + 1,
-        "n_lags": next(iter(data.surprisal.values())).shape[1] - 1, "random": list(data.terms), "fastest": fastest,
-        "slowest": slowest, "frequency": frequency, "ALPHA": ALPHA, "LEAST_TEXTS": LEAST_TEXTS, "FOLDS": MOST_FOLDS,
+        "n": len(data.log_times),
+        "n_all": len(data.log_times) + sum(data.left_out.values()),
+        "n_texts": n_texts,
+        "n_words": n_words,
+        "n_participants": int(data.terms.get("participant", np.zeros(1, dtype=int)).max()) + 1,
+        "n_lags": next(iter(data.surprisal.values())).shape[1] - 1,
+        "random": list(data.terms),
+        "fastest": fastest,
+        "slowest": slowest,
+        "frequency": frequency,
+        "ALPHA": ALPHA,
+        "LEAST_TEXTS": LEAST_TEXTS,
+        "FOLDS": MOST_FOLDS,
         "baseline": data.names[1:],
-    }  # fmt: skip
+    }
     drawn = shown[shown["delta_ll"].notna()]
     return Result(
         tables={"models": shown, "effects": pd.DataFrame(effects), "left_out": left_out},
-        columns=("model", "mean_surprisal", "delta_ll", "low", "high", "effect_ms", "effect_low", "effect_high",
-                 "p_holm", "reason"),
+        columns=(
+            "model",
+            "mean_surprisal",
+            "delta_ll",
+            "low",
+            "high",
+            "effect_ms",
+            "effect_low",
+            "effect_high",
+            "p_holm",
+            "reason",
+        ),
         values=facts,
         charts=[
-            Chart(name="quality", caption="quality", values=facts, draw=lambda: scatter(
-                drawn, x="mean_surprisal", y="delta_ll", series="model", x_label="mean surprisal (bits per word)",
-                y_label="Δ log-likelihood per 1,000 words read", zero=True))
-        ] if len(drawn) else [],
-    )  # fmt: skip
+            Chart(
+                name="quality",
+                caption="quality",
+                values=facts,
+                draw=lambda: scatter(
+                    drawn,
+                    x="mean_surprisal",
+                    y="delta_ll",
+                    series="model",
+                    x_label="mean surprisal (bits per word)",
+                    y_label="Δ log-likelihood per 1,000 words read",
+                    zero=True,
+                ),
+            )
+        ]
+        if len(drawn)
+        else [],
+    )
 
 
 def _columns(frame: pd.DataFrame, time: str, participant: str, text: str) -> tuple[str, str, str]:
@@ -194,8 +232,11 @@ def _observations(
         baseline=np.column_stack([np.ones(len(rows)), (kept - kept.mean()) / kept.std()]),
         names=["(intercept)", *kept.columns],
         terms={name: x for name, x in levels.items() if 1 < x.max() + 1 < len(rows)},
-        texts=levels["text"], surprisal={m: x[used] for m, x in surprisal.items()}, words=words, left_out=left_out,
-    )  # fmt: skip
+        texts=levels["text"],
+        surprisal={m: x[used] for m, x in surprisal.items()},
+        words=words,
+        left_out=left_out,
+    )
 
 
 def _predictors(words: pd.DataFrame, lags: Sequence[str], frequency: str) -> pd.DataFrame:
@@ -211,16 +252,16 @@ def _predictors(words: pd.DataFrame, lags: Sequence[str], frequency: str) -> pd.
 
 
 def _of_model(
-    model: str, data: _Observations, base: CrossedFit, held_out: FloatArray
+    model: str, data: _Observations, base: MixedFit, held_out: FloatArray
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a model's row, and its fixed effects."""
     from scipy.stats import t
 
     surprisal = data.surprisal[model]
     x = np.column_stack([data.baseline, surprisal])
-    full = fit_crossed(data.log_times, x, data.random())
+    full = fit_slopes(data.log_times, x, data.random(), reml=False)
     gained = _held_out(data, x, full) - held_out
-    sloped = fit_crossed(data.log_times, x, data.random(surprisal - surprisal.mean(axis=0)), reml=True)
+    sloped = fit_slopes(data.log_times, x, data.random(surprisal - surprisal.mean(axis=0)))
     names = [*data.names, SURPRISAL, *(f"{SURPRISAL}_lag{n}" for n in range(1, surprisal.shape[1]))]
     total = np.r_[np.zeros(len(data.names)), np.ones(surprisal.shape[1])]
     n_readers = int(data.terms["participant"].max()) + 1 if "participant" in data.terms else 0
@@ -231,10 +272,15 @@ def _of_model(
     first = np.unique(data.words, return_index=True)[1]
     row = {"model": model, "mean_surprisal": float(surprisal[first, 0].mean())} | _gain(gained, data.texts)
     row |= {
-        "delta_ll_in_sample": full.log_likelihood - base.log_likelihood, "effect_ms": typical * effect,
-        "effect_low": typical * (effect - reach), "effect_high": typical * (effect + reach), "effect_log": effect,
-        "df": degrees, "p": float(2 * t.sf(abs(effect) / error, degrees)), "n": len(data.log_times),
-    }  # fmt: skip
+        "delta_ll_in_sample": (base.deviance - full.deviance) / 2,
+        "effect_ms": typical * effect,
+        "effect_low": typical * (effect - reach),
+        "effect_high": typical * (effect + reach),
+        "effect_log": effect,
+        "df": degrees,
+        "p": float(2 * t.sf(abs(effect) / error, degrees)),
+        "n": len(data.log_times),
+    }
     errors = np.sqrt(np.diag(sloped.covariance))
     return row, [
         {"model": model, "term": name, "estimate": value, "standard_error": e, "t": value / e}
@@ -254,7 +300,7 @@ def _gain(gained: FloatArray, texts: IntArray) -> dict[str, Any]:
     return {"delta_ll": 1000 * mean, "low": 1000 * (mean - half), "high": 1000 * (mean + half), "reason": ""}
 
 
-def _held_out(data: _Observations, x: FloatArray, whole: CrossedFit) -> FloatArray:
+def _held_out(data: _Observations, x: FloatArray, whole: MixedFit) -> FloatArray:
     """Return each observation's log density by the model of the other texts; ratios of variances are the whole's."""
     n_texts = int(data.texts.max()) + 1
     density = np.zeros(len(data.log_times))
@@ -262,19 +308,15 @@ def _held_out(data: _Observations, x: FloatArray, whole: CrossedFit) -> FloatArr
         return density
     folds = data.texts % min(n_texts, MOST_FOLDS)
     for test in (folds == fold for fold in np.unique(folds)):
-        terms = [
-            RandomTerm(name=term.name, levels=np.unique(term.levels[~test], return_inverse=True)[1])
-            for term in data.random()
-        ]
-        fit = fit_crossed(data.log_times[~test], x[~test], terms, parameters=whole.parameters)
+        terms = data.random(rows=~test)
+        fit = fit_slopes(data.log_times[~test], x[~test], terms, reml=False, factors=whole.factors)
         expected = x[test] @ fit.effects
-        variance = np.full(test.sum(), fit.residual_variance)
+        variance = np.full(test.sum(), fit.scale)
         for name, levels in data.terms.items():
             known = np.unique(levels[~test])
             at = np.searchsorted(known, levels[test]).clip(max=len(known) - 1)
             is_known = known[at] == levels[test]
-            modes = fit.random_effects.get(name, np.zeros((len(known), 1)))[:, 0]
-            expected += np.where(is_known, modes[at], 0.0)
-            variance += np.where(is_known, 0.0, fit.covariances[name][0, 0])
+            expected += np.where(is_known, fit.random_effects[name][at, 0], 0.0)
+            variance += np.where(is_known, 0.0, fit.covariance_of(name)[0, 0])
         density[test] = -0.5 * (np.log(2 * np.pi * variance) + (data.log_times[test] - expected) ** 2 / variance)
     return density

@@ -68,8 +68,12 @@ def reading_tables(table: pd.DataFrame) -> list[ScoredFrame]:
     ]
 
 
-def reading_claims(seed: int, *, effect: float = 0.0, uneven: bool = True) -> tuple[bool, bool, bool]:
-    """Return what is claimed of made-up times: an effect, one that slows readers down, a gain on held-out texts."""
-    tables = reading_tables(joined_times(seed=seed, effect=effect, uneven=uneven))
-    row = reading(tables).tables["models"].iloc[0]
+def reading_row(seed: int, *, effect: float = 0.0, uneven: bool = True, n_texts: int = 8) -> pd.Series:
+    """Return what is said of made-up times: effect and gain on held-out texts, with intervals and p."""
+    tables = reading_tables(joined_times(seed=seed, effect=effect, uneven=uneven, n_texts=n_texts))
+    return reading(tables).tables["models"].iloc[0]
+
+
+def reading_claims(row: pd.Series) -> tuple[bool, bool, bool]:
+    """Return what is claimed: an effect, one that slows readers down, a gain on held-out texts."""
     return bool(row["p_holm"] < ALPHA), bool(row["p_holm"] < ALPHA and row["effect_ms"] > 0), bool(row["low"] > 0)

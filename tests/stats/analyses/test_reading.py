@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.stats.analyses.reading import reading
-from reading_cases import joined_times, reading_claims, reading_tables
+from reading_cases import joined_times, reading_claims, reading_row, reading_tables
 
 PREDICTORS = ["word_number"] + [f"{name}{lag}" for lag in ("", "_lag1", "_lag2") for name in ("n_characters", "freq")]
 SPOKEN = ["surprisal_bits", "surprisal_bits_lag1", "surprisal_bits_lag2"]
@@ -127,5 +127,5 @@ def test_the_command_writes_a_report_of_a_joined_file(strong: pd.DataFrame, tmp_
 @pytest.mark.ci
 def test_without_an_effect_none_is_claimed_too_often() -> None:
     """Error rates of 400 runs are in docs/validation.md; 20 runs with 4 claims have p < .02 at a rate of 0.05."""
-    claims = np.sum([reading_claims(seed) for seed in range(20)], axis=0)
+    claims = np.sum([reading_claims(reading_row(seed)) for seed in range(20)], axis=0)
     assert (claims <= 4).all()
