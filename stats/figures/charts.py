@@ -52,8 +52,9 @@ _SMALL = 8
 
 
 def curve_panels(
-    table: pd.DataFrame, *, x: str, panel: str, series: str, x_label: str, y_label: str, zero: bool = False
-) -> Drawing:
+    table: pd.DataFrame, *, x: str, panel: str, series: str, x_label: str, y_label: str, zero: bool = False,
+    diagonal: bool = False,
+) -> Drawing:  # fmt: skip
     """Draw a panel a method and in it a line a model; few have their intervals, beside each other."""
     names, looks = levels(table, panel), line_looks(levels(table, series))
     with styled():
@@ -64,6 +65,8 @@ def curve_panels(
             grid(axes, axis="y")
             if zero:
                 reference(axes, y=0)
+            if diagonal:
+                reference(axes, diagonal=True)
             for nth, (kind, style) in enumerate(looks.items()):
                 part = table[(table[panel] == name) & (table[series] == kind) & table["value"].notna()]
                 at = part[x].to_numpy(dtype=float)

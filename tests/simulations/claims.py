@@ -20,14 +20,18 @@ from claims_nulls import (
     covariate_errors,
     equivalence_errors,
     mixed_errors,
+    wordings_cover,
 )
+from paradigm_cases import UNEVEN
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=200)
-    parser.add_argument("--only", choices=("equivalence", "associations", "mixed", "designs", "logistic", "covariates"))
+    parser.add_argument(
+        "--only", choices=("equivalence", "associations", "mixed", "designs", "logistic", "covariates", "wordings")
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the tables `designs` and `logistic`")
     parser.add_argument("--cells", default="", help="regular expression of rows of `designs`")
     given = parser.parse_args(arguments)
@@ -38,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "designs": designs(given.repetitions, seed=given.seed, cells=given.cells),
         "logistic": logistic(given.repetitions, seed=given.seed),
         "covariates": covariates(given.repetitions),
+        "wordings": wordings(given.repetitions),
     }
     for lines in [tables[given.only]] if given.only else tables.values():
         for line in lines:
@@ -73,6 +78,16 @@ def covariates(repetitions: int) -> Iterator[str]:
         )
         said = f"{rates['own']:.3f} | {rates['difference']:.3f} | {rates['published']:.3f}"
         yield f"| {families} | {slopes:.1f} | {effect:.1f} | {said} |"
+
+
+def wordings(repetitions: int) -> Iterator[str]:
+    """Yield the coverage of the interval of asking over wordings, and of that over items and paradigms alone."""
+    yield "| paradigms | wordings | sd of wordings | over wordings | over paradigms alone |"
+    yield "| --- | --- | --- | --- | --- |"
+    for layout in ("12 x 5", "40, 20, 13, …, 3 (12)", "120, 60, …, 4 (30)", "`jblimp`"):
+        for n_wordings, spread in itertools.product((3, 5, 8), (0.0, 0.2, 0.5)):
+            covered = wordings_cover(UNEVEN[layout], n_wordings=n_wordings, spread=spread, n_runs=repetitions, seed=7)
+            yield f"| {layout} | {n_wordings} | {spread:.1f} | {covered['wordings']:.3f} | {covered['items']:.3f} |"
 
 
 def mixed(repetitions: int) -> Iterator[str]:

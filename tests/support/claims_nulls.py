@@ -1,14 +1,19 @@
 """Made-up data in which a claim is wrong, and how often our verdicts make it: for simulations and their small form."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from hu_frank import fit_by_family
+from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.measures.associations import partial_correlation, within_correlation
 from pairbank.stats.measures.mixed import LEAST_MODELS, fit_mixed
 from pairbank.stats.measures.mixed_covariates import NO_EFFECT, fit_covariates
 from pairbank.stats.measures.mixed_logistic import fit_logistic
+from pairbank.stats.measures.over_wordings import mean_over_wordings
 from pairbank.stats.measures.paired_tests import corrected, equivalence_p
 
 KINDS = ("normal", "heavy", "spread grows")
@@ -269,3 +274,24 @@ def covariate_errors(
             answers["x"], answers["family"] = x[np.repeat(model, size)], family[np.repeat(model, size)]
             said["published"] += fit_by_family(answers, reference="a", logistic=False).effects[3].p < 0.05
     return {name: count / ((by_family or 1) if name == "published" else n_runs) for name, count in said.items()}
+
+
+def wordings_cover(sizes: Sequence[int], *, n_wordings: int, spread: float, n_runs: int, seed: int) -> dict[str, float]:
+    """How often the interval over wordings has the mean over all wordings and paradigms, and that over items alone.
+
+    Right and wrong answers by a threshold; paradigms (standard deviation 0.5), wordings (`spread`), wordings on single
+    paradigms (half of it) and items vary.
+    """
+    rng, paradigm = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes)
+    shape, half = (n_wordings, len(sizes)), spread / 2
+    truth = float(norm.cdf(0.5 / np.sqrt(0.5**2 + spread**2 + half**2 + 1.5)))
+    over_wordings, over_items = 0, 0
+    for _ in range(n_runs):
+        value = 0.5 + (rng.normal(0, 0.5, len(sizes)) + rng.normal(0, half, shape))[:, paradigm]
+        value += rng.normal(0, spread, (n_wordings, 1)) + rng.normal(size=len(paradigm))
+        right = (value + rng.normal(0, np.sqrt(0.5), value.shape) > 0).astype(np.float64)
+        whole = mean_over_wordings(right, clusters=paradigm)
+        items = share_of_items(right.mean(axis=0), clusters=paradigm)
+        over_wordings += whole.low <= truth <= whole.high
+        over_items += np.fmin(items.low, items.low_paradigms) <= truth <= np.fmax(items.high, items.high_paradigms)
+    return {"wordings": over_wordings / n_runs, "items": over_items / n_runs}

@@ -16,14 +16,18 @@ import numpy as np
 import pandas as pd
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.stats.estimates.estimate import Estimate, without_interval
+from pairbank.stats.analyses.form import cells
+from pairbank.stats.estimates.estimate import without_interval
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials, signs
 from pairbank.stats.measures.accuracy import credit_of_presentations
 from pairbank.stats.measures.agreement import pearson
+from pairbank.stats.measures.over_wordings import LEAST_WORDINGS, mean_over_wordings
 from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
+N_BINS = 5
+"""Of the confidence of an answer, from 0.5 to 1."""
 LOG_P, ACCURACY = "mean log P (nats)", "accuracy"
 POOLED = "pooled"
 """In the column `corpus`: the items of all corpora of the task."""
@@ -53,6 +57,11 @@ class Question:
     """The same by asking, shape (items,)."""
     paradigms: IntArray
     """Number of each item's paradigm, -1 for none, shape (items,)."""
+    items: Sequence[str]
+    p_correct: FloatArray
+    """Probability of the correct option among the options, shape (items, presentations); no presentations where a
+    question has no probabilities."""
+    n_options: int
 
 
 def questions(table: ScoredFrame) -> Iterator[Question]:
@@ -91,7 +100,20 @@ def _question(read: ScoredTable, direct: MethodScores, scores: MethodScores, row
         direct_nats=x,
         asked_nats=y,
         paradigms=read.paradigms[rows],
+        items=[read.item_ids[row] for row in rows],
+        p_correct=_p_correct(scores)[rows],
+        n_options=len(layout.options),
     )
+
+
+def _p_correct(scores: MethodScores) -> FloatArray:
+    from scipy.special import softmax
+
+    layout = scores.layout
+    if not layout.has_logprobs or len(layout.options) < 2 or layout.kind == "prediction":
+        return np.empty((len(scores.delta_nats), 0))
+    p = softmax(scores.logprobs_nats, axis=2)
+    return np.asarray(p[:, np.arange(len(layout.correct)), list(layout.correct)])
 
 
 def _kind_of_items(read: ScoredTable, rows: Any) -> str:  # noqa: ANN401 - row numbers
@@ -130,17 +152,62 @@ def comparisons(asked: Sequence[Question]) -> pd.DataFrame:
     return result.sort_values("task", key=lambda names: names.map(tasks.index), kind="stable").reset_index(drop=True)
 
 
-def whole(cells: pd.DataFrame) -> pd.DataFrame:
+def whole(comparisons: pd.DataFrame) -> pd.DataFrame:
     """Return one row a model, task and prompt: that of all corpora, or of the one corpus."""
     keys = ["model", "task", "prompt"]
-    is_pooled = cells["corpus"] == POOLED
-    n_corpora = (~is_pooled).groupby([cells[key] for key in keys]).transform("sum")
-    return cells[is_pooled | (n_corpora == 1)].reset_index(drop=True)
+    is_pooled = comparisons["corpus"] == POOLED
+    n_corpora = (~is_pooled).groupby([comparisons[key] for key in keys]).transform("sum")
+    return comparisons[is_pooled | (n_corpora == 1)].reset_index(drop=True)
+
+
+def over_wordings(asked: Sequence[Question]) -> Iterator[dict[str, Any]]:
+    """Yield how well each model does when asked in any wording, of which three or more are draws."""
+    groups: dict[tuple[str, str, str, str], list[Question]] = {}
+    for question in asked:
+        groups.setdefault((question.task, question.model, question.corpus, question.measure), []).append(question)
+    for key, questions in groups.items():
+        if len(questions) < LEAST_WORDINGS:
+            continue
+        shared = pd.Index(questions[0].items)
+        for question in questions[1:]:
+            shared = shared.intersection(pd.Index(question.items), sort=False)
+        at = [pd.Index(question.items).get_indexer(shared) for question in questions]
+        values = np.stack([q.asked.mean(axis=1)[rows] for q, rows in zip(questions, at, strict=True)])
+        direct, paradigms = questions[0].direct[at[0]], questions[0].paradigms[at[0]]
+        asking = mean_over_wordings(values, clusters=paradigms)
+        difference = mean_over_wordings(values - direct, clusters=paradigms)
+        row: dict[str, Any] = dict(zip(("task", "model", "corpus", "measure"), key, strict=True))
+        row |= cells(asking, "asked") | cells(difference, "difference")
+        counts = {"n_wordings": len(questions), "n": len(shared), "n_of_any": max(map(len, at))}
+        yield row | counts | {"reason": difference.reason}
+
+
+def calibration(asked: Sequence[Question]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return Brier scores of probabilities of two options, and how often answers of a confidence are right."""
+    scores: list[dict[str, Any]] = []
+    reliability: list[dict[str, Any]] = []
+    for question in asked:
+        known = ~np.isnan(question.p_correct).any(axis=1)
+        p, of = question.p_correct[known], question.paradigms[known]
+        if question.n_options != 2 or not p.size:
+            continue
+        place = {name: getattr(question, name) for name in ("task", "model", "prompt", "method", "corpus")}
+        brier = mean_of_items(((1 - p) ** 2).mean(axis=1), clusters=of)
+        scores.append(place | cells(brier, paradigms=True) | {"n": brier.n, "reason": brier.reason})
+        confidence, right = np.maximum(p, 1 - p), (np.sign(p - 0.5) + 1) / 2
+        bins = np.minimum(((confidence - 0.5) * 2 * N_BINS).astype(np.int64), N_BINS - 1)
+        items = np.broadcast_to(np.arange(len(p))[:, None], p.shape)
+        for number in np.unique(bins):
+            inside = bins == number
+            share = share_of_trials(right[inside], items[inside], clusters=of[items[inside]])
+            row = place | {"bin": int(number) + 1, "confidence": float(confidence[inside].mean())}
+            reliability.append(row | cells(share, paradigms=True) | {"n": share.n, "reason": share.reason})
+    return scores, reliability
 
 
 def _row(part: Question) -> dict[str, Any]:
     r = pearson(part.direct_nats, part.asked_nats, clusters=part.paradigms)
-    return _performance(part) | _with_interval("r", r) | {"reason": r.reason}
+    return _performance(part) | cells(r, "r", paradigms=True) | {"reason": r.reason}
 
 
 def _pooled(parts: Sequence[Question], own: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -158,13 +225,16 @@ def _pooled(parts: Sequence[Question], own: Sequence[dict[str, Any]]) -> dict[st
         direct_nats=np.empty(0),
         asked_nats=np.empty(0),
         paradigms=_side_by_side([part.paradigms for part in parts]),
+        items=[item for part in parts for item in part.items],
+        p_correct=np.empty((0, 0)),
+        n_options=first.n_options,
     )
     known = [row["r"] for row in own if not np.isnan(row["r"])]
     mean = float(np.mean(known)) if known else np.nan
     reason = "the mean over corpora has no interval" if known else "undefined on every corpus"
     return (
         _performance(together)
-        | _with_interval("r", without_interval(mean, reason, n=0, method=""))
+        | cells(without_interval(mean, reason, n=0, method=""), "r", paradigms=True)
         | {"reason": reason}
     )
 
@@ -188,14 +258,7 @@ def _performance(part: Question) -> dict[str, Any]:
         requested = share_of_trials(part.asked.ravel(), items, clusters=of[items])
         direct, gain = share_of_items(part.direct, clusters=of), paired_difference(of_item - part.direct, clusters=of)
     names = ("task", "model", "prompt", "method", "corpus", "measure")
-    cells: dict[str, Any] = {name: getattr(part, name) for name in names}
+    row: dict[str, Any] = {name: getattr(part, name) for name in names}
     for name, result in (("asked", requested), ("direct", direct), ("difference", gain)):
-        cells |= _with_interval(name, result)
-    return cells | {"n": len(part.direct)}
-
-
-def _with_interval(name: str, result: Estimate) -> dict[str, float]:
-    """Return a number with its interval over items, and that over paradigms."""
-    ends = {f"{name}_low": result.low, f"{name}_high": result.high}
-    over = {f"{name}_low_paradigms": result.low_paradigms, f"{name}_high_paradigms": result.high_paradigms}
-    return {name: result.value} | ends | over
+        row |= cells(result, name, paradigms=True)
+    return row | {"n": len(part.direct)}

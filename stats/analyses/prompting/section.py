@@ -12,8 +12,21 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
-from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, Question, comparisons, questions, whole
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, charts, groups, records, where
+from pairbank.stats.analyses.prompting.cells import (
+    ACCURACY,
+    LOG_P,
+    N_BINS,
+    POOLED,
+    Question,
+    calibration,
+    comparisons,
+    over_wordings,
+    questions,
+    whole,
+)
+from pairbank.stats.estimates.bootstrap import wider
+from pairbank.stats.figures.charts import curve_panels
 from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
 from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, find_features
@@ -54,8 +67,10 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
     models = by_size(list(dict.fromkeys(question.model for question in asked)), features)
     result = whole(cells)
     means = mean_consistency(result)
+    brier, reliability = map(pd.DataFrame, calibration(asked))
+    tables = {"consistency": first_table(result, models), "mean_consistency": means, "comparisons": cells}
     return Result(
-        tables={"consistency": first_table(result, models), "mean_consistency": means, "comparisons": cells},
+        tables=tables | {"wordings": pd.DataFrame(over_wordings(asked)), "brier": brier, "reliability": reliability},
         main_chart="consistency",
         charts=[
             *_consistency(result, means, models),
@@ -71,6 +86,11 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
                 if task.frame["corpus"].nunique() > 1
             ),
             *_scatters(asked, models),
+            *charts(
+                "calibration", reliability, "task", "corpus", draw=curve_panels, name="reliability {task} {corpus}",
+                select=wider, x="confidence", panel="prompt", series="model", x_label="probability of the answer",
+                y_label="share right", diagonal=True,
+            ),
         ],
         values={
             "result": result,
@@ -84,8 +104,9 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "ONE_SIDED": ONE_SIDED,
             "JUDGED": JUDGED,
             "COMPARED": COMPARED,
+            "N_BINS": N_BINS,
         },
-    )
+    )  # fmt: skip
 
 
 def _features(table: ScoredFrame, given: Mapping[str, ModelFeatures]) -> ModelFeatures | None:

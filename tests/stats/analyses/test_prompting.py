@@ -120,6 +120,43 @@ def test_bars_show_the_pooled_accuracy_of_the_paper(result: Section) -> None:
     assert heights[3:6] == pytest.approx(expected)
 
 
+def test_asking_in_any_wording_has_an_interval_over_wordings(result: Section) -> None:
+    cases = keyed(result.tables["wordings"], "task", "corpus", "model")
+    case = cases["Exp. 3b", "syntaxgym", "gpt2"]
+    asked = [row(result, "Exp. 3b", prompt, "syntaxgym") for prompt in PROMPTS]
+    assert (case["n_wordings"], case["n"], case["n_of_any"]) == (3, 45, 45)
+    assert case["asked"] == pytest.approx(np.mean([float(str(one["asked"])) for one in asked]))
+    assert case["difference"] == pytest.approx(np.mean([float(str(one["difference"])) for one in asked]))
+    of_wordings = stats.t.interval(0.95, 2, *_mean_and_error([float(str(one["difference"])) for one in asked]))
+    assert case["difference_high"] - case["difference_low"] > (of_wordings[1] - of_wordings[0]) / 2
+    assert "Over wordings as draws (3 wordings of a task), prompted − direct in " in result.answer
+    assert section([asked_table("p18", "gpt2", seed=0)]).answer.count("Over wordings") == 1
+
+
+def _mean_and_error(values: list[float]) -> tuple[float, float]:
+    return float(np.mean(values)), float(stats.sem(values))
+
+
+def test_prompted_probabilities_have_a_brier_score_and_a_reliability_curve(result: Section) -> None:
+    logprobs = np.array(asked_table("syntaxgym", "gpt2", seed=0).frame["3b_1_logprobs"].to_list()).reshape(-1, 2, 2)
+    p = np.exp(logprobs) / np.exp(logprobs).sum(axis=2, keepdims=True)
+    says_first = p[:, :, 0].ravel()
+    of = keyed(result.tables["brier"], "task", "prompt", "corpus", "model")[
+        "Exp. 3b", "MetaInstruct", "syntaxgym", "gpt2"
+    ]
+    is_first = np.tile([1, 0], len(p))
+    assert of["value"] == pytest.approx(metrics.brier_score_loss(is_first, says_first))
+    curve = result.tables["reliability"].query("method == '3b_1' and corpus == 'syntaxgym' and model == 'gpt2'")
+    confidence, right = np.maximum(says_first, 1 - says_first), (says_first > 0.5) == is_first
+    for cell in curve.to_dict("records"):
+        inside = np.minimum(((confidence - 0.5) * 10).astype(int), 4) == cell["bin"] - 1
+        assert cell["confidence"] == pytest.approx(confidence[inside].mean())
+        assert cell["value"] == pytest.approx(right[inside].mean())
+    (figure,) = [figure for figure in result.figures if figure.name.startswith("prompting_reliability_Exp._3b_syntax")]
+    assert len(figure.draw().axes) >= 3
+    assert set(result.tables["brier"]["task"]) == {"Exp. 2", "Exp. 3a", "Exp. 3b"}
+
+
 def test_every_prompt_of_the_paper_has_its_experiment_in_its_label() -> None:
     labels = {name: prompt.label for name, prompt in prompts().items() if name.startswith("hl23_")}
     result = {names_of(label, name, kind="", items="") for name, label in labels.items()}
