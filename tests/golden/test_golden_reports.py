@@ -40,8 +40,7 @@ def test_every_study_and_analysis_has_a_golden_report() -> None:
     used = {name for one in golden.GOLDEN.values() for name in one.analyses}
     used |= {name for study in study_names() for name in load_study(study).analyses}
     appended = {"neuro", "null_models"}  # by reports: golden `xcomps`, test_null_models
-    of_other_data = {"reading", "context"}  # reading times and contexts: test_reading, test_context
-    assert used | appended | of_other_data == set(ANALYSES)
+    assert used | appended == set(ANALYSES)
     assert not [path.name for path in golden.ROOT.iterdir() if path.is_dir() and path.name not in {*golden.GOLDEN}]
 
 

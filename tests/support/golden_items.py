@@ -185,6 +185,30 @@ def single_sentences(corpus: str, n: int, *, start: int, label: bool) -> list[It
     return items
 
 
+def rated_contexts(corpus: str, n: int) -> list[Item]:
+    """Return sentences that are rated alone and after two contexts, where ratings are compressed."""
+    rng, items = np.random.default_rng(n), []
+    for number, pair in enumerate(sentences(corpus, n, step=3)):
+        merit = float(rng.normal(0, 0.8))
+        for subset, context, slope in (
+            ("none", "", 1.0),
+            ("real", "It is early.", 0.8),
+            ("random", "A ship sank.", 0.7),
+        ):
+            items.append(
+                replace(
+                    made_item(f"{corpus}/{subset}/{number}", pair.target_good if merit > 0 else str(pair.target_bad)),
+                    subset=subset,
+                    context_good=context,
+                    pair_id=str(number),
+                    human_good=2.5 + slope * merit + float(rng.normal(0, 0.1)),
+                    human_scale="likert4",
+                    human_n=15,
+                )
+            )
+    return items
+
+
 def island_sentences(corpus: str, *, n_sets: int) -> list[Item]:
     """Return rated sentences of two 2 x 2 designs."""
     rng, items = np.random.default_rng(n_sets), []

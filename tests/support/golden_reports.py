@@ -45,10 +45,11 @@ from pairbank.stats.analyses.neuro import (
     summary_rows,
 )
 from pairbank.stats.report.page import in_words, pages_of
-from pairbank.stats.report.report import Report, report
+from pairbank.stats.report.report import Report, reading_report, report
 from pairbank.stats.scored_table.model_features import ModelFeatures
 from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.study.declaration import Study, load_study
+from reading_cases import joined_times
 
 ROOT = Path(__file__).resolve().parents[1] / "golden"
 WRITE = "python tests/support/golden_reports.py --write"
@@ -150,6 +151,8 @@ class Golden:
     """What the manifest of its corpora states."""
     checkpoints: tuple[int, ...] = ()
     """Steps of training at which each model is scored; none = at its end."""
+    joined: Callable[[], pd.DataFrame] | None = None
+    """Reading times joined with words, in place of items."""
 
 
 LANGUAGES = ("en", "de", "zh", "tr", "hu", "ja", "fr", "ar", "ru")
@@ -298,6 +301,16 @@ GOLDEN: Mapping[str, Golden] = {
         options=lambda items: {"design": {"ratings": [made.ratings(items[0], kind="single")]}},
         models=("north-1b", "south-2b"),
     ),
+    "context": Golden(
+        title="Does context change ratings?",
+        items=lambda: [made.rated_contexts("rated-context", 24)],
+        methods=("direct", "mean_logprob"),
+        analyses=("context",),
+        models=("north-1b", "south-2b"),
+    ),
+    "reading": Golden(
+        items=list, analyses=("reading",), joined=lambda: joined_times(seed=4, effect=1.0, n_readers=6, models=2)
+    ),
     "items": Golden(
         title="Items",
         analyses=("items",),
@@ -341,6 +354,8 @@ GOLDEN: Mapping[str, Golden] = {
 def golden_report(name: str) -> Report:
     """Return a report as the code makes it now."""
     what = GOLDEN[name]
+    if what.joined:
+        return reading_report(what.joined(), name="stories")
     study = load_study(what.study) if what.study else None
     corpora = what.items()
     scored = [table for one in corpora for table in _scored(one, what, study)]
