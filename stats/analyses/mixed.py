@@ -271,7 +271,8 @@ def _sample(term: str, cells: pd.DataFrame) -> str:
         return f" of {LIKE_THESE} {n_models}" + (f" ({several} with several methods)" if several < n_models else "")
     if term == METHOD:
         return f" of these {n_models} models" if n_models > 1 else ""
-    return f" by these {n_methods} methods" if term == MODEL and n_methods > 1 else ""
+    fixed = " (method x model fixed)" if n_models >= LEAST_MODELS else ""
+    return f" by these {n_methods} methods{fixed}" if term == MODEL and n_methods > 1 else ""
 
 
 # Cells ----------------------------------------------------------------------------------------------------------------

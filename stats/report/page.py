@@ -217,7 +217,11 @@ def _methods(glosses: Mapping[str, str], blocks: Sequence[Block]) -> Iterator[Bl
 def _end(titles: Mapping[str, str]) -> Iterator[Block]:
     yield Heading("Appendix")
     yield Links(titles)
-    yield Text("Every table is a CSV file beside this page, with all digits; `summary.csv` has every estimate.")
+    yield Text(
+        "Every table is a CSV file beside this page, with all digits. `summary.csv` has every estimate; the overview "
+        "quotes its columns `value` and `n`, and the wider of `low` to `high` (items) and `low_paradigms` to "
+        "`high_paradigms`."
+    )
 
 
 def _list(lines: Sequence[str]) -> Text:

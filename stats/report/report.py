@@ -237,14 +237,11 @@ def report(
         n_resamples: resamples of items, in the analyses that resample.
         warnings: sentences that stand at the report's head, before the answer.
         notes: sentences that stand below the answer: deviations and the like.
-        analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses.registry`). One
-            that the tables do not allow has a section that says why.
-        options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`; those of one that
-            is not asked for are not used. Text is read as the number or list that the option takes.
+        analyses: further analyses by name, in the order of their sections. One that the tables do not allow says why.
+        options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`.
         features: what is declared of models, by name: they stand from small to large; None = the option `features` of
             the analysis `introspection`, and what the shipped lists have.
-        ratings: individual ratings of the items (`load_ratings(...).to_pandas()`, or parquet files of them), for the
-            analyses that read them.
+        ratings: individual ratings of the items (`load_ratings(...).to_pandas()`, or parquet files of them).
         mean_ratings: corpora whose sources give mean ratings and no individual ones.
         probed: what `pairbank.probe` gave, for a section of its own and for the analysis `languages`.
 
@@ -258,51 +255,54 @@ def report(
     >>> made.accuracy["n"].tolist()
     [1]
     """
-    scored, analyses = several(scored, tables=True), several(analyses)
-    ratings, probed = several(ratings), several(probed)
+    context = Context(seed=seed, n_resamples=n_resamples, features=features or {}, mean_ratings=tuple(mean_ratings))
+    context = replace(context, ratings=tuple(several(ratings)), probed=tuple(several(probed)))
+    made = _report(several(scored, tables=True), several(analyses), context, options or {}, features)
+    warned, noted = (*warnings, *made.warnings), (*notes, *made.notes)
+    return replace(made, title=title or made.title, description=description, warnings=warned, notes=noted)
+
+
+def _report(
+    scored: Sequence[Scored],
+    analyses: Sequence[str],
+    context: Context,
+    options: Mapping[str, Mapping[str, Any]],
+    features: Mapping[str, ModelFeatures] | None,
+) -> Report:
     if not scored:
         raise BankError("nothing to report on; give at least one scored table")
     pairs = [(table.corpus, table.model) for table in scored]
     if len(set(pairs)) < len(pairs):
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
-    options_by_name: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
+    options_by_name: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options)
     chosen: dict[str, dict[str, Any]] = {name: checked_options(name, given) for name, given in options_by_name.items()}
     if features is None:
         features = chosen.get("introspection", {}).get("features")
-    context = Context(
-        seed=seed,
-        n_resamples=n_resamples,
-        features=features or {},
-        ratings=tuple(ratings),
-        mean_ratings=tuple(mean_ratings),
-        probed=tuple(probed),
-    )
     scored, order = from_small_to_large(scored, features)
     ids, pairing = ids_by_text(scored)
     frames = scored_frames(scored, ids, for_analyses=bool(options_by_name))
-    parts = on_all_cores(_summarised, frames, more_follows=True)
-    summary = pd.concat(parts, ignore_index=True)
+    summary = pd.concat(on_all_cores(_summarised, frames, more_follows=True), ignore_index=True)
     frames, nulls = models_and_nulls(frames)
-    context = replace(context, nulls=nulls)
+    context = replace(context, nulls=nulls, features=features or {})
     of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
-    names = dict.fromkeys([*analyses, *(["neuro"] if probed else []), *(["null_models"] if nulls else [])])
+    own = {"neuro": context.probed, "null_models": nulls}
+    names = dict.fromkeys([*analyses, *(name for name, present in own.items() if present)])
     facts = facts_of(of_models, frames)
-    has_phenomena = not analyses and not probed and (facts.own["group_by"] == "phenomenon").any()
+    has_phenomena = not analyses and not context.probed and (facts.own["group_by"] == "phenomenon").any()
     by_phenomenon = phenomena(frames, context, facts=facts) if has_phenomena else None
     cautions = ("caution", "caution on analyses") if analyses else ("caution",)
     return Report(
-        title=title or question_of(of_models, frames),
-        description=description,
+        title=question_of(of_models, frames),
         summary=summary,
         overview=overview(frames, context, summary=of_models),
         phenomena=by_phenomenon if by_phenomenon and by_phenomenon.tables else None,
         signatures=tuple(signature_line(table.signature) for table in scored),
-        seed=seed,
-        warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),
+        seed=context.seed,
+        warnings=(*pairing, *item_set_notes(frames), *_unpinned(scored)),
         cautions=tuple(map(html_as_text, sentences(facts, *cautions))),
         unasked=tuple(map(html_as_text, sentences(facts, "unasked"))),
-        notes=(*notes, *([order] if order else []), *map(html_as_text, sentences(facts, "note"))),
+        notes=(*([order] if order else []), *map(html_as_text, sentences(facts, "note"))),
         sections=(*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),),
         labels=facts.labels,
         glosses=glosses_of(frames),
