@@ -70,6 +70,12 @@ MOST_UNASKED = 2
 """Notes on methods that apply to no item of a corpus, on the first page; of more, all are in the appendix."""
 _HEADINGS = {
     "choice_share": "share of its choice",
+    "delta_ll": "Δ log-likelihood",
+    "effect_high": "effect, high",
+    "effect_low": "effect, low",
+    "effect_ms": "effect (ms per bit)",
+    "mean_shift": "mean shift",
+    "mean_surprisal": "mean surprisal",
     "ci_method": "interval",
     "f1": "F1",
     "f1_chosen": "F1 (chosen layer)",
