@@ -25,7 +25,7 @@ from pairbank.stats.figures.charts import MOST_SERIES, first_cells, heat_map, in
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
-from pairbank.stats.measures.distance_bins import distance_filter
+from pairbank.stats.measures.distance_bins import largest_distance_kept
 from pairbank.stats.measures.human_agreement import VARIANCES, Ceiling, ceiling_from_spreads, disattenuated
 from pairbank.stats.scored_table.scored_table import (
     ScoredTable,
@@ -164,10 +164,10 @@ def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Ite
     known = ~np.isnan(distance)
     if known.sum() < LEAST_RATED or is_filtered:
         return
-    kept = distance_filter(distance[known])
+    limit = largest_distance_kept(distance[known])
     x, y, of = rated.delta[known], rated.human_delta[known], paradigms[known]
-    for name, rows in (("at most", kept.at_most), ("below", kept.below)):
-        group = f"{name} the 75th percentile ({kept.limit:g})"
+    for name, rows in (("at most", distance[known] <= limit), ("below", distance[known] < limit)):
+        group = f"{name} the 75th percentile ({limit:g})"
         present = replace(
             current, group_by=EDIT_DISTANCE, group=f"{current.group}: {group}" if current.group else group
         )

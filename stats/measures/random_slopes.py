@@ -326,8 +326,14 @@ def _optimum(model: _Model) -> FloatArray:
     bounds = [(0.0 if is_diagonal else None, None) for is_diagonal in diagonal]
     start = diagonal * 1.0
     for _ in range(_MOST_STARTS):
-        options = {"ftol": 1e-12, "gtol": 1e-6, "maxiter": 1000}
-        found = minimize(model.of_fitted, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found = minimize(
+            model.of_fitted,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"ftol": 1e-12, "gtol": 1e-6, "maxiter": 1000},
+        )
         parameters = model.unsquared(found.x)
         _, slope, by_variance = model.profiled(parameters)
         lifted = diagonal & (parameters < SINGULAR) & (by_variance < -_FLAT)

@@ -26,7 +26,7 @@ from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import MethodName
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import signs
-from pairbank.stats.measures.distance_bins import distance_filter
+from pairbank.stats.measures.distance_bins import largest_distance_kept
 from pairbank.stats.scored_table.method_scores import choices_of, credits_of, number_column
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def filters_of(used: ScoredTable) -> dict[str, BoolArray]:
     distance = edit_distances(used)
     if not np.isnan(distance).all():
         known = ~np.isnan(distance)
-        results["close"] = known & (np.nan_to_num(distance, nan=np.inf) <= distance_filter(distance[known]).limit)
+        results["close"] = known & (np.nan_to_num(distance, nan=np.inf) <= largest_distance_kept(distance[known]))
     words = [_words(used, name) for name in ("target_good", "target_bad")]
     results["same length"] = (words[0] == words[1]) & (words[0] > 0)
     people = used.human_delta

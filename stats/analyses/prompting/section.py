@@ -68,9 +68,9 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
     result = whole(cells)
     means = mean_consistency(result)
     brier, reliability = map(pd.DataFrame, calibration(asked))
-    tables = {"consistency": first_table(result, models), "mean_consistency": means, "comparisons": cells}
+    made = {"consistency": first_table(result, models), "mean_consistency": means, "comparisons": cells}
     return Result(
-        tables=tables | {"wordings": pd.DataFrame(over_wordings(asked)), "brier": brier, "reliability": reliability},
+        tables=made | {"wordings": pd.DataFrame(over_wordings(asked)), "brier": brier, "reliability": reliability},
         main_chart="consistency",
         charts=[
             *_consistency(result, means, models),
