@@ -5,8 +5,7 @@ from the worse ones; F1 of the better ones, mean of five folds. What the paper l
 
 - **No sentence stands on both sides of a split.** Folds part connected components of pairs: two pairs that have a
   sentence in common, and both members of a pair, go together (`pair_components`).
-- Features are standardised with the training rows' mean and spread, or taken as they are; L2 penalty, C = 1
-  (scikit-learn's default).
+- What a probe is stands in `pairbank.scoring.probes`, which `probe_grammar` fits too.
 - **Control**: the same states and folds, with the labels of each pair exchanged by a fair coin of its own. As in the
   control tasks of Hewitt & Liang 2019 the labels say nothing of the input; unlike theirs, no test sentence was seen
   in training, so that the control shows chance and its spread, not how much a probe can memorise.
@@ -15,16 +14,15 @@ from the worse ones; F1 of the better ones, mean of five folds. What the paper l
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
+from pairbank.scoring.probes import out_of_fold
 from pairbank.stats.estimates.estimate import (
     Estimate,
     check_level,
@@ -35,10 +33,6 @@ from pairbank.stats.estimates.estimate import (
 )
 
 N_FOLDS = 5
-MAX_ITERATIONS, TOLERANCE = 10_000, 1e-4
-"""Of the solver; the tolerance is scikit-learn's own. States that are not standardised need more iterations."""
-NEWTON_FEATURES = 256
-"""Up to this many coordinates Newton's method is faster than L-BFGS (its Hessian is dense)."""
 CORRECTED_T = "corrected-t"
 
 
@@ -171,66 +165,17 @@ def cross_validated(
     """
     from sklearn.metrics import f1_score
 
-    rows, kinds, fold_of = np.asarray(states), np.asarray(labels, dtype=bool), np.asarray(folds)
-    if rows.ndim != 2 or kinds.shape != (len(kinds), len(rows)) or fold_of.shape != (len(rows),):
-        raise BankError(
-            f"states {rows.shape}, labels {kinds.shape}, folds {fold_of.shape}; expected (rows, hidden), "
-            "(label sets, rows) and (rows,)"
+    refuse_non_finite(np.asarray(states), name="states")
+    kinds, fold_of = np.asarray(labels, dtype=bool), np.asarray(folds)
+    parts = [fold_of == fold for fold in range(int(fold_of.max()) + 1)]
+    predicted = out_of_fold(states, kinds, fold_of, standardise=standardise) > 0
+    return [
+        FoldScores(
+            f1=np.array([f1_score(kind[part], of_kind[part]) for part in parts]),
+            accuracy=np.array([np.mean(kind[part] == of_kind[part]) for part in parts]),
         )
-    refuse_non_finite(rows, name="states")
-    n_folds = int(fold_of.max()) + 1
-    result = np.full((len(kinds), 2, n_folds), np.nan)
-    for fold in range(n_folds):
-        test = fold_of == fold
-        train_x, test_x = _coordinates(rows[~test], rows[test], standardise=standardise)
-        for number, kind in enumerate(kinds):
-            _check_both_kinds(kind[~test], kind[test], fold)
-            predicted = _fitted(train_x, kind[~test]).predict(test_x)
-            result[number, :, fold] = f1_score(kind[test], predicted), np.mean(kind[test] == predicted)
-    return [FoldScores(f1=f1, accuracy=accuracy) for f1, accuracy in result]
-
-
-def _coordinates(train: NDArray[Any], test: NDArray[Any], *, standardise: bool = True) -> tuple[FloatArray, FloatArray]:
-    """Return rows, standardised or not, in the coordinates that the training rows span where these are the fewer."""
-    from sklearn.preprocessing import StandardScaler
-
-    train_x, test_x = train.astype(np.float64), test.astype(np.float64)
-    if standardise:
-        scaler = StandardScaler().fit(train_x)
-        train_x, test_x = scaler.transform(train_x), scaler.transform(test_x)
-    if 2 * len(train_x) > train_x.shape[1]:
-        return train_x, test_x
-    powers, axes = np.linalg.eigh(train_x @ train_x.T)
-    if powers[-1] <= 0:  # all training rows are the same, as those of a shared full stop's embedding are
-        return train_x, test_x
-    kept = powers > powers[-1] * len(powers) * np.finfo(np.float64).eps
-    scale = np.sqrt(powers[kept])
-    return axes[:, kept] * scale, test_x @ (train_x.T @ (axes[:, kept] / scale))
-
-
-def _fitted(rows: FloatArray, labels: BoolArray) -> Any:  # noqa: ANN401 - a LogisticRegression
-    """Return the regression, refusing one that did not converge."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
-
-    problem: Warning | None = None
-    for solver in ("newton-cholesky", "lbfgs") if rows.shape[1] <= NEWTON_FEATURES else ("lbfgs",):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ConvergenceWarning)
-            try:
-                return LogisticRegression(solver=solver, tol=TOLERANCE, max_iter=MAX_ITERATIONS).fit(rows, labels)
-            except ConvergenceWarning as warning:
-                problem = warning
-    raise BankError(
-        f"logistic regression on {rows.shape} did not converge in {MAX_ITERATIONS} iterations ({problem}); "
-        "expected standardised hidden states: look at them, or leave the layer out"
-    )
-
-
-def _check_both_kinds(train: BoolArray, test: BoolArray, fold: int) -> None:
-    for name, part in (("training", train), ("test", test)):
-        if part.all() or not part.any():
-            raise BankError(f"fold {fold}: its {name} part has one kind of label only; expected whole pairs")
+        for kind, of_kind in zip(kinds, predicted, strict=True)
+    ]
 
 
 def fold_mean(values: ArrayLike, *, n: int, level: float = 0.95) -> Estimate:

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pairbank.errors import BankError
-from pairbank.stats.measures import probes as probing
+from pairbank.scoring import probes as probing
 from pairbank.stats.measures.probes import (
     chosen_by_other_folds,
     cross_validated,
