@@ -19,6 +19,7 @@ from pairbank.errors import BankError, PairbankError
 from pairbank.files import reading
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import BosPolicy, ModelInfo, OverLength
+from pairbank.scoring.api.names import PROBES
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.scored import MODEL, Scored, feature_of, open_scored
 from pairbank.scoring.signature import METADATA_KEY
@@ -46,7 +47,7 @@ _MODEL: Mapping[str, str] = {
     "weights": r"(random:\d{1,12})?",
 }
 """Of a signature's model, what each value may be; of the others, any plain text."""
-_MODEL_KEYS = {"slug", "n_vocabulary", "unigrams", *(field.name for field in fields(ModelInfo))}
+_MODEL_KEYS = {"slug", "n_vocabulary", "unigrams", *PROBES, *(field.name for field in fields(ModelInfo))}
 _KEYS = {"pairbank", "model", "methods", "over_length", "seed", "corpus", "n_by_flag", "imported"}
 _KEYS |= {"cut_from", "filled_from"}
 _OWN_TO_A_TABLE = ("pool_sha256", "seed", "n_vocabulary", "unigrams")

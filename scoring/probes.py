@@ -1,6 +1,6 @@
 """Linear probes: rows of hidden states and labels in, log-odds out. What `neuro` and `probe_grammar` have in common.
 
-Logistic regression with an L2 penalty (C = 1, scikit-learn's default), on states that are standardised with the
+Logistic regression with an L2 penalty, on states that are standardised with the
 training rows' mean and spread or taken as they are.
 """
 
@@ -23,7 +23,13 @@ NEWTON_FEATURES = 256
 
 
 def out_of_fold(
-    states: ArrayLike, labels: ArrayLike, folds: ArrayLike, *, standardise: bool = True, balanced: bool = False
+    states: ArrayLike,
+    labels: ArrayLike,
+    folds: ArrayLike,
+    *,
+    c: float = 1.0,
+    standardise: bool = True,
+    balanced: bool = False,
 ) -> FloatArray:
     """Return the log-odds that each row is labelled true, by a probe of the other folds, shape (label sets, rows).
 
@@ -31,6 +37,7 @@ def out_of_fold(
         states: Shape (rows, hidden).
         labels: Shape (label sets, rows); sets share the work on the states.
         folds: The fold of each row, from 0 on.
+        c: The inverse of the penalty's strength.
         standardise: Whether coordinates get the mean 0 and the spread 1 of the training rows.
         balanced: Whether both labels weigh the same, however many rows have them.
 
@@ -54,14 +61,14 @@ def out_of_fold(
         test_x = coordinates.of(rows[test])
         for number, kind in enumerate(kinds):
             _check_both_kinds(kind[~test], kind[test], fold)
-            result[number, test] = _fitted(train_x, kind[~test], balanced=balanced).decision_function(test_x)
+            result[number, test] = _fitted(train_x, kind[~test], c=c, balanced=balanced).decision_function(test_x)
     return result
 
 
-def fitted(states: ArrayLike, labels: BoolArray, *, balanced: bool = False) -> tuple[FloatArray, float]:
+def fitted(states: ArrayLike, labels: BoolArray, *, c: float = 1.0, balanced: bool = False) -> tuple[FloatArray, float]:
     """Return weights (hidden,) and bias of a probe of all rows, standardised: log-odds are states @ weights + bias."""
     train_x, coordinates = _coordinates(np.asarray(states), standardise=True)
-    regression = _fitted(train_x, labels, balanced=balanced)
+    regression = _fitted(train_x, labels, c=c, balanced=balanced)
     weights = regression.coef_[0]
     by_state = (weights if coordinates.axes is None else coordinates.axes @ weights) / coordinates.scale
     return by_state, float(regression.intercept_[0] - coordinates.origin @ by_state)
@@ -107,13 +114,13 @@ def _coordinates(train: NDArray[Any], *, standardise: bool) -> tuple[FloatArray,
     return axes[:, kept] * roots, replace(same, axes=rows.T @ (axes[:, kept] / roots))
 
 
-def _fitted(rows: FloatArray, labels: BoolArray, *, balanced: bool) -> Any:  # noqa: ANN401 - a LogisticRegression
+def _fitted(rows: FloatArray, labels: BoolArray, *, c: float, balanced: bool) -> Any:  # noqa: ANN401 - a LogisticRegression
     """Return the regression, refusing one that did not converge."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     problem: Warning | None = None
-    options = {"tol": TOLERANCE, "max_iter": MAX_ITERATIONS, "class_weight": "balanced" if balanced else None}
+    options = {"C": c, "tol": TOLERANCE, "max_iter": MAX_ITERATIONS, "class_weight": "balanced" if balanced else None}
     for solver in ("newton-cholesky", "lbfgs") if rows.shape[1] <= NEWTON_FEATURES else ("lbfgs",):
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)

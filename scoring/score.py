@@ -48,6 +48,7 @@ def score(
     over_length: OverLength = "error",
     per_token: bool = False,
     unigrams: UnigramTables | None = None,
+    probe_text: str | Path | None = None,
     prompts: Sequence[str | Path] = (),
     seed: int = 0,
     progress: Progress | None = None,
@@ -71,6 +72,8 @@ def score(
         unigrams: for `slor` and `bayes_unigram`: what `count_unigrams` gave, or the file that `pairbank unigrams`
             wrote; of several, those of the model's tokenizer and the items' languages are taken. Items in a language
             without counts have null and the flag `no_unigrams`; an empty list says that there are none at all.
+        probe_text: for `probe_grammar`: a file of sentences, one a line, that the probe learns from; None: those that
+            are shipped.
         prompts: TOML files with prompts of your own, whose ids are then methods too.
         seed: of the examples that a method puts before its question; recorded in the signature.
         progress: called after every forward pass; None: a bar in a notebook, nothing elsewhere.
@@ -91,7 +94,13 @@ def score(
         progress = notebook_bar(f"scoring with {scorer.info.name}")
     names = [methods] if isinstance(methods, str) else methods
     options = ScoreOptions(
-        methods=names, over_length=over_length, per_token=per_token, unigrams=unigrams, prompts=prompts, seed=seed
+        methods=names,
+        over_length=over_length,
+        per_token=per_token,
+        unigrams=unigrams,
+        probe_text=probe_text,
+        prompts=prompts,
+        seed=seed,
     )
     return score_as(items, scorer, options, progress=progress)
 
@@ -141,7 +150,7 @@ def _joined(items: datasets.Dataset, parts: StoredParts, options: ScoreOptions) 
     joining, name = parts.joining, parts.info.name
     if names := without_model(options.methods):
         raise ScoringError(
-            f"{name}: {names[0]} needs the model's vocabulary; leave --join out: the same command finds in the store "
+            f"{name}: {names[0]} needs the model itself; leave --join out: the same command finds in the store "
             "what the parts scored"
         )
     work = Work(items, parts.info, options, None)

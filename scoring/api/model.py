@@ -384,8 +384,8 @@ class StateReader(Protocol):
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
         """Return each text's tokens."""
 
-    def last_states(self, inputs: Sequence[TextInput]) -> npt.NDArray[np.float32]:
-        """Return the last token's state at every layer, the embedding first, shape (layers, inputs, hidden)."""
+    def last_states(self, inputs: Sequence[TextInput], *, layer: int | None = None) -> npt.NDArray[np.float32]:
+        """Return the last token's state at every layer, the embedding first, or at one: (layers, inputs, hidden)."""
 
 
 @runtime_checkable

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 DIRECT, DIRECT_WB, PMI, REGIONS = "direct", "direct_wb", "pmi", "regions"
+PROBE_GRAMMAR, PROBE_GRAMMAR_NULL = "probe_grammar", "probe_grammar_null"
+PROBES = (PROBE_GRAMMAR, PROBE_GRAMMAR_NULL)
 """Methods that other rooms treat in a way of their own."""
 SENTENCE: Final = "sentence"
 """The task of a single labelled or rated sentence: it is scored and asked about as the better side of a pair is."""

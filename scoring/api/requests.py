@@ -14,6 +14,10 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
+from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import BOUNDARY_MERGE, FIRST_TOKEN_UNSCORED
 
@@ -77,6 +81,28 @@ class EdgeRequest(Request):
     edge: Edge
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinearProbe:
+    """A linear function of a text's last token's hidden state at one layer (0 is the embedding); gives log-odds."""
+
+    layer: int
+    weights: FloatArray
+    """(hidden,)."""
+    bias: float
+
+    def log_odds(self, states: npt.NDArray[np.float32]) -> FloatArray:
+        """Return the log-odds of some states, shape (n, hidden)."""
+        result: FloatArray = states.astype(np.float64) @ self.weights + self.bias
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeRequest(Request):
+    """Ask what a probe says of the last token of context and target, in the place of a log-probability."""
+
+    probe: LinearProbe
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedRequest:
     """Token ids of context and target, BOS first; tokens from `start` on are scored, each given those before."""
@@ -96,6 +122,19 @@ class EncodedRequest:
     @property
     def n_values(self) -> int:
         return self.n_scored * (2 if self.ranks else 1)
+
+
+STATE = -5
+"""In the place of the token that is read, where the hidden state of those before it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedProbe(EncodedRequest):
+    """Token ids of the text up to its last token, and `STATE`; its one value is what the probe says."""
+
+    probe: LinearProbe
+    suffix: tuple[int, ...] = ()
+    """Special tokens that close the input of a model that reads both sides."""
 
 
 def encoded(

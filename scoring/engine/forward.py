@@ -8,7 +8,7 @@ through pinned memory on CUDA, so that the host goes on while the device works; 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,7 +19,7 @@ import torch
 from transformers import DynamicCache
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.scoring.api.requests import EncodedRequest
+from pairbank.scoring.api.requests import STATE, EncodedRequest
 from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ class Reads:
     """Token whose log-probability is read."""
     owners: IntArray
     """Which of the pass's requests the value belongs to; a request's values stand together, in order."""
+    probed: IntArray
+    """(n_probes,) which requests ask for a hidden state in the place of log-probabilities."""
+    states: Mapping[int, torch.Tensor]
+    """Of each layer that is asked for, their states (n_probes, hidden)."""
 
 
 def on_device(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
@@ -82,34 +86,34 @@ def computed_prefix(model: PreTrainedModel, tokens: IntArray, device: torch.devi
 
 
 def tree_rows(
-    model: PreTrainedModel, packs: Sequence[Pack], *, shared_prefix: SharedPrefix | None, hidden: bool
+    model: PreTrainedModel,
+    packs: Sequence[Pack],
+    *,
+    shared_prefix: SharedPrefix | None,
+    hidden: bool,
+    layers: Sequence[int] = (),
 ) -> tuple[torch.Tensor, Reads]:
-    """Return what is read from some packs, one pack a row of the batch."""
+    """Return what is read from some packs, one pack a row of the batch; `layers` are those whose states are probed."""
     device = input_device(model)
     width = max(len(pack.tokens) for pack in packs)
     tokens, depths, ends = np.zeros((3, len(packs), width), dtype=np.int64)
     # A padding node sees itself only and is never read.
     ends[:] = np.arange(1, width + 1)
-    is_read = np.zeros((len(packs), width), dtype=bool)
     for row, pack in enumerate(packs):
         n = len(pack.tokens)
         tokens[row, :n], depths[row, :n], ends[row, :n] = pack.tokens, pack.depths, pack.ends
-        is_read[row, pack.read_nodes] = True
     n_shared = len(packs[0].shared_prefix)
-    kept = _kept(
+    return _read(
         model,
-        is_read,
+        places=np.concatenate([row * width + pack.read_nodes for row, pack in enumerate(packs)]),
+        tokens=np.concatenate([pack.read_tokens for pack in packs]),
+        owners=np.concatenate([pack.read_requests for pack in packs]),
         hidden=hidden,
+        layers=layers,
         input_ids=on_device(tokens, device),
         attention_mask=_tree_mask(model, on_device(ends, device), n_shared),
         position_ids=on_device(depths, device),
         **({"use_cache": False} if shared_prefix is None else {"past_key_values": shared_prefix, "use_cache": True}),
-    )
-    row_of_node = np.cumsum(is_read).reshape(is_read.shape) - 1
-    return kept, Reads(
-        rows=np.concatenate([row_of_node[row, pack.read_nodes] for row, pack in enumerate(packs)]),
-        tokens=np.concatenate([pack.read_tokens for pack in packs]),
-        owners=np.concatenate([pack.read_requests for pack in packs]),
     )
 
 
@@ -128,7 +132,7 @@ def _tree_mask(model: PreTrainedModel, ends: torch.Tensor, n_shared: int) -> tor
 
 
 def padded_rows(
-    model: PreTrainedModel, requests: Sequence[EncodedRequest], *, hidden: bool
+    model: PreTrainedModel, requests: Sequence[EncodedRequest], *, hidden: bool, layers: Sequence[int] = ()
 ) -> tuple[torch.Tensor, Reads]:
     """Return what is read from plain sequences, padded on the right: logits, or last hidden states if `hidden`."""
     device = input_device(model)
@@ -138,17 +142,45 @@ def padded_rows(
     real = place < lengths[:, None]
     ids[real] = np.concatenate([np.array(request.ids[:-1], dtype=np.int64) for request in requests])
     is_read = real & (place >= np.array([[request.start - 1] for request in requests]))
-    kept = _kept(
+    return _read(
         model,
-        is_read,
+        places=np.flatnonzero(is_read),
+        tokens=np.concatenate([np.array(request.ids[request.start :], dtype=np.int64) for request in requests]),
+        owners=np.repeat(np.arange(len(requests)), is_read.sum(axis=1)),
         hidden=hidden,
+        layers=layers,
         input_ids=on_device(ids, device),
         attention_mask=on_device(real.astype(np.int64), device),
         use_cache=False,
     )
-    tokens = np.concatenate([np.array(request.ids[request.start :], dtype=np.int64) for request in requests])
-    owners = np.repeat(np.arange(len(requests)), is_read.sum(axis=1))
-    return kept, Reads(rows=np.arange(len(tokens)), tokens=tokens, owners=owners)
+
+
+def _read(
+    model: PreTrainedModel,
+    *,
+    places: IntArray,
+    tokens: IntArray,
+    owners: IntArray,
+    hidden: bool,
+    layers: Sequence[int],
+    **inputs: Any,  # noqa: ANN401 - of a forward pass
+) -> tuple[torch.Tensor, Reads]:
+    """Run the model and return what stands at some places (n_reads,) of its flattened input; see `Reads`."""
+    is_state = tokens == STATE
+    is_read = np.zeros(inputs["input_ids"].shape, dtype=bool)
+    is_read.flat[places[~is_state]] = True
+    if is_state.all():  # no output layer takes none
+        is_read.flat[0] = True
+    kept, by_layer = _kept(
+        model, is_read, hidden=hidden, **inputs, **({"output_hidden_states": True} if layers else {})
+    )
+    return kept, Reads(
+        rows=np.cumsum(is_read)[places[~is_state]] - 1,
+        tokens=tokens[~is_state],
+        owners=owners[~is_state],
+        probed=owners[is_state],
+        states={layer: _flat_rows(by_layer[layer], places[is_state]).float() for layer in layers},
+    )
 
 
 def _kept(
@@ -157,25 +189,30 @@ def _kept(
     *,
     hidden: bool,
     **inputs: Any,  # noqa: ANN401 - of a forward pass
-) -> torch.Tensor:
-    """Run the model and return the rows of the read positions, found on the host so that no device is waited for."""
+) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
+    """Run the model and return the rows of the read positions, found on the host so that no device is waited for.
+
+    With them the hidden states of all layers, where they are among the outputs.
+    """
     device = inputs["input_ids"].device
     if hidden:
-        return _flat_rows(model.base_model(**inputs).last_hidden_state, np.flatnonzero(is_read))
+        output = model.base_model(**inputs)
+        return _flat_rows(output.last_hidden_state, np.flatnonzero(is_read)), output.hidden_states
     parameters = inspect.signature(model.forward).parameters
     if "logits_to_keep" in parameters and len(is_read) == 1:
-        kept = on_device(np.flatnonzero(is_read[0]), device)
-        logits: torch.Tensor = model(**inputs, logits_to_keep=kept).logits[0]
-        return logits
+        output = model(**inputs, logits_to_keep=on_device(np.flatnonzero(is_read[0]), device))
+        return output.logits[0], output.hidden_states
     if "logits_to_keep" not in parameters or not _keeps_by_mask():
-        return _flat_rows(model(**inputs).logits, np.flatnonzero(is_read))
+        output = model(**inputs)
+        return _flat_rows(output.logits, np.flatnonzero(is_read)), output.hidden_states
     if device.type == "cpu":
-        kept_logits: torch.Tensor = model(**inputs, logits_to_keep=torch.from_numpy(is_read)).logits
-        return kept_logits
+        output = model(**inputs, logits_to_keep=torch.from_numpy(is_read))
+        return output.logits, output.hidden_states
     # as many places for each sequence, those that are read first
     places = np.argsort(~is_read, axis=1, kind="stable")[:, : int(is_read.sum(axis=1).max())]
-    by_sequence = model(**inputs, logits_to_keep=on_device(places, device)).logits
-    return _flat_rows(by_sequence, np.flatnonzero(np.take_along_axis(is_read, places, axis=1)))
+    output = model(**inputs, logits_to_keep=on_device(places, device))
+    chosen = np.flatnonzero(np.take_along_axis(is_read, places, axis=1))
+    return _flat_rows(output.logits, chosen), output.hidden_states
 
 
 def _flat_rows(values: torch.Tensor, places: IntArray) -> torch.Tensor:

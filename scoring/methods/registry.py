@@ -13,15 +13,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairbank.errors import ScoringError, unknown_name
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.api.names import DIRECT, DIRECT_WB, MOST_SAMPLES, PMI, REGIONS, MethodName
+from pairbank.scoring.api.names import (
+    DIRECT,
+    DIRECT_WB,
+    MOST_SAMPLES,
+    PMI,
+    PROBES,
+    REGIONS,
+    MethodName,
+)
 from pairbank.scoring.methods.direct import Direct, Regions, WordProbability
 from pairbank.scoring.methods.generated import Generated, Sampled
 from pairbank.scoring.methods.linking_functions import IN_TEMPLATE, LINKING_FUNCTIONS, InTemplate, Linked, Pmi, bound
+from pairbank.scoring.methods.probe_grammar import ProbeGrammar, bound_probe, text_of
 from pairbank.scoring.methods.prompted import Pool, Prompted, Shots
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.prompt import Prompt
@@ -51,6 +61,8 @@ class MethodOptions:
     """Token counts for the linking functions that need them."""
     languages: Collection[str] | None = None
     """Languages of the items, whose counts alone are taken; None = all."""
+    probe_text: str | Path | None = None
+    """File of the sentences that `probe_grammar` learns from; None = those that are shipped."""
 
 
 def _linked(name: str, options: MethodOptions) -> Method:
@@ -62,6 +74,12 @@ def _in_template(name: str, _options: MethodOptions) -> Method:
     return InTemplate(name=name, templates=IN_TEMPLATE[name])
 
 
+def _probe_grammar(name: str, options: MethodOptions) -> Method:
+    """Return a probe of perturbed text; without a model it has its columns, but cannot score."""
+    method = ProbeGrammar(name=name, text=text_of(options.probe_text))
+    return method if options.scorer is None else bound_probe(method, options.scorer)
+
+
 FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
     DIRECT: lambda options: Direct(per_token=options.per_token),
     DIRECT_WB: lambda _options: WordProbability(),
@@ -69,6 +87,7 @@ FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
     **{name: functools.partial(_in_template, name) for name in IN_TEMPLATE},
     PMI: lambda _options: Pmi(),
     REGIONS: lambda _options: Regions(),
+    **{name: functools.partial(_probe_grammar, name) for name in PROBES},
 }
 """Methods that are no prompt, by name, in the order of tables."""
 
@@ -103,12 +122,13 @@ def method_named(name: str, *, per_token: bool = False, options: MethodOptions |
 
 
 def without_model(names: Iterable[str]) -> list[str]:
-    """Return the methods whose numbers are kept under the model's vocabulary, so that they are not found without it.
+    """Return the methods whose numbers are kept under the model's vocabulary or states, and not found without it.
 
-    >>> without_model(["direct", "slor", "mean_logprob", "yes_no"])
-    ['slor']
+    >>> without_model(["direct", "slor", "mean_logprob", "yes_no", "probe_grammar"])
+    ['slor', 'probe_grammar']
     """
-    return [name for name in names if name in LINKING_FUNCTIONS and LINKING_FUNCTIONS[name].needs != "nothing"]
+    needing = {name for name, function in LINKING_FUNCTIONS.items() if function.needs != "nothing"}
+    return [name for name in names if name in needing.union(PROBES)]
 
 
 def cites_of(name: str) -> tuple[str, ...]:

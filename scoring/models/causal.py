@@ -12,7 +12,7 @@ import logging
 import math
 import operator
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -33,9 +33,19 @@ from pairbank.scoring.api.model import (
     TextInput,
     ended,
 )
-from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
+from pairbank.scoring.api.requests import (
+    STATE,
+    WHOLE,
+    EncodedProbe,
+    EncodedRequest,
+    LinearProbe,
+    ProbeRequest,
+    Request,
+    Share,
+)
 from pairbank.scoring.engine.batching import default_batch_tokens, halved, packing_window, padded_batches
 from pairbank.scoring.engine.forward import (
+    Download,
     Reading,
     Reads,
     computed_prefix,
@@ -100,8 +110,12 @@ class CausalScorer(LocalScorer):
         return self._tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        encoded = self._tokens.encode(requests)
-        return [replace(e, ranks=r.ranks) for r, e in zip(requests, encoded, strict=True)]
+        return [
+            EncodedProbe(ids=(*e.ids, STATE), start=len(e.ids), flags=e.flags, probe=r.probe)
+            if isinstance(r, ProbeRequest)
+            else replace(e, ranks=r.ranks)
+            for r, e in zip(requests, self._tokens.encode(requests), strict=True)
+        ]
 
     def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
         """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
@@ -227,6 +241,8 @@ class CausalScorer(LocalScorer):
 
     def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         index = np.array(chosen, dtype=np.int64)
+        layers = probed_layers(requests[i] for i in chosen)
+        ranks = any(requests[i].ranks for i in chosen)
         shared_prefix: Once[SharedPrefix] | None = (
             None  # computed in a pass, whose one thread gives the same bytes whatever there are
         )
@@ -238,13 +254,14 @@ class CausalScorer(LocalScorer):
                 shared_prefix = Once(computed) if len(tokens) else None
                 self.stats.n_computed_tokens += len(tokens)
             n_tokens = sum(len(pack.tokens) for pack in batch)
-            forward = partial(self._tree_rows, batch, shared_prefix)
-            ranks = any(requests[i].ranks for i in chosen)
-            yield partial(self._pass, forward, index=index, n_tokens=n_tokens, ranks=ranks)
+            forward = partial(self._tree_rows, batch, shared_prefix, layers)
+            yield partial(self._pass, forward, requests, index=index, n_tokens=n_tokens, ranks=ranks)
 
-    def _tree_rows(self, packs: Sequence[Pack], shared_prefix: Once[SharedPrefix] | None) -> tuple[torch.Tensor, Reads]:
+    def _tree_rows(
+        self, packs: Sequence[Pack], shared_prefix: Once[SharedPrefix] | None, layers: Sequence[int] = ()
+    ) -> tuple[torch.Tensor, Reads]:
         computed = None if shared_prefix is None else shared_prefix()
-        return tree_rows(self.model, packs, shared_prefix=computed, hidden=self.head is not None)
+        return tree_rows(self.model, packs, shared_prefix=computed, hidden=self.head is not None, layers=layers)
 
     def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))
@@ -254,25 +271,57 @@ class CausalScorer(LocalScorer):
 
         for batch in padded_batches(order, width=n_tokens, budget_tokens=size, window=self._window):
             of_batch = [requests[i] for i in batch]
-            forward = partial(padded_rows, self.model, of_batch, hidden=self.head is not None)
+            layers = probed_layers(of_batch)
+            forward = partial(padded_rows, self.model, of_batch, hidden=self.head is not None, layers=layers)
             index = np.array(batch, dtype=np.int64)
-            ranks = any(request.ranks for request in of_batch)
-            yield partial(self._pass, forward, index=index, n_tokens=n_tokens(batch[-1]) * len(batch), ranks=ranks)
+            ranks, n_padded = any(request.ranks for request in of_batch), n_tokens(batch[-1]) * len(batch)
+            yield partial(self._pass, forward, requests, index=index, n_tokens=n_padded, ranks=ranks)
 
     def _pass(
-        self, forward: Callable[[], tuple[torch.Tensor, Reads]], *, index: IntArray, n_tokens: int, ranks: bool
+        self,
+        forward: Callable[[], tuple[torch.Tensor, Reads]],
+        requests: Sequence[EncodedRequest],
+        *,
+        index: IntArray,
+        n_tokens: int,
+        ranks: bool,
     ) -> _PassResult:
         """Run one forward pass; log-probabilities come from its logits, or its hidden states, of the rows read."""
         rows, reads = forward()
         where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "ranks": ranks}
         where["model_name"] = self.info.name
         read = read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
-        return _PassResult(owners=index[reads.owners], read=read, n_tokens=n_tokens)
+        owners, probed = index[reads.owners], index[reads.probed]
+        if len(probed):
+            probes = [request.probe for i in probed if isinstance(request := requests[i], EncodedProbe)]
+            read = _with_probes(read, probes, {layer: Download(states) for layer, states in reads.states.items()})
+            owners = np.concatenate([owners, probed])
+        return _PassResult(owners=owners, read=read, n_tokens=n_tokens)
 
     def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
         """Yield the packs that requests are computed in."""
         budget_tokens = min(PACK_TOKENS, self.batch_tokens)
         return plan(requests, budget_tokens=budget_tokens, min_shared_tokens=self.min_shared_tokens)
+
+
+def probed_layers(requests: Iterable[EncodedRequest]) -> list[int]:
+    """Return the layers whose states some requests ask for."""
+    return sorted({request.probe.layer for request in requests if isinstance(request, EncodedProbe)})
+
+
+def _with_probes(read: Reading, probes: Sequence[LinearProbe], states: Mapping[int, Download]) -> Reading:
+    """Return what waits for a pass's log-probabilities, and behind them for what each probe says of its state."""
+
+    def read_both() -> FloatArray:
+        by_layer = {layer: download.wait() for layer, download in states.items()}
+        said = np.empty(len(probes))
+        for probe in dict.fromkeys(probes):
+            of_probe = [row for row, other in enumerate(probes) if other is probe]
+            said[of_probe] = probe.log_odds(by_layer[probe.layer][of_probe])
+        values = np.atleast_2d(read())
+        return np.concatenate([values, np.tile(said, (len(values), 1))], axis=1)
+
+    return read_both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,16 @@ import torch
 
 from pairbank.arrays import FloatArray
 from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInput
-from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Share
+from pairbank.scoring.api.requests import (
+    STATE,
+    WHOLE,
+    EncodedProbe,
+    EncodedRequest,
+    LinearProbe,
+    ProbeRequest,
+    Request,
+    Share,
+)
 from pairbank.scoring.engine.batching import default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was
@@ -59,13 +68,15 @@ class LocalScorer:
         facts = f"{info.name}, {info.dtype} on {info.device}, {info.prompt_format} prompts, BOS {info.bos_policy}"
         return f"<{type(self).__name__}: {facts}; .info, .model, .tokenizer>"
 
-    def last_states(self, inputs: Sequence[TextInput]) -> Float32Array:
+    def last_states(self, inputs: Sequence[TextInput], *, layer: int | None = None) -> Float32Array:
+        """Return the state of each text's last token at every layer, or at one, shape (layers, inputs, hidden)."""
         device = input_device(self.model)
 
         def batch_states(batch: list[int]) -> tuple[list[int], Float32Array]:
             ids, mask = padded([inputs[i].ids for i in batch], pad_id=self._pad_id, device=device)
             layers = self._body(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
-            return batch, _at(layers, [inputs[i].last for i in batch])
+            chosen = layers if layer is None else layers[layer : layer + 1]
+            return batch, _at(chosen, [inputs[i].last for i in batch])
 
         with scoring_mode(self.model):
             done = list(
@@ -104,15 +115,54 @@ class EncoderScorer(LocalScorer, ABC):
             for ids, special in zip(encoding["input_ids"], encoding["special_tokens_mask"], strict=True)
         ]
 
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return each request's tokens; those of a probe are the text's, read whole."""
+        probes = [request for request in requests if isinstance(request, ProbeRequest)]
+        inputs = iter(self.text_inputs([request.context + request.target for request in probes]) if probes else [])
+        others = [request for request in requests if not isinstance(request, ProbeRequest)]
+        encoded = iter(self._encoded(others) if others else [])
+        return [
+            _encoded_probe(request.probe, next(inputs)) if isinstance(request, ProbeRequest) else next(encoded)
+            for request in requests
+        ]
+
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        return self._results(requests, WHOLE, progress)
+        return self._answers(requests, WHOLE, progress)
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
-        return self._results(requests, share, lambda _n: None)
+        return self._answers(requests, share, lambda _n: None)
+
+    def _answers(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray]:
+        """Return what a share gives; states are read in passes of their own, of the texts as they stand."""
+        probes = [request for request in requests if isinstance(request, EncodedProbe)]
+        others = [request for request in requests if not isinstance(request, EncodedProbe)]
+        said = iter(self._log_odds(probes) if probes and share.has(0) else np.full(len(probes), np.nan))
+        progress(len(probes))
+        read = iter(self._results(others, share, progress) if others else [])
+        return [np.array([next(said)]) if isinstance(r, EncodedProbe) else next(read) for r in requests]
+
+    def _log_odds(self, requests: Sequence[EncodedProbe]) -> FloatArray:
+        result = np.empty(len(requests))
+        for probe in dict.fromkeys(request.probe for request in requests):
+            rows = [row for row, request in enumerate(requests) if request.probe is probe]
+            texts = [
+                TextInput(ids=(*r.ids[:-1], *r.suffix), last=len(r.ids) - 2) for r in map(requests.__getitem__, rows)
+            ]
+            result[rows] = probe.log_odds(self.last_states(texts, layer=probe.layer)[0])
+        return result
+
+    @abstractmethod
+    def _encoded(self, requests: Sequence[Request]) -> Sequence[EncodedRequest]:
+        """Return the tokens of requests for log-probabilities, of which there is one or more."""
 
     @abstractmethod
     def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray]:
         """Return what the passes of a share give."""
+
+
+def _encoded_probe(probe: LinearProbe, text: TextInput) -> EncodedProbe:
+    end = text.last + 1
+    return EncodedProbe(ids=(*text.ids[:end], STATE), start=end, probe=probe, suffix=text.ids[end:])
 
 
 def _at(layers: Sequence[torch.Tensor], last: Sequence[int]) -> Float32Array:

@@ -93,10 +93,8 @@ class MaskedScorer(EncoderScorer):
         self._head_on_rows = False
         self._head_on_rows = self._head_takes_rows()
 
-    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        return list(self._encoded(requests)) if requests else []
-
     def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:
+        """Return the tokens of each context + target, encoded as one string between the special tokens."""
         texts = [request.context + request.target for request in requests]
         with left_as_it_was(self.tokenizer):
             encoding = self.tokenizer(

@@ -110,7 +110,7 @@ class Seq2SeqScorer(EncoderScorer):
         else:
             self._decoder_prefix = decoder_prefix(model, tokenizer, self._start_id)
 
-    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+    def _encoded(self, requests: Sequence[Request]) -> Sequence[EncodedRequest]:
         with left_as_it_was(self.tokenizer):
             if self.mode == "conditional":
                 return [self._conditional(request) for request in requests]

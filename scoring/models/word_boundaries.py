@@ -151,7 +151,7 @@ class WordEdgeScorer:
         """Return the answers in the order of the requests; NaN for an edge that is not among those given."""
         tokens = iter(of_tokens)
         return [
-            next(tokens) if request.ids[-1] >= 0 else of_edges.get(request.ids, np.full(1, np.nan))
+            next(tokens) if not _is_edge(request) else of_edges.get(request.ids, np.full(1, np.nan))
             for request in requests
         ]
 
@@ -202,8 +202,11 @@ class WordEdgeScorer:
 
 
 def _apart(requests: Sequence[EncodedRequest]) -> tuple[list[EncodedRequest], list[EncodedRequest]]:
-    tokens = [request for request in requests if request.ids[-1] >= 0]
-    return tokens, [request for request in requests if request.ids[-1] < 0]
+    return [r for r in requests if not _is_edge(r)], [r for r in requests if _is_edge(r)]
+
+
+def _is_edge(request: EncodedRequest) -> bool:
+    return CERTAIN_EDGE <= request.ids[-1] <= WORD_EDGE
 
 
 def word_edge_scorer(scorer: Scorer) -> Scorer:

@@ -64,6 +64,7 @@ class ScoreOptions:
     over_length: OverLength = "error"
     per_token: bool = False
     unigrams: UnigramTables | None = None
+    probe_text: str | Path | None = None
     prompts: Sequence[str | Path] = ()
     seed: int = 0
 
@@ -135,6 +136,7 @@ class Work:
                 pool=Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None,
                 prompts=prompts,
                 unigrams=options.unigrams,
+                probe_text=options.probe_text,
                 languages=tuple(sorted(set(items["language"][:]))),
             ),
         )

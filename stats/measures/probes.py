@@ -5,7 +5,7 @@ from the worse ones; F1 of the better ones, mean of five folds. What the paper l
 
 - **No sentence stands on both sides of a split.** Folds part connected components of pairs: two pairs that have a
   sentence in common, and both members of a pair, go together (`pair_components`).
-- What a probe is stands in `pairbank.scoring.probes`, which `probe_grammar` fits too.
+- What a probe is stands in `pairbank.scoring.probes`, as `probe_grammar` fits it too; C is 1, scikit-learn's default.
 - **Control**: the same states and folds, with the labels of each pair exchanged by a fair coin of its own. As in the
   control tasks of Hewitt & Liang 2019 the labels say nothing of the input; unlike theirs, no test sentence was seen
   in training, so that the control shows chance and its spread, not how much a probe can memorise.

@@ -89,7 +89,7 @@ def test_a_pass_waits_for_nothing(scorer: CausalScorer, *, has_head: bool, ranks
     scorer.head = scorer.head if has_head else None
     index = np.arange(len(requests))
     with torch.inference_mode():
-        created = scorer._pass(lambda: scorer._tree_rows(packs, None), index=index, n_tokens=1, ranks=ranks)
+        created = scorer._pass(lambda: scorer._tree_rows(packs, None), requests, index=index, n_tokens=1, ranks=ranks)
         with pytest.raises(NotImplementedError, match="meta tensor"):
             created.read()
 

@@ -28,6 +28,10 @@ DataDir = Annotated[
 UnigramFiles = Annotated[
     list[Path] | None, more(help="Token counts from `pairbank unigrams`; repeatable, one file per tokenizer.")
 ]
+ProbeText = Annotated[
+    Path | None,
+    more(help="Sentences that probe_grammar learns from, one per line. [default: shipped ones]", show_default=False),
+]
 Prompts = Annotated[list[Path] | None, "TOML file with your own prompts; repeatable."]
 Models = Annotated[
     list[str] | None,

@@ -25,6 +25,7 @@ from pairbank.cli.options import (
     ItemOptions,
     Methods,
     OverLength,
+    ProbeText,
     Prompts,
     UnigramFiles,
     WrongOptions,
@@ -85,6 +86,7 @@ class ScoringOptions:
     temperature: Annotated[float, more(min=0.0001, max=99.0, help="Temperature of sampled answers.")] = 1.0
     seed: Annotated[int, more(min=0, help="Seed of few-shot (@…shot) examples and of sampled answers.")] = 0
     unigrams: UnigramFiles = None
+    probe_text: ProbeText = None
     compare: Annotated[
         Literal["minicons"] | None,
         more(
@@ -119,6 +121,7 @@ class ScoringOptions:
             prompts=chosen.prompts,
             seed=self.seed,
             unigrams=self.unigrams or None,
+            probe_text=self.probe_text,
         )
 
 

@@ -104,6 +104,8 @@ class Study:
     unigram_text: UnigramText | None = None
     """Text to count instead of `unigrams_from`, if its `folder` is in `--data-dir`: the first `documents` of it, in
     `language`."""
+    probe_text: str | None = None
+    """File of the sentences that `probe_grammar` learns from, one per line (default: a shipped sample)."""
     minimalness: str | Mapping[str, str] = ""
     """Distance between the sides of an item: an embedding model, `default`, `edits` (edit distance alone), or a table
     with one of these per language. Languages that the table lacks have edit distances alone."""

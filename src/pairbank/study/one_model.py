@@ -122,7 +122,13 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, take
 def options_of(study: Study, counts: Sequence[Unigrams] | None) -> ScoreOptions:
     from pairbank.scoring.run.work import ScoreOptions
 
-    return ScoreOptions(methods=study.methods, prompts=study.prompts, unigrams=counts, seed=study.seed)
+    return ScoreOptions(
+        methods=study.methods,
+        prompts=study.prompts,
+        unigrams=counts,
+        probe_text=study.probe_text,
+        seed=study.seed,
+    )
 
 
 def _score(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer | StoredParts, progress: ProgressOf) -> None:

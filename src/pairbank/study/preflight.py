@@ -161,7 +161,7 @@ def _methods(study: Study) -> list[Method]:
     if not study.methods:
         raise StudyError(f'{study.name}: no methods; expected at least one, such as methods = ["direct"]')
     known = prompts_of(study.prompts, asked=[MethodName.parsed(x).id for x in study.methods if x not in FAMILIES])
-    options = MethodOptions(prompts=known, seed=study.seed)
+    options = MethodOptions(prompts=known, seed=study.seed, probe_text=study.probe_text)
     return [method_named(name, options=options) for name in in_order(study.methods, known)]
 
 
