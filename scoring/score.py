@@ -62,18 +62,15 @@ def score(
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one), or what `load_corpus` takes: a
             DataFrame, a list of (better, worse) pairs, a path, a corpus's name.
         model: what `load_model` gives, or what it takes: a folder, a Hub id.
-        methods: `direct`, `direct_wb` (`pairbank.scoring.methods.direct`), linking functions
-            (`pairbank.scoring.methods.linking_functions`) and ids of prompts (`pairbank methods` lists them), perhaps
-            asked after examples drawn from these items ("meta_question_simple@4shot") or in a chat
-            ("hl23_sent_comp_meta_instruct@chat").
+        methods: `direct`, linking functions and ids of prompts (`pairbank methods` lists all), perhaps asked after
+            examples drawn from these items ("meta_question_simple@4shot") or in a chat (`@chat`).
         over_length: what to do with a text longer than the model's context: an error that names the item,
             or NaN and the flag `over_length`.
         per_token: keep the log-probability of every token that `direct` scores, as two list columns.
         unigrams: for `slor` and `bayes_unigram`: what `count_unigrams` gave, or the file that `pairbank unigrams`
             wrote; of several, those of the model's tokenizer and the items' languages are taken. Items in a language
             without counts have null and the flag `no_unigrams`; an empty list says that there are none at all.
-        probe_text: for `probe_grammar`: a file of sentences, one a line, that the probe learns from; None: those that
-            are shipped.
+        probe_text: file of the sentences that `probe_grammar` learns from, one a line; None: those that are shipped.
         prompts: TOML files with prompts of your own, whose ids are then methods too.
         seed: of the examples that a method puts before its question; recorded in the signature.
         progress: called after every forward pass; None: a bar in a notebook, nothing elsewhere.
@@ -92,9 +89,8 @@ def score(
     scorer = scorer_of(model) if isinstance(model, str | Path) or not hasattr(model, "info") else model
     if progress is None and "ipykernel" in sys.modules:
         progress = notebook_bar(f"scoring with {scorer.info.name}")
-    names = [methods] if isinstance(methods, str) else methods
     options = ScoreOptions(
-        methods=names,
+        methods=[methods] if isinstance(methods, str) else methods,
         over_length=over_length,
         per_token=per_token,
         unigrams=unigrams,

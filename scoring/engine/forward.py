@@ -171,9 +171,9 @@ def _read(
     is_read.flat[places[~is_state]] = True
     if is_state.all():  # no output layer takes none
         is_read.flat[0] = True
-    kept, by_layer = _kept(
-        model, is_read, hidden=hidden, **inputs, **({"output_hidden_states": True} if layers else {})
-    )
+    if layers:
+        inputs["output_hidden_states"] = True
+    kept, by_layer = _kept(model, is_read, hidden=hidden, **inputs)
     return kept, Reads(
         rows=np.cumsum(is_read)[places[~is_state]] - 1,
         tokens=tokens[~is_state],

@@ -134,8 +134,8 @@ class EncoderScorer(LocalScorer, ABC):
 
     def _answers(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray]:
         """Return what a share gives; states are read in passes of their own, of the texts as they stand."""
-        probes = [request for request in requests if isinstance(request, EncodedProbe)]
-        others = [request for request in requests if not isinstance(request, EncodedProbe)]
+        probes = [r for r in requests if isinstance(r, EncodedProbe)]
+        others = [r for r in requests if not isinstance(r, EncodedProbe)]
         said = iter(self._log_odds(probes) if probes and share.has(0) else np.full(len(probes), np.nan))
         progress(len(probes))
         read = iter(self._results(others, share, progress) if others else [])
@@ -144,11 +144,9 @@ class EncoderScorer(LocalScorer, ABC):
     def _log_odds(self, requests: Sequence[EncodedProbe]) -> FloatArray:
         result = np.empty(len(requests))
         for probe in dict.fromkeys(request.probe for request in requests):
-            rows = [row for row, request in enumerate(requests) if request.probe is probe]
-            texts = [
-                TextInput(ids=(*r.ids[:-1], *r.suffix), last=len(r.ids) - 2) for r in map(requests.__getitem__, rows)
-            ]
-            result[rows] = probe.log_odds(self.last_states(texts, layer=probe.layer)[0])
+            asked = {row: request for row, request in enumerate(requests) if request.probe is probe}
+            texts = [TextInput(ids=(*of.ids[:-1], *of.suffix), last=len(of.ids) - 2) for of in asked.values()]
+            result[[*asked]] = probe.log_odds(self.last_states(texts, layer=probe.layer)[0])
         return result
 
     @abstractmethod
