@@ -105,7 +105,6 @@ class _PullRequest:
     before: tuple[Mapping[str, Any], ...]
     """Signatures of what was merged a moment ago: the store does not show it yet, but its names are taken."""
     signatures: list[Mapping[str, Any]] = field(default_factory=list)
-    """Of its tables."""
     head: str = ""
     """Its newest commit; "" until it was read."""
     changes: dict[str, str] = field(default_factory=dict)

@@ -104,8 +104,8 @@ def test_the_lines_of_python_only_fall() -> None:
     assert MOST_LINES - 3000 < n_lines <= MOST_LINES, f"{n_lines} lines; MOST_LINES is {MOST_LINES}, and only falls"
 
 
-MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 8, 11
-"""Functions of more than 60 lines, and with more than eight parameters. Both only fall, to 8."""
+MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 7, 9
+"""Functions of more than 60 lines, and with more than eight parameters. Both only fall."""
 
 
 def test_functions_stay_short_and_take_few_parameters() -> None:

@@ -207,4 +207,3 @@ UNSEEN_FLAGS: Mapping[str, str] = {kind.flag: kind.meaning for kind in UNSEEN} |
     LOOK_THE_SAME: "the sides differ only in what a reader does not see",
     REVERSED_PAIR: "the same two texts are in an earlier row with the other side as the better one",
 }
-"""Flag -> meaning."""

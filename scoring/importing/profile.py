@@ -128,7 +128,6 @@ class _OwnKeys(Declaration):
 
 
 ProfileTable = table_of(ImportProfile, _OwnKeys)
-"""The file of a profile."""
 
 
 def profile_schema() -> dict[str, Any]:

@@ -74,7 +74,6 @@ class _OwnKeys(Declaration):
 
 
 PromptTable = table_of(Prompt, _OwnKeys)
-"""A table `[[prompts]]`."""
 
 
 class _File(Declaration):

@@ -57,7 +57,6 @@ class ServerGoneError(ServerError):
     def __init__(self, message: str, *, status: int | None = None, url: str = "") -> None:
         super().__init__(message, status=status)
         self.url = url
-        """Its address."""
 
 
 def model_changed(model_name: str, url: str, problem: str) -> ModelChangedError:

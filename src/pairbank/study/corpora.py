@@ -146,7 +146,6 @@ class StandIn:
     """What models that are not here are planned by."""
 
     model: str
-    """One that is here."""
     kind: Kind | None = None
     """Of the models that are not here; None = of the stand-in."""
 
@@ -157,7 +156,6 @@ class Planned:
 
     shape: Shape
     work: Mapping[str, Work]
-    """By corpus."""
 
 
 def plans_of(

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 Asked = Scorer | ModelChoice
-"""A model that is loaded, or is to be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
