@@ -43,7 +43,7 @@ SAMPLED_UNITS = 3
 BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "8bit": 1, "4bit": 0.5}
 FLOPS_PER_SECOND = {"h100": 989e12, "h200": 989e12, "a100": 312e12, "l40s": 362e12, "rtx4090": 165e12, "v100": 125e12}
 """Dense matrix products in 16 bits, as the vendor states them."""
-HOST_SECONDS_PER_REQUEST = 2.8e-4
+HOST_SECONDS_PER_REQUEST = 1.9e-4
 """What one core of the host takes beside the device: prompts, tokens, plans, inputs, tables (`tests/scale/host.py`)."""
 UTILISATION = 0.3
 """Of a stated device's FLOPs that scoring of short texts is taken to reach; measure where you can."""

@@ -11,7 +11,7 @@ import bisect
 import itertools
 import operator
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -69,7 +69,7 @@ class Request:
     target: str
     chat: bool = False
     """The context was rendered with a chat template, which brings its own BOS."""
-    where: str = ""
+    where: str = field(default="", compare=False)
     ranks: bool = False
     """Ask for the rank of each scored token in the vocabulary too; what cannot say it answers without."""
 

@@ -29,6 +29,9 @@ PREFIX_SHARE = 4
 LEAST_FILL = 0.5
 """A pack may end when this share of the budget is used, where few nodes of the next have to be computed again."""
 
+PACKS_AT_ONCE = 64
+"""Packs that are laid out together."""
+
 
 class SharedPrefix(DynamicCache):
     """Keys and values of one sequence; every row of a pass sees them before its own."""
@@ -130,8 +133,9 @@ def plan(
         for n_shared, chosen in _by_shared_prefix(rows, budget_tokens, min_shared_tokens):
             shared_prefix = rows.tokens[chosen[0], :n_shared]
             part = _without_shared_prefix(rows, chosen, n_shared)
-            stops = list(_stops(part, budget_tokens))
-            packs = [_pack(part, a, b, shared_prefix) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
+            stops = [0, *_stops(part, budget_tokens)]
+            some = [stops[n : n + PACKS_AT_ONCE + 1] for n in range(0, len(stops) - 1, PACKS_AT_ONCE)]
+            packs = [pack for few in some for pack in _packs(part, few, shared_prefix)]
             yield from sorted(packs, key=lambda pack: -len(pack.tokens))
 
 
@@ -229,15 +233,16 @@ def _stops(rows: _Sorted, budget_tokens: int) -> Iterator[int]:
     yield len(lengths)
 
 
-def _pack(rows: _Sorted, first: int, stop: int, shared_prefix: IntArray) -> Pack:
-    lengths, starts = rows.lengths[first:stop], rows.starts[first:stop]
-    tokens = rows.tokens[first:stop, : int(lengths.max())]
-    shared = rows.shared[first:stop].copy()
-    shared[0] = 0
+def _packs(rows: _Sorted, stops: Sequence[int], shared_prefix: IntArray) -> Iterator[Pack]:
+    """Yield the packs that end before these rows; the first of `stops` is where the first pack begins."""
+    of = slice(stops[0], stops[-1])
+    begins = np.array(stops[:-1]) - stops[0]
+    lengths, shared = rows.lengths[of], rows.shared[of].copy()
+    tokens = rows.tokens[of, : int(lengths.max())]
+    shared[begins] = 0
     depth = np.arange(tokens.shape[1])
     is_new = (depth >= shared[:, None]) & (depth < lengths[:, None])
-    n_new = is_new.sum(axis=1)
-    offsets = np.concatenate([[0], np.cumsum(n_new)])
+    offsets = np.concatenate([[0], np.cumsum(is_new.sum(axis=1))])
     # The node at depth d of a row: its own if new there, else that of the nearest row before.
     nodes = np.where(is_new, offsets[:-1, None] + depth - shared[:, None], -1)
     path = np.maximum.accumulate(nodes, axis=0)
@@ -245,16 +250,23 @@ def _pack(rows: _Sorted, first: int, stop: int, shared_prefix: IntArray) -> Pack
     leaves = np.where(depth >= shared[1:, None], offsets[1:-1, None], offsets[-1])
     ends = np.full(tokens.shape, offsets[-1])
     ends[:-1] = np.minimum.accumulate(leaves[::-1], axis=0)[::-1]
-    is_read = (depth >= starts[:, None]) & (depth < lengths[:, None])
+    is_read = (depth >= rows.starts[of, None]) & (depth < lengths[:, None])
     read = np.full(tokens.shape, -1)
     read[:, :-1] = tokens[:, 1:]
-    read[np.arange(len(lengths)), lengths - 1] = rows.last[first:stop]
-    return Pack(
-        shared_prefix=shared_prefix,
-        tokens=tokens[is_new],
-        depths=np.broadcast_to(depth + len(shared_prefix), tokens.shape)[is_new],
-        ends=ends[is_new],
-        read_nodes=path[is_read],
-        read_tokens=read[is_read],
-        read_requests=np.repeat(rows.index[first:stop], is_read.sum(axis=1)),
-    )
+    read[np.arange(len(lengths)), lengths - 1] = rows.last[of]
+    depths = np.broadcast_to(depth + len(shared_prefix), tokens.shape)
+    of_nodes = [values[is_new] for values in (tokens, depths, ends)]
+    n_reads = is_read.sum(axis=1)
+    of_reads = [path[is_read], read[is_read], np.repeat(rows.index[of], n_reads)]
+    first_nodes = offsets[[*begins, -1]].tolist()
+    first_reads = np.concatenate([[0], np.cumsum(n_reads)])[[*begins, -1]].tolist()
+    for (a, b), (c, d) in zip(itertools.pairwise(first_nodes), itertools.pairwise(first_reads), strict=True):
+        yield Pack(
+            shared_prefix=shared_prefix,
+            tokens=of_nodes[0][a:b],
+            depths=of_nodes[1][a:b],
+            ends=of_nodes[2][a:b] - a,
+            read_nodes=of_reads[0][c:d] - a,
+            read_tokens=of_reads[1][c:d],
+            read_requests=of_reads[2][c:d],
+        )

@@ -113,7 +113,7 @@ class CausalScorer(LocalScorer):
         return [
             EncodedProbe(ids=(*e.ids, STATE), start=len(e.ids), flags=e.flags, probe=r.probe)
             if isinstance(r, ProbeRequest)
-            else replace(e, ranks=r.ranks)
+            else (replace(e, ranks=True) if r.ranks else e)
             for r, e in zip(requests, self._tokens.encode(requests), strict=True)
         ]
 

@@ -39,12 +39,14 @@ class CausalTokens:
     """What the tokenizer itself writes before a text."""
     _template_ids: frozenset[int] = field(init=False)
     _specials: frozenset[int] = field(init=False)
+    _takes_system: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self._own_prefix = own_prefix(self.tokenizer) or ()
         added = self.tokenizer.added_tokens_decoder
         self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
         self._specials = text_specials(self.tokenizer)
+        self._takes_system = self.info.prompt_format == "chat" and accepts_system(self.tokenizer)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         if self.info.prompt_format == "base":
@@ -52,7 +54,7 @@ class CausalTokens:
         turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
         messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
         messages.append({"role": "user", "content": user})
-        if system and accepts_system(self.tokenizer):
+        if system and self._takes_system:
             messages.insert(0, {"role": "system", "content": system})
         if stem:
             messages.append({"role": "assistant", "content": stem})
@@ -80,7 +82,8 @@ class CausalTokens:
                     "(--thinking off), or ask for written answers (methods that end in _free)"
                 )
         texts = [request.context + request.target for request in requests]
-        encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
+        wanted = {"return_offsets_mapping": True, "return_attention_mask": False, "return_token_type_ids": False}
+        encoding = self.tokenizer(texts, add_special_tokens=False, **wanted)
         tokens = zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         return [self._encoded(request, ids, offsets) for request, ids, offsets in tokens]
 

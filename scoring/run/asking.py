@@ -96,9 +96,8 @@ class Run:
         ]
         requests = [r for per_row in per_method for of_row in per_row for r in of_row]
         places: dict[Request, int] = {}
-        where = [places.setdefault(replace(r, where=""), len(places)) for r in requests]
-        first = dict(zip(reversed(where), reversed(requests), strict=True))
-        distinct = [first[place] for place in range(len(places))]
+        where = [places.setdefault(request, len(places)) for request in requests]
+        distinct = list(places)
         encoded = self.reader.encode(distinct) if distinct else []
         return UnitRequests(
             rows=rows,
