@@ -35,6 +35,7 @@ from store_submissions import edited, put, submission
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 REPO = "acme/store"
+N_GROUPS, N_MODELS = 12, 8
 
 
 @pytest.fixture
@@ -265,41 +266,41 @@ def mine(scored: Scored) -> Scored:
 
 
 @pytest.mark.ci
-def test_fifty_groups_at_once_lose_nothing_honest_and_every_fault_is_named(
+def test_groups_at_once_lose_nothing_honest_and_every_fault_is_named(
     hub: FakeHub, bank: Path, scored_by: Score, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairbank.publish(bank, REPO)
     before = dict(hub.repo(REPO).head.tree)
     files = honest_and_wrong_groups(scored_by, tmp_path)
-    assert hub.repo(REPO).n_pull_requests == 30
+    assert hub.repo(REPO).n_pull_requests == N_GROUPS
     reasons = hostile_pull_requests(hub, files, tmp_path)
-    assert hub.repo(REPO).n_pull_requests == 30 + len(reasons) == 40
+    assert hub.repo(REPO).n_pull_requests == N_GROUPS + len(reasons)
     monkeypatch.setattr("pairbank.cards.submissions.is_on_hub", lambda _: True)  # their weights can be had
     load = lambda name, **_: FakeScorer(name=name.split("/")[1].split("@")[0])  # noqa: E731
     monkeypatch.setattr("pairbank.scoring.models.load.load_model", load)
     reviewed_and_merged(hub, reasons)
     kept = hub.repo(REPO).head.tree
     assert {path: kept[path] for path in before} == before
-    assert sum(path.endswith(".parquet") for path in kept.keys() - before.keys()) == 30
+    assert sum(path.endswith(".parquet") for path in kept.keys() - before.keys()) == N_GROUPS
     built_from_submissions(hub, tmp_path)
 
 
 def honest_and_wrong_groups(scored_by: Score, tmp_path: Path) -> list[Path]:
-    """Let thirty groups hand in at once, and ten that are refused before a pull request is opened."""
+    """Let all groups hand in at once, and three that are refused before a pull request is opened."""
     files = []
-    for group in range(30):  # groups 20 to 29 score a model again that others have, with slightly other results
-        file = scored_by(f"model-{group % 20}").save(tmp_path / f"{group}.parquet")
-        if group >= 20:
+    for group in range(N_GROUPS):  # the last ones score a model again that others have, with slightly other results
+        file = scored_by(f"model-{group % N_MODELS}").save(tmp_path / f"{group}.parquet")
+        if group >= N_MODELS:
             for column in ("direct_good", "direct_delta"):
                 file = edited(file, tmp_path / f"{group}-{column}.parquet", column=column, value=lambda x: x - 5e-6)
         files.append(file)
 
     def hand_in(group: int) -> None:
-        pairbank.submit(files[group], REPO, submitter=f"group-{group}", date=f"2026-11-{1 + group // 20:02}")
+        pairbank.submit(files[group], REPO, submitter=f"group-{group}", date=f"2026-11-{1 + group // N_MODELS:02}")
 
     with ThreadPoolExecutor(4) as groups:
-        list(groups.map(hand_in, range(30)))
-    for group in range(10):  # refused before a pull request is opened
+        list(groups.map(hand_in, range(N_GROUPS)))
+    for group in range(3):  # refused before a pull request is opened
         bad = edited(files[0], tmp_path / f"bad-{group}.parquet", column="direct_delta", value=lambda x: x - 3)
         with pytest.raises(BankError, match="is not good - bad"):
             pairbank.submit(bad, REPO, submitter=f"wrong-{group}")
@@ -309,9 +310,9 @@ def honest_and_wrong_groups(scored_by: Score, tmp_path: Path) -> list[Path]:
 def reviewed_and_merged(hub: FakeHub, reasons: list[str]) -> None:
     """Review twice: what is honest is merged, what is not has its reason in one comment."""
     result = pairbank.review(REPO, rescore=20, comment=True, merge=True)
-    assert [one.number for one in result] == list(range(1, 41))
-    assert [one.merged for one in result] == [True] * 30 + [False] * 10
-    for one, reason in zip(result[30:], reasons, strict=True):
+    assert [one.number for one in result] == list(range(1, N_GROUPS + len(reasons) + 1))
+    assert [one.merged for one in result] == [True] * N_GROUPS + [False] * len(reasons)
+    for one, reason in zip(result[N_GROUPS:], reasons, strict=True):
         said = hub.repo(REPO).pull_requests[one.number].comments
         assert len(said) == 1
         if reason == "a withdrawal":
@@ -320,20 +321,20 @@ def reviewed_and_merged(hub: FakeHub, reasons: list[str]) -> None:
             assert any(reason in problem for problem in one.verdict.problems), (reason, one.verdict)
             assert reason in said[0][1]
     again = pairbank.review(REPO, rescore=20, comment=True, merge=True)
-    assert [one.number for one in again] == list(range(31, 41))
+    assert [one.number for one in again] == list(range(N_GROUPS + 1, N_GROUPS + len(reasons) + 1))
     assert all(len(one.comments) == 1 for one in hub.repo(REPO).pull_requests.values())
 
 
 def built_from_submissions(hub: FakeHub, tmp_path: Path) -> None:
-    """Build and publish the store: 20 models, 10 replications, and what was merged by hand is refused."""
+    """Build and publish the store: its models, replications, and what was merged by hand is refused."""
     store = Path(HfApi().snapshot_download(REPO, repo_type="dataset", local_dir=tmp_path / "store"))
     states = pairbank.build_store(store, repo_id=REPO)
-    assert [one.state for one in states].count("shown") == 20
+    assert [one.state for one in states].count("shown") == N_MODELS
     replications = [one for one in states if one.state == "replication"]
-    assert sorted(one.submitter for one in replications) == [f"group-{n}" for n in range(20, 30)]
+    assert {one.submitter for one in replications} == {f"group-{n}" for n in range(N_MODELS, N_GROUPS)}
     for one in replications:
         assert one.largest_difference == pytest.approx({"direct": 5e-6, "meta_question_simple": 0})
-    assert len(pairbank.check_bank(store)["scores"]["starter"]) == 21
+    assert len(pairbank.check_bank(store)["scores"]["starter"]) == N_MODELS + 1
     theirs = sorted((store / "submissions").rglob("*.parquet"))
     for group, file in enumerate(theirs[:4]):  # what was merged by hand against the advice
         copy = file.with_name(f"hostile-{group}.parquet")
