@@ -155,17 +155,6 @@ def span(values: pd.Series[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def shared_value(values: pd.Series[float]) -> str | None:
-    """Return what several values are, where two digits do not distinguish them; None where they do.
-
-    >>> import pandas as pd
-    >>> shared_value(pd.Series([0.501, 0.499])), shared_value(pd.Series([0.5, 0.52]))
-    ('0.50 everywhere', None)
-    """
-    low, high = number(values.min()), number(values.max())
-    return f"{low} everywhere" if low == high else None
-
-
 def capitalised(text: str) -> str:
     """Return a text with its first letter as a capital.
 

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
-from pairbank.stats.wording import number
 
 
 def finite_vector(values: ArrayLike, *, name: str) -> FloatArray:
@@ -156,20 +155,6 @@ def without_interval(value: float, reason: str, *, n: int, method: str, level: f
     nan
     """
     return Estimate(value=value, low=math.nan, high=math.nan, n=n, method=method, level=level, reason=reason)
-
-
-def format_estimate(estimate: Estimate) -> str:
-    """Return an estimate as a reader quotes it.
-
-    >>> from pairbank.stats.estimates.estimate import Estimate
-    >>> format_estimate(Estimate(value=0.754, low=0.512, high=0.9, n=40, method="bootstrap-percentile"))
-    '0.75 [0.51, 0.90]'
-    """
-    if not estimate.is_defined:
-        return f"undefined ({estimate.reason})"
-    if np.isnan(estimate.low):
-        return f"{number(estimate.value)} (no interval: {estimate.reason})"
-    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
 
 
 HUMAN = "human"

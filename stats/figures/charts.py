@@ -407,13 +407,3 @@ def place_text(corpus: object, subset: object) -> str:
 def first_cells(matrix: pd.DataFrame) -> pd.DataFrame:
     """Return as many of the first rows and columns as a heat map can show with numbers that can be read."""
     return matrix.iloc[:MOST_CELLS, :MOST_CELLS]
-
-
-def n_text(n: pd.Series[int]) -> str:
-    """Return how many items some numbers rest on.
-
-    >>> n_text(pd.Series([1000, 900]))
-    'n = 900 to 1,000'
-    """
-    least, most = int(n.min()), int(n.max())
-    return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"

@@ -92,11 +92,6 @@ class MixedFit:
         return " + ".join(grouping.formula for grouping in self.model.groupings)
 
     @property
-    def is_singular(self) -> bool:
-        """Whether a variance is estimated as 0."""
-        return bool((np.abs(self.parameters[self.model.is_diagonal]) < SINGULAR).any())
-
-    @property
     def factors(self) -> dict[str, FloatArray]:
         """Relative Cholesky factor of each grouping's covariance."""
         names = [grouping.name for grouping in self.model.groupings]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,9 +17,9 @@ from pairbank.stats.measures.random_slopes import Grouping, fit_maximal, fit_slo
 
 SCRIPT = """
 suppressMessages(library(lmerTest))
-d <- read.csv("data.csv")
 options(digits = 12)
-for (bar in c("|", "||")) {
+for (file in c("0.csv", "1.csv", "2.csv")) for (bar in c("|", "||")) {
+  d <- read.csv(file)
   f <- as.formula(sprintf("y ~ s * d + (1 + s * d %s p) + (1 + s * d %s i)", bar, bar))
   m <- suppressMessages(suppressWarnings(lmer(f, d, control = lmerControl(optimizer = "bobyqa"))))
   cat(REMLcrit(m), coef(summary(m))[4, 1:3], "\\n")
@@ -26,9 +27,12 @@ for (bar in c("|", "||")) {
 """
 
 
-def drawn(seed: int = 0, *, n_raters: int = 20, n_sets: int = 10) -> pd.DataFrame:
+def drawn(
+    seed: int = 0, *, n_raters: int = 20, n_sets: int = 10, slopes: tuple[float, ...] = (1.0, 1.0, 1.0)
+) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     by_rater, by_set = rng.normal(0, 0.5, (n_raters, 4)), rng.normal(0, 0.6, (n_sets, 4))
+    by_rater[:, 1:], by_set[:, 1:] = by_rater[:, 1:] * slopes, by_set[:, 1:] * slopes
     rows = [
         (p, i, c, CODED[c] @ (np.array([0, 1, 1, -0.5]) + by_rater[p] + by_set[i]) + rng.normal(0, 0.5))
         for p in range(n_raters) for i in range(n_sets) for c in range(4) if (p + i + c) % 2
@@ -49,16 +53,24 @@ def groupings(data: pd.DataFrame, *, correlated: bool = True) -> list[Grouping]:
 @pytest.mark.ci
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs Rscript with lmerTest")
 def test_estimates_errors_and_degrees_of_freedom_are_those_of_lme4(tmp_path: Path) -> None:
-    data = drawn()
-    data.to_csv(tmp_path / "data.csv", index=False)
+    tables = [drawn(), *(drawn(seed, slopes=(0.0, 0.1, 0.3)) for seed in (1, 2))]  # slopes that vary little
+    for nth, data in enumerate(tables):
+        data.to_csv(tmp_path / f"{nth}.csv", index=False)
     done = subprocess.run(["Rscript", "-e", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=False)
     if "there is no package" in done.stderr:
         pytest.skip("needs lmerTest")
-    for line, correlated in zip(done.stdout.splitlines(), (True, False), strict=True):
+    for line, (data, correlated) in zip(
+        done.stdout.splitlines(), itertools.product(tables, (True, False)), strict=True
+    ):
         fit = fit_slopes(data["y"].to_numpy(), CODED[data["cell"]], groupings(data, correlated=correlated))
         expected = [float(x) for x in line.split()]
-        assert fit.deviance == pytest.approx(expected[0], abs=1e-3)
-        assert fit.contrast(np.array([0, 0, 0, 1.0])) == pytest.approx(expected[1:], rel=2e-3)
+        assert fit.deviance <= expected[0] + 1e-3  # bobyqa may stop short of the optimum
+        if fit.deviance > expected[0] - 1e-3:
+            assert fit.contrast(np.array([0, 0, 0, 1.0]))[:2] == pytest.approx(expected[1:3], rel=2e-3)
+            assert (fit.parameters < 1e-3).any() or fit.contrast(np.array([0, 0, 0, 1.0]))[2] == pytest.approx(
+                expected[3], rel=5e-3
+            )
+    assert fit.deviance == pytest.approx(expected[0], abs=1e-3)
 
 
 def test_a_variance_of_zero_is_no_trap_for_the_optimum() -> None:
