@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from pairbank.builders.corpora.corpus import BuildOptions, item_of
 from pairbank.builders.corpora.corpus_map import rating_value
 from pairbank.builders.corpora.declared import declared_with_ratings, facts_of
+from pairbank.builders.corpora.design import Design
 from pairbank.builders.ratings import Rated, Raters, Rating, judged
 from pairbank.builders.sources.formats import NOTHING_SAID, table_rows_of
 from pairbank.builders.sources.source import LocatedFile
@@ -30,8 +32,9 @@ def shades_rated(files: Mapping[str, LocatedFile], _options: BuildOptions) -> It
     for number, row in _rows(files[RATINGS]):
         value = rating_value(row["response"], f"{files[RATINGS].path}, row {number}")
         given[row["item_id"], row["condition"]].append((raters.number(row["subject_id"]), value))
+    design = cast(Design, facts_of(NAME).design)
     for _, row in _rows(files[STIMULI]):
-        for condition in facts_of(NAME).design.levels["condition"]:
+        for condition in design.levels["condition"]:
             event = row["item_id"]
             item = item_of(
                 (NAME, "all", f"{event}/{condition}"),

@@ -533,7 +533,7 @@ def _opened(path: Path, options: TabularOptions) -> tuple[Mapping[str, tuple[Tab
                 others.append(name)
                 continue
         how = NOTHING_SAID if column_map is None else column_map.format
-        how = replace(how, header=options.header) if options.header else how
+        how = replace(how, header=tuple(options.header)) if options.header else how
         table = open_table(root / name, encoding=options.encoding, how=how)
         subset = "" if is_one or kinds else name.rsplit(".", 1)[0]
         tables[name] = table, _map_of(table, column_map, options, subset=subset)

@@ -133,8 +133,8 @@ def above_nulls() -> Iterator[tuple[str, str, Said]]:
     said = "`grammaticality`: r is lower in the furthest tenth in k of m (p < .05)"
     uneven = ("200 + 19 x 5", "120, 60, …, 4 (30)", "`jblimp`")
     layouts = {"10 x 20": [20] * 10, "20 x 50": [50] * 20} | {name: UNEVEN[name] for name in uneven}
-    for n_models, (where, sizes) in itertools.product((3, 6, 13), layouts.items()):
-        draw = partial(falls, sizes=sizes, n_models=n_models)
+    for n_models, (where, paradigms) in itertools.product((3, 6, 13), layouts.items()):
+        draw = partial(falls, sizes=paradigms, n_models=n_models)
         yield said, f"{n_models} models, 2 corpora, paradigms {where}, distance changes nothing", draw
         if n_models == 6:
             power = partial(draw, effect=0.3)
