@@ -7,6 +7,7 @@ start a table, a heading, a link, HTML or a code fence, nor turn the reading dir
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -22,7 +23,6 @@ CELL_CHARACTERS = 1_000
 """The same of a table's cell, and of code."""
 _SPECIAL = re.compile(r"([\\`*~|#$]|\](?=[(\[:])|\[(?=\^)|(?<!\w)_|_(?!\w))")
 """What could start markup inside a line; brackets only where they would make a link or a footnote."""
-_HTML = {"<": "&lt;", ">": "&gt;"}
 
 
 def html_as_text(text: str) -> str:
@@ -71,31 +71,6 @@ def rendered(template: Path, words: Iterable[Callable[..., str]], **facts: objec
     return environment.from_string(template.read_text(encoding="utf-8")).render(facts)
 
 
-def tables_in(page: str) -> list[list[dict[str, str]]]:
-    r"""Return the tables of a page that `to_markdown` wrote: a row a dict from heading to cell, both as they stand.
-
-    >>> tables_in("text\n\n| a | b |\n| --- | --- |\n| 1 | &lt; |\n\ntext")
-    [[{'a': '1', 'b': '&lt;'}]]
-    """
-    tables: list[list[dict[str, str]]] = []
-    lines = page.splitlines()
-    for number, line in enumerate(lines):
-        if not re.fullmatch(r"\|( --- \|)+", line) or number == 0:
-            continue
-        heading = _cells(lines[number - 1])
-        rows = []
-        for below in lines[number + 1 :]:
-            if not below.startswith("|"):
-                break
-            rows.append(dict(zip(heading, _cells(below), strict=False)))
-        tables.append(rows)
-    return tables
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-
-
 def shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     """Return a text on one line, controls and direction marks spelt out, cut where it is long."""
     line = spelt_out(" ".join(text.split()))
@@ -119,9 +94,7 @@ def alternative(text: str) -> str:
 
 def unescaped(text: str) -> str:
     """Return what `inline` was given (after `shown`)."""
-    text = re.sub(r"\\([\\`*\[\]~|#$_])", r"\1", text)
-    for character, entity in _HTML.items():
-        text = text.replace(entity, character)
+    text = re.sub(r"\\([\\`*\[\]~|#$_])", r"\1", text).replace("&lt;", "<").replace("&gt;", ">")
     return re.sub(r"&amp;(?=#?\w+;)", "&", text)
 
 
@@ -145,6 +118,20 @@ def table(frame: pd.DataFrame) -> str:
 
 
 def parsed_tables(page: str) -> list[list[dict[str, str]]]:
-    """Return the tables of a page, a row a dict from heading to cell, unescaped; what `table` wrote reads back."""
-    tables = tables_in(page)
-    return [[{unescaped(key): unescaped(cell) for key, cell in row.items()} for row in rows] for rows in tables]
+    r"""Return the tables of a page, a row a dict from heading to cell, unescaped; what `table` wrote reads back.
+
+    >>> parsed_tables("text\n\n| a | b |\n| --- | --- |\n| 1 | &lt; |\n\ntext")
+    [[{'a': '1', 'b': '<'}]]
+    """
+    tables: list[list[dict[str, str]]] = []
+    lines = page.splitlines()
+    for number, line in enumerate(lines):
+        if re.fullmatch(r"\|( --- \|)+", line) and number:
+            heading = _cells(lines[number - 1])
+            rows = itertools.takewhile(lambda below: below.startswith("|"), lines[number + 1 :])
+            tables.append([dict(zip(heading, _cells(row), strict=False)) for row in rows])
+    return tables
+
+
+def _cells(line: str) -> list[str]:
+    return [unescaped(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
