@@ -27,6 +27,7 @@ from pairbank.builders.corpora.tabular_items import OwnOptions, TabularOptions
 from pairbank.builders.ratings import (
     NORMALISATIONS,
     RATING_COLUMNS,
+    TRIAL,
     Normalisation,
     Rated,
     constant_raters,
@@ -288,6 +289,7 @@ def load_ratings(
     normalisation: Normalisation = "none",
     map_file: str | Path | None = None,
     own: TabularOptions | None = None,
+    trials: bool = False,
     progress: Progress | None = None,
 ) -> datasets.Dataset:
     """Return the ratings of a corpus, one a row, raters by number.
@@ -301,6 +303,7 @@ def load_ratings(
         normalisation: `none`, or `z-by-rater`; it is named in `scale` and in the manifest (`manifest_of`).
         map_file: for your own file: the TOML file that describes it, as for `load_corpus`.
         own: for your own file: how it is read, where a map does not say it.
+        trials: add the column `trial`, which orders a rater's judgments in time; null where the source does not say.
         progress: told of every piece of a file that is downloaded.
 
     Raises:
@@ -324,7 +327,7 @@ def load_ratings(
         if subset is not None and subset not in corpus.subsets:
             raise unknown_name(f"subset of {name}", subset, corpus.subsets)
         files = located_files(corpus, data_dir, progress=progress)
-    return _ratings_of(corpus, corpus.rated, files, subset=subset, normalisation=normalisation)
+    return _ratings_of(corpus, corpus.rated, files, subset=subset, normalisation=normalisation, trials=trials)
 
 
 def own_ratings(
@@ -342,6 +345,7 @@ def _ratings_of(
     *,
     subset: str | None = None,
     normalisation: Normalisation = "none",
+    trials: bool = False,
 ) -> datasets.Dataset:
     import datasets
 
@@ -360,8 +364,11 @@ def _ratings_of(
         )
     columns["value"] = normalised(values, columns["rater"], normalisation).tolist()
     columns["scale"] = [scale_after(scale, normalisation) for scale in columns["scale"]]
-    columns = {column.name: columns[column.name] for column in RATING_COLUMNS}
-    table = datasets.Dataset.from_dict(columns, features=rating_features())
+    features = rating_features()
+    if trials:
+        features[TRIAL.name] = datasets.Value(TRIAL.type)
+    columns = {name: columns[name] for name in features}
+    table = datasets.Dataset.from_dict(columns, features=features)
     if not all(kept):
         table = table.select([place for place, keep in enumerate(kept) if keep])
     facts = {
@@ -380,7 +387,7 @@ def _collected(
     rated: Iterable[Rated], subset: str | None
 ) -> tuple[dict[str, list[Any]], Sequence[float], Sequence[int]]:
     """Return the columns of all ratings but their values, the values, and whether each is of the subset."""
-    columns: dict[str, list[Any]] = {"item_id": [], "side": [], "rater": [], "scale": []}
+    columns: dict[str, list[Any]] = {"item_id": [], "side": [], "rater": [], "scale": [], "trial": []}
     values, kept = array("d"), array("b")
     for result in rated:
         for rating in result.ratings:

@@ -35,6 +35,10 @@ RATING_COLUMNS: tuple[Column, ...] = (
     ),
     Column(name="scale", type="string", nullable=False, meaning="likert7, binary, forced-choice (1 = chose good) …"),
 )
+TRIAL = Column(
+    name="trial", type="int32", nullable=True, meaning="orders a rater's judgments in time; null = not known"
+)
+"""Column that `load_ratings(…, trials=True)` adds."""
 
 Normalisation = Literal["none", "z-by-rater"]
 NORMALISATIONS: tuple[Normalisation, ...] = ("none", "z-by-rater")
@@ -55,6 +59,8 @@ class Rating:
     rater: int
     value: float
     scale: str
+    trial: int | None = None
+    """Numbers the rater's judgments in the order in which they were made; None = the source does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -427,20 +427,31 @@ def _by_region(table: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
-def joined_table(path: Path) -> pd.DataFrame | None:
-    """Return a table that `words --join` wrote; None if the file is another one."""
-    needed = {"model", "text_id", "word_number", "surprisal_bits"}
+TABLES = {
+    "reading": {"model", "text_id", "word_number", "surprisal_bits"},
+    "participants": {"model", "rater", "trial", "loglik_nats"},
+    "self_prediction": {"predictor", "target", "item", "prediction", "behaviour"},
+}
+"""Analysis -> columns by which its table is known."""
+TEXTS = dict.fromkeys(("text_id", *TABLES["self_prediction"]), str)
+
+
+def table_of_analysis(path: Path) -> tuple[str, pd.DataFrame] | None:
+    """Return a table that `words --join` or `participants` wrote, and its analysis; None if the file is another one."""
     if not path.is_file() or path.suffix not in WRITTEN:
         return None
     columns = read_parquet(path, ()).column_names if path.suffix == ".parquet" else open_table(path).columns
-    if not needed <= {*columns}:
-        return None
+    kind = next((name for name, needed in TABLES.items() if needed <= {*columns}), None)
+    return None if kind is None else (kind, _whole(path))
+
+
+def _whole(path: Path) -> pd.DataFrame:
     if path.suffix == ".parquet":
         table: pd.DataFrame = read_parquet(path).to_pandas()
         return table
     if path.suffix == ".jsonl":
-        return pd.read_json(path, lines=True, dtype={"text_id": str})
-    return pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", dtype={"text_id": str})
+        return pd.read_json(path, lines=True, dtype=TEXTS)
+    return pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", dtype=TEXTS)
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

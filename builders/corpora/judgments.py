@@ -23,6 +23,8 @@ FEW_RATINGS = "few_ratings"
 """Flag: a side has fewer ratings than the map asks for, so it has no mean and its ratings are left out."""
 _GIVEN = "ratings:given"
 """Key of a row that holds its judgments: (rater, value) pairs."""
+_TRIALS = "ratings:trials"
+"""Key of a row that holds the row of its file that each rater's judgment was read from."""
 Given = tuple[tuple[Hashable, float], ...]
 
 
@@ -112,7 +114,8 @@ class RatingRules(Declaration):
             given = self._given(row, column_map, where, with_commas=with_commas)
             for who, value in given if len(given) >= self.min_per_side else ():
                 number = who if isinstance(who, int) else raters.number(who)
-                yield Rating(item_id=item_id, side=side, rater=number, value=value, scale=self.scale)
+                trial = row.get(_TRIALS, {}).get(who)
+                yield Rating(item_id=item_id, side=side, rater=number, value=value, scale=self.scale, trial=trial)
 
     def are_few(self, shaped: ShapedRow, column_map: ColumnMap, where: str, *, with_commas: bool) -> bool:
         """Return whether a side of an item has fewer ratings than the rules ask for."""
@@ -169,6 +172,8 @@ class _Sentence:
     number: int
     row: Row
     given: dict[str, float] = field(default_factory=dict)
+    trials: dict[str, int] = field(default_factory=dict)
+    """Row of each rater's judgment."""
 
 
 @dataclass(kw_only=True)
@@ -238,13 +243,13 @@ class Judgments:
                 "rating, or name the column that tells the two apart (item, or pair) in the map"
             )
         else:
-            result.given[rater] = value
+            result.given[rater], result.trials[rater] = value, number
 
     def rows(self, where: str) -> Iterator[tuple[int, Row]]:
         excluded = self._failed() | self._few()
         for sentence in self._tables[where]:
             provided = tuple((who, value) for who, value in sentence.given.items() if who not in excluded)
-            yield sentence.number, {**sentence.row, _GIVEN: provided}
+            yield sentence.number, {**sentence.row, _GIVEN: provided, _TRIALS: sentence.trials}
 
     def _failed(self) -> set[str]:
         return {who for who, passed in self._checks.items() if passed.count(False) > self.rules.failures}

@@ -26,7 +26,7 @@ SPACES = "repaired:spaces"
 LANGUAGES = {"english": "en", "italian": "it"}
 ISLANDS = {"whe": "whether", "wh": "wh", "np": "complex NP", "sub": "subject", "adj": "adjunct"}
 STRUCTURES, DISTANCES = {"non": "non-island", "isl": "island"}, {"sh": "short", "lg": "long"}
-COLUMNS = ("subject", "survey", "judgment", "item")
+COLUMNS = ("subject", "survey", "judgment", "item", "order")
 _CODE = re.compile(r"(WH|RC)\.(whe|wh|np|sub|adj)\.(non|isl)\.(sh|lg)\.(\d\d)")
 _FILLER = re.compile(r"F\.\d+\.U?G")
 _N_OF_A_DESIGN = 8
@@ -57,17 +57,17 @@ def _italian(file: LocatedFile) -> dict[str, str]:
     return codes
 
 
-def _judgments(file: LocatedFile) -> Iterator[tuple[int, str, str, str, str]]:
-    """Yield row, participant, survey, code and rating; lines of comments are above the header."""
+def _judgments(file: LocatedFile) -> Iterator[tuple[int, str, str, str, str, str]]:
+    """Yield row, participant, survey, code, rating and place in the session; lines of comments are above the header."""
     lines = decode(file.path.read_bytes(), str(file.path)).splitlines(keepends=True)
     start = next((n for n, line in enumerate(lines) if line.startswith(COLUMNS[0])), 0)
     rows = records(lines[start:], where=str(file.path), delimiter=",")
     _, header = next(rows, (0, []))
     if missing := [name for name in COLUMNS if name not in header]:
         raise CorpusError(f"{file.path}, row {start + 1}: missing column(s) {', '.join(missing)}; get the file again")
-    who, survey, judgment, item = (header.index(name) for name in COLUMNS)
+    who, survey, judgment, item, order = (header.index(name) for name in COLUMNS)
     for number, cells in rows:
-        yield start + number, cells[who], cells[survey][:1], cells[item], cells[judgment]
+        yield start + number, cells[who], cells[survey][:1], cells[item], cells[judgment], cells[order]
 
 
 def sprouse_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
@@ -79,17 +79,17 @@ def sprouse_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
         materials = files[f"Experiment {nth} materials - {subset.title()}.xlsx"]
         results = files[f"Experiment {nth} results - {subset.title()}.csv"]
         codes = _english(materials) if subset == "english" else _italian(materials)
-        given: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        for number, who, survey, code, rating in _judgments(results):
+        given: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
+        for number, who, survey, code, rating, order in _judgments(results):
             key = code if code in codes else f"{survey}.{code}"
             if key not in codes:
                 raise CorpusError(f"{results.path}, row {number}: {materials.path} has no sentence {code!r}")
-            given[key].append((raters.number((subset, who)), rating))
+            given[key].append((raters.number((subset, who)), rating, 1000 * int(survey) + int(order)))
         for code, judgments in given.items():
             item = _item(code, codes[code], subset, language, options)
             ratings = (
-                Rating(item_id=item.item_id, side="good", rater=rater, value=float(value), scale="likert7")
-                for rater, value in judgments
+                Rating(item_id=item.item_id, side="good", rater=rater, value=float(value), scale="likert7", trial=order)
+                for rater, value, order in judgments
                 if value != "NA"
             )
             yield judged(item, ratings)

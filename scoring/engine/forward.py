@@ -183,6 +183,14 @@ def _read(
     )
 
 
+def rows_at(model: PreTrainedModel, ids: Sequence[int], places: IntArray, *, hidden: bool) -> torch.Tensor:
+    """Return what follows some places of one sequence: logits, or last hidden states if `hidden`, (n_places, width)."""
+    device, is_read = input_device(model), np.zeros((1, len(ids)), dtype=np.bool_)
+    is_read[0, places] = True
+    whole = on_device(np.array([ids], dtype=np.int64), device)
+    return _kept(model, is_read, hidden=hidden, input_ids=whole, attention_mask=torch.ones_like(whole), use_cache=False)
+
+
 def _kept(
     model: PreTrainedModel,
     is_read: npt.NDArray[np.bool_],

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.methods.unigrams import read_unigrams as read_unigrams
     from pairbank.scoring.minimalness import add_minimalness as add_minimalness
     from pairbank.scoring.models.load import load_model as load_model
+    from pairbank.scoring.participants import participants as participants
     from pairbank.scoring.score import score as score
     from pairbank.scoring.scored import Scored as Scored
     from pairbank.scoring.scored import read_scored as read_scored
@@ -75,6 +76,7 @@ MODULES = {
     "scoring.cut": "cut_alike",
     "scoring.importing.scores": "import_logs Imports import_scores",
     "scoring.scored": "Scored read_scored",
+    "scoring.participants": "participants",
     "scoring.words": "words",
     "probing": "probe",
     "stats.analyses.neuro": "Probed",

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import deleted, half_width
+from pairbank.stats.estimates.bootstrap import deleted, draws, half_width, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items, share_of_trials
 
@@ -122,8 +122,13 @@ def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level, level: float = 0.
     return alpha_of_counts(counts[counts.sum(axis=1) > 1], values, scale=scale, level=level)
 
 
-def alpha_of_counts(counts: FloatArray, values: FloatArray, *, scale: Level, level: float = 0.95) -> Estimate:
-    """Return Krippendorff's alpha from how often each value was given to each thing."""
+def alpha_of_counts(
+    counts: FloatArray, values: FloatArray, *, scale: Level, clusters: IntArray | None = None, level: float = 0.95
+) -> Estimate:
+    """Return Krippendorff's alpha from how often each value was given to each thing.
+
+    With clusters, the paradigm of each thing, the interval over paradigms leaves out each in turn.
+    """
     n = len(counts)
     report: dict[str, Any] = {"n": n, "method": ALPHA, "level": level}
     if not n:
@@ -147,7 +152,14 @@ def alpha_of_counts(counts: FloatArray, values: FloatArray, *, scale: Level, lev
     ends = single_rater_interval(value, without, n_raters=float(counts.sum(axis=1).mean()), level=level)
     if isinstance(ends, str):
         return without_interval(value, ends, **report)
-    return Estimate(value=value, low=ends[0], high=ends[1], **report)
+    estimate = Estimate(value=value, low=ends[0], high=ends[1], **report)
+    if (codes := draws(clusters, n)) is None:
+        return estimate
+    n_of = np.zeros((int(codes.max()) + 1, len(kinds)))
+    np.add.at(n_of, (codes, kind.ravel()), 1)
+    without = np.array([_alpha(together - np.einsum("i,ijk->jk", x, own_values), values, scale) for x in n_of])
+    ends = single_rater_interval(value, without, n_raters=float(counts.sum(axis=1).mean()), level=level)
+    return estimate if isinstance(ends, str) else with_paradigms(estimate, *ends, codes)
 
 
 def _wide(ratings: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pairbank.markdown import html_as_text
-from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, find_features
+from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, declared_of, find_features
 from pairbank.stats.wording import names
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def from_small_to_large(
     tables: Sequence[Scored], given: Mapping[str, ModelFeatures] | None = None
 ) -> tuple[list[Scored], str]:
     """Return tables by model, from small to large, and a sentence that says so; empty where no size is declared."""
-    features = _declared(tables, given or {})
+    features = declared_of(tables, given or {})
     models = by_size(list(features), features)
     corpora = list(dict.fromkeys(table.corpus for table in tables))
     place = {model: nth for nth, model in enumerate(models)}
@@ -32,19 +32,6 @@ def names_by_size(models: Sequence[str], given: Mapping[str, ModelFeatures]) -> 
     ['Qwen 1.5B', 'Llama3.1 405B', 'mine']
     """
     return by_size(models, {model: find_features(model, given=given, beside=models) for model in models})
-
-
-def _declared(tables: Sequence[Scored], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures | None]:
-    """Return what is declared of each model, in order of appearance."""
-    models = {table.model for table in tables}
-    features: dict[str, ModelFeatures | None] = {}
-    for table in tables:
-        if features.get(table.model) is None:
-            model_id = str(table.signature.get("model", {}).get("model_id", ""))
-            features[table.model] = find_features(
-                table.model, model_id=model_id, corpus=table.corpus, given=given, beside=models
-            )
-    return features
 
 
 def _order_sentence(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> str:

@@ -25,6 +25,7 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
+from pairbank.stats.analyses.base_instruct import pairs_of
 from pairbank.stats.analyses.baselines import models_and_nulls
 from pairbank.stats.analyses.registry import analysis_named, checked_options, section_or_note
 from pairbank.stats.figures.letters import warn_of_letters
@@ -55,6 +56,7 @@ from pairbank.stats.report.wide_tables import (
     headline,
 )
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import declared_of
 from pairbank.stats.scored_table.scored_table import DTYPES
 
 if TYPE_CHECKING:
@@ -97,7 +99,9 @@ class Report:
     notes: tuple[str, ...] = ()
     """Deviations and limits that a reader must know."""
     sections: tuple[Section, ...] = ()
-    """The further analyses that were asked for."""
+    """The further analyses that were asked for, and those that the models call for."""
+    is_asked: bool = True
+    """Whether the first of them answers the question; else it follows what every report has."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What people call the methods, by their names."""
     glosses: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +112,7 @@ class Report:
     @property
     def parts(self) -> tuple[Section, ...]:
         """All sections, as they are read: first the one that answers the question, which is never an empty one."""
-        if self.sections and not self.sections[0].reason:
+        if self.sections and self.is_asked and not self.sections[0].reason:
             return (self.sections[0], self.overview, *self.sections[1:])
         return (self.overview, *([self.phenomena] if self.phenomena else []), *self.sections)
 
@@ -286,7 +290,8 @@ def _report(
     frames, nulls = models_and_nulls(frames)
     context = replace(context, nulls=nulls, features=features or {})
     of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
-    own = {"neuro": context.probed, "null_models": nulls}
+    pairs = pairs_of(declared_of(frames, context.features))
+    own = {"base_instruct": pairs, "neuro": context.probed, "null_models": nulls}
     names = dict.fromkeys([*analyses, *(name for name, present in own.items() if present)])
     facts = facts_of(of_models, frames)
     has_phenomena = not analyses and not context.probed and (facts.own["group_by"] == "phenomenon").any()
@@ -304,37 +309,41 @@ def _report(
         unasked=tuple(map(html_as_text, sentences(facts, "unasked"))),
         notes=(*([order] if order else []), *map(html_as_text, sentences(facts, "note"))),
         sections=(*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),),
+        is_asked=bool(analyses) or next(iter(names), "") != "base_instruct",
         labels=facts.labels,
         glosses=glosses_of(frames),
         tables=tuple(scored),
     )
 
 
-def reading_report(
-    joined: pd.DataFrame, *, name: str, seed: int = SEED, options: Mapping[str, Any] | None = None, signature: str = ""
+def alone_report(
+    rows: pd.DataFrame,
+    analysis: str,
+    *,
+    name: str,
+    seed: int = SEED,
+    options: Mapping[str, Any] | None = None,
+    features: Mapping[str, ModelFeatures] | None = None,
 ) -> Report:
-    """Return the report of reading times joined with words; its only section is the analysis `reading`.
+    """Return the report of a table of its own, whose only section is one analysis.
 
     Args:
-        joined: What `pairbank words … --join` wrote, one or several models.
-        name: Of the reading times.
+        rows: What `pairbank words … --join` or `pairbank participants` wrote, or predictions of answers.
+        analysis: Which reads it.
+        name: Of the reading times, or the corpus.
         seed: Of random draws.
         options: Options of the analysis.
-        signature: What the words were computed with, in a line.
+        features: What is declared of models, by name.
 
     Raises:
-        BankError: The table has no surprisal or no reading times, or they cannot be fitted.
+        BankError: The table lacks what the analysis needs.
     """
-    if "model" not in joined:
-        raise BankError(f"{name}: no column 'model'; expected what pairbank words … --join wrote")
-    tables = [
-        ScoredFrame(corpus=name, model=str(model), frame=rows, layouts=())
-        for model, rows in joined.groupby("model", sort=False)
-    ]
-    section = analysis_named("reading")(tables, Context(seed=seed), **checked_options("reading", options or {}))
+    by_model = rows.groupby("model", sort=False) if "model" in rows else [(name, rows)]
+    tables = [ScoredFrame(corpus=name, model=str(model), frame=of_model, layouts=()) for model, of_model in by_model]
+    context = Context(seed=seed, features=features or {})
+    section = analysis_named(analysis)(tables, context, **checked_options(analysis, options or {}))
     nothing = pd.DataFrame(columns=[*DTYPES])
-    signatures = (signature,) if signature else ()
-    return Report(title=f"{name}: {section.title}", summary=nothing, overview=section, signatures=signatures, seed=seed)
+    return Report(title=f"{name}: {section.title}", summary=nothing, overview=section, signatures=(), seed=seed)
 
 
 def table_summary(table: Scored) -> pd.DataFrame:

@@ -114,6 +114,21 @@ def find_features(
     return _published(name, beside)
 
 
+def declared_of(
+    tables: Sequence[Any], given: Mapping[str, ModelFeatures], *, beside: Collection[str] = ()
+) -> dict[str, ModelFeatures | None]:
+    """Return what is declared of the model of each table, in order of appearance."""
+    models = beside or {table.model for table in tables}
+    features: dict[str, ModelFeatures | None] = {}
+    for table in tables:
+        if features.get(table.model) is None:
+            model_id = str(table.signature.get("model", {}).get("model_id", ""))
+            features[table.model] = find_features(
+                table.model, model_id=model_id, corpus=table.corpus, given=given, beside=models
+            )
+    return features
+
+
 def _published(name: str, beside: Collection[str]) -> ModelFeatures | None:
     """Return the features of a model by the name that papers give it; None where two papers mean two models."""
     n_beside = {

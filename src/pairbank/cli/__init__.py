@@ -71,6 +71,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         measuring.neuro,
         measuring.unigrams,
         measuring.words,
+        measuring.participants,
         plan.compare_engines,
         models.models,
         plan.plan,

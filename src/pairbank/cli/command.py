@@ -23,7 +23,7 @@ from typer.models import OptionInfo
 from pairbank.cli.display.output import Output, giving, warn
 from pairbank.scoring.models.options import LoadOptions
 
-CONTINUED = ("score", "run", "words", "neuro")
+CONTINUED = ("score", "run", "words", "participants", "neuro")
 """Commands whose work is stored as it is done."""
 WRITTEN_WHOLE = "no file is half written: rerun to do it again"
 WORDS = {Path: "FILE", int: "N", float: "NUMBER", str: "TEXT", bool: ""}

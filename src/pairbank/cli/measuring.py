@@ -1,4 +1,4 @@
-"""Commands that measure texts and write a table: `unigrams`, `minimalness`, `neuro` and `words`."""
+"""Commands that measure texts and write a table: `unigrams`, `minimalness`, `neuro`, `words` and `participants`."""
 
 from __future__ import annotations
 
@@ -349,3 +349,60 @@ def words(
     without = f"; {n_unscored:,} without a value" if n_unscored else ""
     say(f"{out}: {len(table):,} rows, {len(texts):,} texts{without}")
     hint(f"\nIn R: d <- read.csv({json.dumps(out.name)})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    """Whose sessions are read, and how they begin."""
+
+    most: Annotated[
+        int | None, typer.Option("--participants", min=1, metavar="N", help="Only the first N participants.")
+    ] = None
+    instructions: Annotated[str, "Text at the beginning of a session. [default: a sentence that fits the scale]"] = ""
+    window: Annotated[int | None, typer.Option(min=32, help="Longest session in tokens. [default: the model's]")] = None
+
+
+def participants(
+    corpus: CorpusName,
+    *,
+    out: Annotated[Path, "Table to write: .csv, .tsv, .parquet or .jsonl."],
+    model: Models = None,
+    which: ItemOptions,
+    how: SessionOptions,
+    options: LoadOptions,
+) -> None:
+    """Compute the log-likelihood of each participant's responses, given their session so far.
+
+    Needs a corpus with individual ratings. Each session is one text, as in Psych-101 (Binz et al. 2025). Interrupt it
+    at any time; rerunning resumes. docs/participants.md explains the columns and the report.
+
+    Example: pairbank participants sprouse-2016 --model gpt2 --out participants.parquet
+    """
+    import pandas as pd
+
+    from pairbank.scoring.participants import participants as participants_of
+    from pairbank.scoring.word_files import write_table
+
+    with status(f"building {corpus}"):
+        items = which.load(corpus)
+        ratings = which.trials(corpus)
+    if how.most is not None:
+        kept = sorted(set(ratings["rater"][:]))[: how.most]
+        ratings = ratings.select([place for place, rater in enumerate(ratings["rater"][:]) if rater in kept])
+    tables, models = [], []
+    for name in model or ["demo"]:
+        scorer = load(name, **options)
+        settings = {"instructions": how.instructions, "window_tokens": how.window}
+        with bars({}) as bar:
+            tell = bar("participants", scorer.info.name)
+            tables.append(participants_of(items, ratings, scorer, progress=tell, **settings))
+        models.append(scorer.info.to_dict())
+    table = pd.concat(tables, ignore_index=True)
+    write_table(out, table)
+    facts = {"pairbank": version("pairbank"), "corpus": corpus, "instructions": how.instructions, "models": models}
+    write_json(out.with_name(f"{out.stem}.signature.json"), facts | {"window_tokens": how.window})
+    means = table.groupby("model", sort=False)[["loglik_nats", "alone_nats"]].mean().round(3).reset_index()
+    show(means, name="mean_loglik")
+    answer(out=out, n_responses=len(table), n_participants=int(table["rater"].nunique()))
+    say(f"{out}: {len(table):,} responses of {table['rater'].nunique():,} participants")
+    hint(f"  pairbank report {out} --out report")

@@ -160,6 +160,20 @@ class ItemOptions:
         options = {name: value for name, value in self._of_own_file.items() if value is not None}
         return own_ratings(corpus, TabularOptions(**options), self.map_file)
 
+    def trials(self, corpus: str) -> datasets.Dataset:
+        """Return the individual ratings of a corpus, or of a file of the user's own, with the order of trials."""
+        from pairbank.builders.corpora.tabular_items import TabularOptions
+
+        options = {name: value for name, value in self._of_own_file.items() if value is not None}
+        return pairbank.load_ratings(
+            corpus,
+            data_dir=self.data_dir,
+            subset=self.subset,
+            map_file=self.map_file,
+            own=TabularOptions(**options),
+            trials=True,
+        )
+
     @property
     def _of_own_file(self) -> dict[str, Any]:
         return {

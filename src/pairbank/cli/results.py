@@ -59,16 +59,24 @@ class ReportOptions:
 
         analysis_options(self.set_, asked=self.analyses(None if self.study is None else load_study(self.study)))
 
-    def of_reading(self, file: Path) -> Report | None:
-        """Return the report of reading times, if the file has the words of `pairbank words --join` beside them."""
-        from pairbank.scoring.word_files import joined_table
-        from pairbank.stats.report.report import SEED, reading_report
+    def of_own_tables(self, files: Sequence[Path]) -> Report | None:
+        """Return the report of what `pairbank words --join` or `participants` wrote; None of other files."""
+        import pandas as pd
 
-        if (table := joined_table(file)) is None:
+        from pairbank.scoring.word_files import table_of_analysis
+        from pairbank.stats.report.report import SEED, alone_report
+        from pairbank.study.model_list import all_features, load_list
+
+        known = [table for file in files if (table := table_of_analysis(file)) is not None]
+        if len(known) < len(files) or len(kinds := {kind for kind, _ in known}) != 1:
             return None
-        options = analysis_options(self.set_, asked=["reading"]).get("reading", {})
-        with status("fitting mixed models"):
-            return reading_report(table, name=file.stem, seed=self.seed or SEED, options=options)
+        [kind] = kinds
+        rows = pd.concat([table for _, table in known], ignore_index=True)
+        features = all_features((), [choice for name in self.models or () for choice in load_list(name)])
+        options = analysis_options(self.set_, asked=[kind]).get(kind, {})
+        name = files[0].stem if "corpus" not in rows else ", ".join(map(str, rows["corpus"].unique()))
+        with status(f"computing {kind}"):
+            return alone_report(rows, kind, name=name, seed=self.seed or SEED, options=options, features=features)
 
     def made(self, files: Sequence[Path], tables: Sequence[Scored], data_dir: Path | None) -> Report:
         """Return the report of some tables; what banks and files beside them add is read too."""
@@ -109,7 +117,7 @@ class ReportOptions:
 
 
 def report(
-    scored: Annotated[list[Path], "Scored tables, or bank folders; or reading times joined with words."],
+    scored: Annotated[list[Path], "Scored tables, or bank folders; reading times joined with words; participants."],
     *,
     out: Annotated[Path | None, "Folder to write: report.html, report.md, tables and figures."] = None,
     how: ReportOptions,
@@ -129,7 +137,7 @@ def report(
 
     if out is not None and (out / "report.md").is_file() and not (out / "summary.csv").is_file():
         raise OutputError(f"{out}/report.md is no report of pairbank, and would be lost; choose another folder")
-    if len(scored) == 1 and (made := how.of_reading(scored[0])) is not None:
+    if (made := how.of_own_tables(scored)) is not None:
         answer(said=made.overview.answer)
         say(f"{made.title}\n{made.overview.text}")
         if out is not None:

@@ -28,7 +28,7 @@ from pairbank.stats.analyses.introspection.input_only import N_FOLDS, input_only
 from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, Disagreement, disagreement, words
 from pairbank.stats.analyses.introspection.tables import answer_row, by_model, introspection_tables, similarity_table
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.scored_table.model_features import ModelFeatures, find_features
+from pairbank.stats.scored_table.model_features import ModelFeatures, declared_of
 from pairbank.stats.scored_table.scored_table import DeltaStack, read_table, stack_deltas
 
 if TYPE_CHECKING:
@@ -148,12 +148,7 @@ def _corpora(
         if reference_of(x.method for x in layouts) is None or not any(x.is_prompted for x in layouts):
             continue
         stack = stack_deltas(of_corpus)
-        declared = {}
-        for table in of_corpus:
-            model_id = str(table.signature.get("model", {}).get("model_id", ""))
-            declared[table.model] = find_features(
-                table.model, model_id=model_id, corpus=corpus, given=given, beside=names
-            )
+        declared = declared_of(of_corpus, given, beside=names)
         filtered = disagreement(stack.direct_nats, stack.meta_nats, least_share=least_share) if least_share else None
         yield _Corpus(tables=of_corpus, stack=stack, declared=declared, filtered=filtered)
 

@@ -1,0 +1,335 @@
+"""Log-likelihood of each participant's responses, given their session so far: ratings and a model in, a table out.
+
+A session is one text: instructions, then the trials in their order, each with the person's response (`sessions.toml`).
+All models read the same text, without a chat template. One forward pass per session reads the response options at
+every response where each option is one token; else options are scored one by one, with the shared prefix computed once.
+A session longer than the model's context is cut at trials: it goes on after the instructions and as many of the last
+trials as fill half of the context.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pairbank.arrays import FloatArray
+from pairbank.builders.ratings import BINARY, FORCED_CHOICE, TRIAL
+from pairbank.builders.schema.language_tags import joined
+from pairbank.errors import ScoringError
+from pairbank.files import sha256_of_text
+from pairbank.scoring.api.requests import Request
+from pairbank.scoring.engine.forward import rows_at, scoring_mode
+from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
+from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.load import scorer_of
+from pairbank.scoring.run.store import VERSIONS, read_shard, write_shard
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import datasets
+
+    from pairbank.scoring.api.model import Scorer
+
+LEAST_TRIALS, MOST_OPTIONS = 5, 11
+"""Of a participant, and of a trial."""
+SHARD_PROMPTS = 64
+STORED = pa.schema([("logprobs_nats", pa.list_(pa.float64())), ("n_before", pa.int64())])
+
+
+class Kind(NamedTuple):
+    """How a scale is asked and answered: the response options as the ratings, and as the session, have them."""
+
+    name: str
+    values: tuple[float, ...]
+    options: tuple[str, ...]
+
+
+class Trial(NamedTuple):
+    """What a participant sees up to the response, and which of the options it is."""
+
+    item_id: str
+    side: str
+    value: float
+    prompt: str
+    options: tuple[str, ...]
+    values: tuple[float, ...]
+    response: int
+
+    @property
+    def text(self) -> str:
+        """The trial with its response."""
+        return f"{self.prompt}{self.options[self.response]}>>.\n\n"
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What is scored of each option: the mark behind it too where one option begins another, as 1 begins 10."""
+        begins = any(a != b and b.startswith(a) for a, b in itertools.permutations(self.options, 2))
+        return tuple(f"{option}>>" for option in self.options) if begins else self.options
+
+
+class Session(NamedTuple):
+    """The trials of one participant, in their order, after the instructions."""
+
+    rater: int
+    scale: str
+    head: str
+    trials: list[Trial]
+
+
+def kind_of(scale: str, values: Sequence[float]) -> Kind:
+    """Return how a scale is asked.
+
+    >>> kind_of("likert4", [1.0, 3.0]).options, kind_of("binary", [1.0]).options, kind_of("points", [0.0, 2.0]).options
+    (('1', '2', '3', '4'), ('no', 'yes'), ('0', '1', '2'))
+    """
+    if scale in (BINARY, FORCED_CHOICE):
+        return Kind(scale, (0.0, 1.0), tuple(_wording()[scale]["options"]))
+    likert = re.fullmatch(r"likert(\d+)", scale)
+    first, last = (1, int(likert[1])) if likert else (min(values), max(values))
+    if last - first >= MOST_OPTIONS or any(value % 1 or not first <= value <= last for value in values):
+        raise ScoringError(
+            f"ratings on the scale {scale!r} go from {min(values):g} to {max(values):g}; expected whole numbers "
+            f"on a scale of at most {MOST_OPTIONS} response options (likert7), binary, or forced-choice"
+        )
+    points = np.arange(first, last + 1.0).tolist()
+    return Kind("rating", tuple(points), tuple(f"{x:g}" for x in points))
+
+
+@cache
+def _wording() -> Mapping[str, Any]:
+    return tomllib.loads((resources.files("pairbank.scoring") / "sessions.toml").read_text(encoding="utf-8"))
+
+
+def sessions_of(items: datasets.Dataset, ratings: datasets.Dataset, *, instructions: str = "") -> list[Session]:
+    """Return the session of each participant with enough trials, by the trial numbers of the ratings or their order."""
+    rows = {row["item_id"]: row for row in items}
+    table = ratings.to_pandas()
+    table = table[table["item_id"].isin(rows.keys())]
+    results = []
+    if TRIAL.name in table:
+        table = table.sort_values(TRIAL.name, kind="stable")
+    for (scale, rater), given in table.groupby(["scale", "rater"], sort=True):
+        if len(given) < LEAST_TRIALS:
+            continue
+        kind = kind_of(str(scale), table.loc[table["scale"] == scale, "value"].tolist())
+        told = instructions or _wording()[kind.name]["instructions"]
+        told = told.replace("{first}", kind.options[0]).replace("{last}", kind.options[-1])
+        trials = [_trial(rows[one.item_id], one, kind) for one in given.itertuples()]
+        results.append(Session(int(rater), str(scale), f"{told}\n\n", trials))
+    if not results:
+        most = table.groupby("rater").size().max() if len(table) else 0
+        raise ScoringError(f"no participant has {LEAST_TRIALS} ratings of these items; the most that one has is {most}")
+    return results
+
+
+def _trial(row: Mapping[str, Any], given: Any, kind: Kind) -> Trial:  # noqa: ANN401 - a row of the ratings
+    sides = {
+        side: joined(row[f"context_{side}"] or "", row[f"target_{side}"], row["language"])
+        for side in ("good", "bad")
+        if row[f"target_{side}"] is not None
+    }
+    values, response = kind.values, kind.values.index(given.value)
+    texts = {"text": sides.get(given.side, "")}
+    if kind.name == FORCED_CHOICE:  # the better side is first for half of the items, another half for each participant
+        is_first = int(sha256_of_text(given.item_id, str(given.rater))[:8], 16) % 2 == 0
+        values = (1.0, 0.0) if is_first else (0.0, 1.0)
+        response = values.index(given.value)
+        order = ("good", "bad") if is_first else ("bad", "good")
+        texts = dict(zip(("first", "second"), (sides[side] for side in order), strict=True))
+    prompt = _wording()[kind.name]["trial"].format(**texts)
+    return Trial(given.item_id, given.side, given.value, prompt, kind.options, values, response)
+
+
+def participants(
+    items: datasets.Dataset,
+    ratings: datasets.Dataset,
+    model: Scorer | str | Path,
+    *,
+    instructions: str = "",
+    window_tokens: int | None = None,
+    progress: Callable[[int, int], None] = lambda _n, _of: None,
+) -> pd.DataFrame:
+    """Return the log-likelihood of each response of each participant.
+
+    Args:
+        items: items of a corpus.
+        ratings: individual ratings of them (`load_ratings(…, trials=True)`).
+        model: a model that reads from left to right, loaded or named.
+        instructions: how a session begins; empty = a sentence that fits the scale.
+        window_tokens: longest text; None = what the model accepts.
+        progress: told after each participant, how many are done and how many there are.
+
+    Returns:
+        One row per response: model, corpus, rater, trial (from 1), n_before (trials that the model has read before it),
+        item_id, side, scale, n_options, value, option (from 0, as shown), loglik_nats (among the options), logprob_nats
+        (among all texts), alone_nats (loglik without the session: after the instructions), predicted (the likeliest
+        option).
+
+    Raises:
+        ScoringError: a model that reads on both sides, ratings without participants or on another scale, or a trial
+            that is longer than the model's context.
+    """
+    sessions, scorer = sessions_of(items, ratings, instructions=instructions), scorer_of(model)
+    if scorer.info.pll or scorer.info.seq2seq_mode:
+        raise ScoringError(
+            f"participants need a causal model, which reads the session up to a response. {scorer.info.name} "
+            f"({scorer.info.architecture}) is none; choose a causal model"
+        )
+    most = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
+    asked = json.dumps([scorer.info.key, "participants", VERSIONS, most])
+    alone = _alone(sessions, scorer, asked)
+    tables = []
+    for n_done, session in enumerate(sessions, 1):
+        key = sha256_of_text(asked, session.head, json.dumps([[trial.text, trial.options] for trial in session.trials]))
+        stored = read_shard(key, STORED, n_rows=len(session.trials))
+        if stored is None:
+            stored = pa.Table.from_pylist([*_read(session, scorer, most)], schema=STORED)
+            write_shard(key, stored)
+        tables.append(_table(session, stored, alone, model=scorer.info.name, corpus=items["corpus"][0]))
+        progress(n_done, len(sessions))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _table(
+    session: Session, stored: pa.Table, alone: Mapping[str, FloatArray], *, model: str, corpus: str
+) -> pd.DataFrame:
+    rows = []
+    for number, (trial, read) in enumerate(zip(session.trials, stored.to_pylist(), strict=True), 1):
+        among_all, given = np.array(read["logprobs_nats"]), trial.response
+        rows.append(
+            {"model": model, "corpus": corpus, "rater": session.rater, "trial": number, "n_before": read["n_before"]}
+            | {"item_id": trial.item_id, "side": trial.side, "scale": session.scale, "n_options": len(trial.options)}
+            | {"value": trial.value, "option": given, "loglik_nats": _among(among_all)[given]}
+            | {"logprob_nats": among_all[given], "alone_nats": _among(alone[session.head + trial.prompt])[given]}
+            | {"predicted": int(among_all.argmax())}
+        )
+    return pd.DataFrame(rows)
+
+
+def _among(logprobs_nats: FloatArray) -> FloatArray:
+    """Return log-probabilities of options as those among them."""
+    return np.asarray(logprobs_nats - np.logaddexp.reduce(logprobs_nats))
+
+
+def _alone(sessions: Sequence[Session], scorer: Scorer, asked: str) -> dict[str, FloatArray]:
+    """Return the log-probabilities of the options of each distinct trial, right after the instructions."""
+    trials = {session.head + trial.prompt: trial for session in sessions for trial in session.trials}
+    listed, results = list(trials.items()), dict[str, FloatArray]()
+    for first in range(0, len(listed), SHARD_PROMPTS):
+        shard = listed[first : first + SHARD_PROMPTS]
+        key = sha256_of_text(asked, "alone", json.dumps([[text, trial.options] for text, trial in shard]))
+        stored = read_shard(key, STORED, n_rows=len(shard))
+        if stored is None:
+            rows = [{"logprobs_nats": values.tolist(), "n_before": 0} for values in _one_by_one(shard, scorer)]
+            write_shard(key, stored := pa.Table.from_pylist(rows, schema=STORED))
+        read = stored["logprobs_nats"].to_pylist()
+        results |= {text: np.array(row) for (text, _), row in zip(shard, read, strict=True)}
+    return results
+
+
+def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> list[FloatArray]:
+    """Return the log-probability of each option after each text; what texts share is computed once."""
+    requests = [
+        Request(context=text, target=target, where=f"{trial.item_id} ({trial.side})")
+        for text, trial in prompts
+        for target in trial.targets
+    ]
+    answers = scorer.token_logprobs(scorer.encode(requests), progress=lambda _n: None)
+    sums = iter([float(np.sum(answer)) for answer in answers])
+    return [np.array([next(sums) for _ in trial.targets]) for _, trial in prompts]
+
+
+def _read(session: Session, scorer: Scorer, most: int | None) -> Iterator[dict[str, Any]]:
+    """Yield what the model says of each response, and how many trials it has read before."""
+    for begin, first, stop in _windows(session, scorer, most):
+        read, text = session.trials[begin:stop], session.head
+        prompts = []
+        for trial in read:
+            prompts.append((text + trial.prompt, trial))
+            text += trial.text
+        n_read = first - begin
+        values = _in_one_pass(prompts, scorer, n_read, most) if isinstance(scorer, CausalScorer) else None
+        for nth, logprobs in enumerate(_one_by_one(prompts[n_read:], scorer) if values is None else values, n_read):
+            yield {"logprobs_nats": logprobs.tolist(), "n_before": nth}
+
+
+def _windows(session: Session, scorer: Scorer, most: int | None) -> Iterator[tuple[int, int, int]]:
+    """Yield the first trial that is read, the first that is scored, and one past the last."""
+    texts = [session.head, *(trial.text for trial in session.trials)]
+    head, *sizes = (len(request.ids) for request in scorer.encode([Request(context="", target=x) for x in texts]))
+    limit = sum(sizes) + head if most is None else most
+    begin = first = 0
+    while first < len(sizes):
+        while head + sum(sizes[begin : first + 1]) > limit and begin < first:
+            begin += 1
+        stop, total = first, head + sum(sizes[begin:first])
+        while stop < len(sizes) and total + sizes[stop] <= limit:
+            total += sizes[stop]
+            stop += 1
+        if stop == first:
+            raise ScoringError(
+                f"{session.trials[first].item_id}: instructions and trial have {head + sizes[first]} tokens, and "
+                f"{scorer.info.name} reads {limit}; choose a model with a longer context, or shorter instructions"
+            )
+        yield begin, first, stop
+        begin, first = stop, stop
+        while begin > 0 and head + sum(sizes[begin - 1 : stop]) <= limit / 2:
+            begin -= 1
+
+
+def _in_one_pass(
+    prompts: Sequence[tuple[str, Trial]], scorer: CausalScorer, first: int, most: int | None
+) -> list[FloatArray] | None:
+    """Return what `_one_by_one` does from one pass over the whole text; None where an option is not one token."""
+    if any(trial.targets != trial.options for _, trial in prompts):
+        return None
+    last, trial = prompts[-1]
+    [whole] = scorer.encode([Request(context="", target=last + trial.options[trial.response])])
+    if most is not None and len(whole.ids) - 1 > most:
+        raise ScoringError(
+            f"{trial.item_id}: the session has {len(whole.ids) - 1} tokens here, expected at most {most}"
+        )
+    tokens = {options: _option_ids(options, scorer) for options in {trial.options for _, trial in prompts}}
+    place_of = {start: place for place, start in enumerate(whole.offsets or (), whole.start)}
+    rows, ids = [], []
+    for text, trial in prompts[first:]:
+        place, of_options, option = place_of.get(len(text)), tokens[trial.options], trial.options[trial.response]
+        if place is None or of_options is None or place >= len(whole.ids):
+            return None
+        ends = place_of.get(len(text) + len(option)) == place + 1
+        if whole.ids[place] != of_options[trial.response] or not ends:
+            return None
+        rows.append(place - 1)
+        ids.append(of_options)
+    with scoring_mode(scorer.model):
+        kept = rows_at(scorer.model, whole.ids[:-1], np.array(rows), hidden=scorer.head is not None)
+        where: dict[str, Any] = {
+            "rows": np.repeat(np.arange(len(ids)), [len(x) for x in ids]),
+            "tokens": np.array([token for of_options in ids for token in of_options]),
+            "model_name": scorer.info.name,
+        }
+        read = (
+            read_logprobs_nats(kept, **where) if scorer.head is None else head_logprobs_nats(scorer.head, kept, **where)
+        )
+        values = read()
+    return np.split(values, np.cumsum([len(x) for x in ids])[:-1])
+
+
+def _option_ids(options: Sequence[str], scorer: CausalScorer) -> tuple[int, ...] | None:
+    """Return the token of each option where a response stands; None if one has none of its own."""
+    before = "\nYou answer <<"
+    encoded = scorer.encode([Request(context=before, target=option) for option in options])
+    if any(one.n_scored != 1 or one.flags for one in encoded) or len({one.ids[:-1] for one in encoded}) > 1:
+        return None
+    return tuple(one.ids[-1] for one in encoded)

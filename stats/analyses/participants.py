@@ -1,0 +1,171 @@
+"""Does a model predict what each participant answers? Responses with their log-likelihood in, means and contrasts out.
+
+In: tables that `pairbank participants` writes, one model each. A model's mean log-likelihood per response is set beside
+chance, the participant's own answers so far, the answers of the other participants to the same item, and the same
+model without the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base_instruct import pairs_of
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, typed, where
+from pairbank.stats.figures.charts import intervals
+from pairbank.stats.measures.families import LEAST_FAMILIES, crossed_mean, family_contrast
+from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.scored_table.model_features import declared_of
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.stats.analyses.base import Context
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
+
+KEYS = ["scale", "rater", "trial"]
+NEEDED = {
+    *KEYS,
+    "item_id",
+    "side",
+    "value",
+    "option",
+    "n_options",
+    "loglik_nats",
+    "alone_nats",
+    "predicted",
+    "n_before",
+}
+CHANCE, OWN, OTHERS, ALONE = "chance", "own answers so far", "other participants", "without the session"
+SIGNIFICANCE = 0.05
+
+
+@analysis(
+    title="Do models predict each participant's answers?",
+    facts=("features",),
+    references=(
+        "Binz et al. 2025, Nature: Psych-101 and Centaur",
+        "arXiv 2605.07632 (2026): Psych-201",
+        "Cameron, Gelbach & Miller 2011, Journal of Business & Economic Statistics 29:238-249",
+    ),
+)
+def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
+    """Return the mean log-likelihood of responses by each model, beside what is known without a model."""
+    frames = _frames(tables)
+    rows = next(iter(frames.values()))
+    known = baselines(rows)
+    people, items = (pd.factorize(rows[name])[0].astype(np.int64) for name in ("rater", "item_id"))
+    contrasts, models, by_rater = Rows(), Rows(), Rows()
+    for model, frame in frames.items():
+        given = frame["loglik_nats"].to_numpy(dtype=np.float64)
+        mean = crossed_mean(given, people, items)
+        right = (frame["predicted"] == frame["option"]).mean()
+        models.append({"model": model, **cells(mean.estimate), "accuracy": right, "n": len(frame)})
+        for name, other in (known | {ALONE: frame["alone_nats"].to_numpy(dtype=np.float64)}).items():
+            gain = crossed_mean(given - other, people, items)
+            place = {"model": model, "versus": name, "mean_other": float(other.mean())}
+            contrasts.append(place | cells(gain.estimate) | {"p": gain.p, "reason": gain.estimate.reason})
+        of_raters = frame.assign(**known).groupby("rater")[["loglik_nats", "alone_nats", *known]].mean()
+        by_rater += [{"model": model, "rater": rater, **means} for rater, means in of_raters.to_dict("index").items()]
+    table = typed(contrasts)
+    table["p_holm"] = corrected(table["p"]).holm
+    pairs = _of_pairs(frames, declared_of(tables, context.features))
+    is_cut = np.any([frame["n_before"] < frame["trial"] - 1 for frame in frames.values()], axis=0)
+    return Result(
+        tables={"models": typed(models), "contrasts": table, **pairs, "by_participant": typed(by_rater)},
+        charts=[
+            Chart(name="gains", caption="gains", draw=partial(
+                intervals, table, rows="model", series="versus", x_label="nats per response", zero=True
+            ))
+        ],
+        values={
+            "baselines": {name: float(values.mean()) for name, values in known.items()},
+            "majority": majority_accuracy(rows),
+            "better": better_than(table),
+            "n_participants": rows["rater"].nunique(),
+            "n_items": rows["item_id"].nunique(),
+            "n_responses": len(rows),
+            "n_cut": rows.loc[is_cut, "rater"].nunique(),
+            "n_cut_responses": int(is_cut.sum()),
+            "n_options": sorted(set(rows["n_options"])),
+            "SIGNIFICANCE": SIGNIFICANCE,
+            "LEAST_FAMILIES": LEAST_FAMILIES,
+        },
+    )  # fmt: skip
+
+
+def better_than(contrasts: pd.DataFrame) -> pd.DataFrame:
+    """Return the contrasts that models win which are better than chance, too: poor baselines are no feat."""
+    won = contrasts[(contrasts["p_holm"] < SIGNIFICANCE) & (contrasts["value"] > 0)]
+    return won[won["model"].isin(where(won, versus=CHANCE)["model"])]
+
+
+def _frames(tables: Sequence[ScoredFrame]) -> dict[str, pd.DataFrame]:
+    """Return the responses that all models have, in one order."""
+    frames = {table.model: table.frame for table in tables}
+    for model, frame in frames.items():
+        if missing := sorted(NEEDED - {*frame.columns}):
+            raise BankError(f"{model}: no columns {', '.join(missing)}; expected what `pairbank participants` wrote")
+    common = set.intersection(*(set(map(tuple, frame[KEYS].to_numpy())) for frame in frames.values()))
+    if not common:
+        raise BankError("the models have no response in common; score the same participants with each")
+    return {
+        model: frame[[key in common for key in map(tuple, frame[KEYS].to_numpy())]]
+        .sort_values(KEYS)
+        .reset_index(drop=True)
+        for model, frame in frames.items()
+    }
+
+
+def baselines(rows: pd.DataFrame) -> dict[str, FloatArray]:
+    """Return the log-likelihood of each response by what needs no model, one more answer added to each option.
+
+    Rows are in the order of each participant's trials.
+
+    >>> rows = pd.DataFrame({"scale": "binary", "rater": [0, 0], "trial": [1, 2], "item_id": ["a", "b"], "side": "good",
+    ...                      "value": [1.0, 1.0], "option": [1, 1], "n_options": 2})
+    >>> {name: np.exp(values).round(2).tolist() for name, values in baselines(rows).items()}
+    {'chance': [0.5, 0.5], 'own answers so far': [0.5, 0.67], 'other participants': [0.5, 0.5]}
+    """
+    k = rows["n_options"].to_numpy(dtype=np.float64)
+    own = rows.groupby(["scale", "rater", "option"]).cumcount().to_numpy()
+    before = rows.groupby(["scale", "rater"]).cumcount().to_numpy()
+    judged = ["scale", "item_id", "side"]
+    same = rows.groupby([*judged, "value"])["rater"].transform("size").to_numpy() - 1
+    others = rows.groupby(judged)["rater"].transform("size").to_numpy() - 1
+    return {CHANCE: -np.log(k), OWN: np.log((own + 1) / (before + k)), OTHERS: np.log((same + 1) / (others + k))}
+
+
+def majority_accuracy(rows: pd.DataFrame) -> float:
+    """Return how often a response is what most of the others answered, ties shared; of items that others judged."""
+    counts = rows.groupby(["scale", "item_id", "side", "value"]).size()
+    right = []
+    for key, judged in rows.groupby(["scale", "item_id", "side"]):
+        of_item = counts.loc[key]
+        for value in judged["value"] if of_item.sum() > 1 else ():
+            left = of_item - (of_item.index == value)
+            most = left[left == left.max()].index
+            right.append((value in most) / len(most))
+    return float(np.mean(right)) if right else np.nan
+
+
+def _of_pairs(frames: Mapping[str, pd.DataFrame], features: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return instruct - base of each participant's mean, by family and over families."""
+    pairs = pairs_of({model: features.get(model) for model in frames})
+    if not pairs:
+        return {"families": pd.DataFrame(), "pairs": pd.DataFrame()}
+    means = pd.DataFrame({model: frame.groupby("rater")["loglik_nats"].mean() for model, frame in frames.items()})
+    both = [[means[[*names]].mean(axis=1) for names in (pair.base, pair.instruct)] for pair in pairs]
+    result = family_contrast(np.column_stack([b - a for a, b in both]), [pair.family for pair in pairs])
+    of_families = {"families": len({pair.family for pair in pairs}), "pairs": len(pairs), "p": result.p}
+    of_families |= cells(result.estimate) | {"n": result.estimate.n, "reason": result.estimate.reason}
+    rows = [
+        {"family": pair.family, "base": ", ".join(pair.base), "instruct": ", ".join(pair.instruct)}
+        | {"loglik_base": a.mean(), "loglik_instruct": b.mean(), "difference": (b - a).mean()}
+        for pair, (a, b) in zip(pairs, both, strict=True)
+    ]
+    return {"families": typed([of_families]), "pairs": typed(rows)}

@@ -1,0 +1,78 @@
+"""Participants: baselines held to a hand count, verdicts and their nulls, base against instruct by family."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Context
+from pairbank.stats.analyses.participants import OTHERS, OWN, baselines, majority_accuracy, participants
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import ModelFeatures
+from rated_tables import keyed
+from session_nulls import claims, random_model_claims, responses
+
+
+def frames(gains: dict[str, float], *, kind: str = "items", seed: int = 2) -> list[ScoredFrame]:
+    """Models that know what the others answered, and some nats per response more."""
+    rng = np.random.default_rng(seed)
+    rows = responses(12, 40, kind=kind, rng=rng)
+    known = baselines(rows)[OTHERS]
+    return [
+        ScoredFrame(
+            corpus="mine",
+            model=name,
+            layouts=(),
+            frame=rows.assign(
+                loglik_nats=known + gain + rng.normal(0, 0.1, len(rows)), alone_nats=known, predicted=rows["option"],
+                n_before=rows["trial"] - (rows["rater"] == 3) * (rows["trial"] > 5), trial=rows["trial"] + 1,
+            ),
+        )
+        for name, gain in gains.items()
+    ]  # fmt: skip
+
+
+def test_baselines_are_those_of_a_hand_count() -> None:
+    rows = pd.DataFrame(
+        {"scale": "s", "rater": [0, 0, 0, 1, 2], "trial": [1, 2, 3, 1, 1], "item_id": list("abcaa"), "side": "good"}
+        | {"value": [1.0, 1, 2, 1, 2], "option": [0, 0, 1, 0, 1], "n_options": 2}
+    )
+    known = baselines(rows)
+    assert np.exp(known[OWN]).tolist() == pytest.approx([1 / 2, 2 / 3, 1 / 4, 1 / 2, 1 / 2])
+    assert np.exp(known[OTHERS]).tolist() == pytest.approx([2 / 4, 1 / 2, 1 / 2, 2 / 4, 1 / 4])
+    assert majority_accuracy(rows) == pytest.approx((0.5 + 0.5 + 0.0) / 3)  # the three answers to a; ties are shared
+
+
+def test_a_model_is_set_beside_each_baseline_and_pairs_by_family() -> None:
+    gains = {f"{family}-{kind}": gain for family in "abc" for kind, gain in (("base", 0.4), ("chat", 0.1))}
+    features = {
+        name: ModelFeatures(
+            family=name[0], generation="1", size_billions=1, type="base" if "base" in name else "instruct"
+        )
+        for name in gains
+    }
+    section = participants(frames(gains), Context(features=features))
+    rows = keyed(section.tables["contrasts"], "model", "versus")
+    assert rows["a-base", OTHERS]["value"] == pytest.approx(0.4, abs=0.03)
+    assert rows["a-base", OTHERS]["p_holm"] < 0.05
+    assert "than the same model without the session 6." in section.answer
+    assert (
+        "Base models predict participants better than the instruction-tuned models made of them: -0.30"
+        in section.answer
+    )
+    assert "cut at trials: 1 participant, of whom 34 responses were predicted" in section.text
+    two = participants(
+        frames({name: gain for name, gain in gains.items() if name[0] != "c"}), Context(features=features)
+    )
+    assert "No claim about instruction tuning in other families: 2 of the 3 families" in two.answer
+
+
+def test_a_model_no_better_than_a_baseline_is_seldom_called_better() -> None:
+    rates = claims(12, 40, n_runs=60, seed=1)
+    assert max(rates.values()) <= 0.1
+    assert max(random_model_claims(12, 40, kind="random", n_runs=30, seed=1).values()) <= 0.1
+
+
+def test_other_tables_are_refused() -> None:
+    with pytest.raises(BankError, match="no columns alone_nats, item_id"):
+        participants([ScoredFrame(corpus="c", model="m", layouts=(), frame=pd.DataFrame({"rater": [1]}))])

@@ -1,0 +1,59 @@
+"""Made-up participants and models that know nothing more than a baseline, and how often more is claimed."""
+
+import numpy as np
+import pandas as pd
+
+from pairbank.stats.analyses.participants import CHANCE, OTHERS, OWN, baselines, better_than
+from pairbank.stats.measures.families import crossed_mean
+
+ALONE = "without the session"
+
+
+def responses(n_people: int, n_items: int, *, kind: str, rng: np.random.Generator, k: int = 5) -> pd.DataFrame:
+    """Return ratings: `random`; `habits`, each person's own shares; `items`, shares of each item, alike for all."""
+    person, item = (x.ravel() for x in np.indices((n_people, n_items)))
+    shares = {
+        "random": np.full((len(person), k), 1 / k),
+        "habits": rng.dirichlet(np.ones(k), n_people)[person],
+        "items": rng.dirichlet(np.ones(k), n_items)[item],
+    }[kind]
+    option = (shares.cumsum(axis=1) < rng.random((len(person), 1))).sum(axis=1).clip(0, k - 1)
+    return pd.DataFrame(
+        {"scale": "s", "rater": person, "trial": item, "item_id": item.astype(str), "side": "good", "n_options": k}
+        | {"option": option, "value": option + 1.0}
+    )
+
+
+def claims(n_people: int, n_items: int, *, n_runs: int, seed: int) -> dict[str, float]:
+    """Return how often a model is said to be better than each baseline.
+
+    Its log-likelihoods are those of the baseline, and noise by person, by item and by response whose mean is 0.
+    """
+    rng, said = np.random.default_rng(seed), dict.fromkeys((CHANCE, OWN, OTHERS, ALONE), 0.0)
+    for _ in range(n_runs):
+        rows = responses(n_people, n_items, kind="items", rng=rng)
+        known = baselines(rows)
+        known[ALONE] = known[OTHERS] + rng.normal(0, 0.5, len(rows))
+        people, items = rows["rater"].to_numpy(), rows["trial"].to_numpy()
+        for name, other in known.items():
+            noise = rng.normal(0, 0.2, n_people)[people] + rng.normal(0, 0.2, n_items)[items]
+            model = other + noise + rng.normal(0, 0.5, len(rows))
+            gain = crossed_mean(model - other, people, items)
+            said[name] += float(gain.p < 0.05 and gain.estimate.value > 0)
+    return {name: count / n_runs for name, count in said.items()}
+
+
+def random_model_claims(n_people: int, n_items: int, *, kind: str, n_runs: int, seed: int) -> dict[str, float]:
+    """Return how often a model with arbitrary probabilities for each item is said to be better than each baseline."""
+    rng, said = np.random.default_rng(seed), dict.fromkeys((CHANCE, OWN, OTHERS), 0.0)
+    for _ in range(n_runs):
+        rows = responses(n_people, n_items, kind=kind, rng=rng)
+        people, items = rows["rater"].to_numpy(), rows["trial"].to_numpy()
+        model = np.log(rng.dirichlet(np.full(5, 20.0), n_items)[items, rows["option"].to_numpy()])
+        gains = {name: crossed_mean(model - other, people, items) for name, other in baselines(rows).items()}
+        table = pd.DataFrame(
+            [{"model": "m", "versus": name, "value": x.estimate.value, "p_holm": x.p} for name, x in gains.items()]
+        )
+        for name in better_than(table)["versus"]:
+            said[name] += 1 / n_runs
+    return said
