@@ -392,10 +392,12 @@ def participants(
     tables, models = [], []
     for name in model or ["demo"]:
         scorer = load(name, **options)
-        settings = {"instructions": how.instructions, "window_tokens": how.window}
         with bars({}) as bar:
             tell = bar("participants", scorer.info.name)
-            tables.append(participants_of(items, ratings, scorer, progress=tell, **settings))
+            said, window = how.instructions, how.window
+            tables.append(
+                participants_of(items, ratings, scorer, instructions=said, window_tokens=window, progress=tell)
+            )
         models.append(scorer.info.to_dict())
     table = pd.concat(tables, ignore_index=True)
     write_table(out, table)

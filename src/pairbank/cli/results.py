@@ -67,10 +67,12 @@ class ReportOptions:
         from pairbank.stats.report.report import SEED, alone_report
         from pairbank.study.model_list import all_features, load_list
 
-        known = [table for file in files if (table := table_of_analysis(file)) is not None]
-        if len(known) < len(files) or len(kinds := {kind for kind, _ in known}) != 1:
-            return None
-        [kind] = kinds
+        known: list[tuple[str, pd.DataFrame]] = []
+        for file in files:
+            if (table := table_of_analysis(file)) is None or table[0] != (known or [table])[0][0]:
+                return None
+            known.append(table)
+        kind = known[0][0]
         rows = pd.concat([table for _, table in known], ignore_index=True)
         features = all_features((), [choice for name in self.models or () for choice in load_list(name)])
         options = analysis_options(self.set_, asked=[kind]).get(kind, {})
