@@ -110,6 +110,8 @@ def _frames(tables: Sequence[ScoredFrame]) -> dict[str, pd.DataFrame]:
     for model, frame in frames.items():
         if missing := sorted(NEEDED - {*frame.columns}):
             raise BankError(f"{model}: no columns {', '.join(missing)}; expected what `pairbank participants` wrote")
+        if frame.duplicated(KEYS).any():
+            raise BankError(f"{model}: two responses of one participant and trial; give one corpus, and a model once")
     common = set.intersection(*(set(map(tuple, frame[KEYS].to_numpy())) for frame in frames.values()))
     if not common:
         raise BankError("the models have no response in common; score the same participants with each")

@@ -107,9 +107,10 @@ def test_options_of_several_tokens_are_scored_each_with_the_mark_that_ends_them(
 @pytest.mark.ci
 def test_a_session_longer_than_the_context_is_cut_at_trials(tmp_path: Path) -> None:
     scorer = pairbank.load_model(str(saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2")))
-    whole, cut = (participants(items(), ratings(raters=1), scorer, window_tokens=n) for n in (None, 330))
-    assert whole["n_before"].tolist() == [*range(9)]
-    assert cut["n_before"].max() < 8
+    given = items(n=18), ratings(n=18, raters=1)
+    whole, cut = (participants(*given, scorer, window_tokens=n) for n in (None, 320))
+    assert whole["n_before"].tolist() == [*range(18)]
+    assert cut["n_before"].max() < 12
     assert (cut["n_before"].iloc[1:] > 0).all()
     first = int((cut["n_before"] == cut["trial"] - 1).sum())
     assert cut["loglik_nats"][:first].tolist() == pytest.approx(whole["loglik_nats"][:first].tolist(), abs=1e-5)

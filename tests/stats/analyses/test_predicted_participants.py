@@ -1,5 +1,7 @@
 """Participants: baselines held to a hand count, verdicts and their nulls, base against instruct by family."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,3 +78,7 @@ def test_a_model_no_better_than_a_baseline_is_seldom_called_better() -> None:
 def test_other_tables_are_refused() -> None:
     with pytest.raises(BankError, match="no columns alone_nats, item_id"):
         participants([ScoredFrame(corpus="c", model="m", layouts=(), frame=pd.DataFrame({"rater": [1]}))])
+    [table] = frames({"m": 0.0})
+    twice = replace(table, frame=pd.concat([table.frame, table.frame]))
+    with pytest.raises(BankError, match="m: two responses of one participant and trial"):
+        participants([twice])
