@@ -16,7 +16,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base_instruct import pairs_of
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, typed, where
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, records, typed, where
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.measures.families import LEAST_FAMILIES, crossed_mean, family_contrast
 from pairbank.stats.measures.paired_tests import corrected
@@ -70,7 +70,7 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
             place = {"model": model, "versus": name, "mean_other": float(other.mean())}
             contrasts.append(place | cells(gain.estimate) | {"p": gain.p, "reason": gain.estimate.reason})
         of_raters = frame.assign(**known).groupby("rater")[["loglik_nats", "alone_nats", *known]].mean()
-        by_rater += [{"model": model, "rater": rater, **means} for rater, means in of_raters.to_dict("index").items()]
+        by_rater += [{"model": model} | row for row in records(of_raters.reset_index())]
     table = typed(contrasts)
     table["p_holm"] = corrected(table["p"]).holm
     pairs = _of_pairs(frames, declared_of(tables, context.features))
@@ -144,14 +144,13 @@ def baselines(rows: pd.DataFrame) -> dict[str, FloatArray]:
 
 def majority_accuracy(rows: pd.DataFrame) -> float:
     """Return how often a response is what most of the others answered, ties shared; of items that others judged."""
-    counts = rows.groupby(["scale", "item_id", "side", "value"]).size()
-    right = []
-    for key, judged in rows.groupby(["scale", "item_id", "side"]):
-        of_item = counts.loc[key]
-        for value in judged["value"] if of_item.sum() > 1 else ():
-            left = of_item - (of_item.index == value)
-            most = left[left == left.max()].index
-            right.append((value in most) / len(most))
+    right: list[float] = []
+    for _, judged in rows.groupby(["scale", "item_id", "side"]):
+        _, given, n = np.unique(judged["value"], return_inverse=True, return_counts=True)
+        left = n - np.eye(len(n))[given]
+        most = left == left.max(axis=1, keepdims=True)
+        if len(given) > 1:
+            right += (most[np.arange(len(given)), given] / most.sum(axis=1)).tolist()
     return float(np.mean(right)) if right else np.nan
 
 
@@ -163,7 +162,7 @@ def _of_pairs(frames: Mapping[str, pd.DataFrame], features: Mapping[str, Any]) -
     means = pd.DataFrame({model: frame.groupby("rater")["loglik_nats"].mean() for model, frame in frames.items()})
     both = [[means[[*names]].mean(axis=1) for names in (pair.base, pair.instruct)] for pair in pairs]
     result = family_contrast(np.column_stack([b - a for a, b in both]), [pair.family for pair in pairs])
-    of_families = {"families": len({pair.family for pair in pairs}), "pairs": len(pairs), "p": result.p}
+    of_families: dict[str, Any] = {"families": len({pair.family for pair in pairs}), "pairs": len(pairs), "p": result.p}
     of_families |= cells(result.estimate) | {"n": result.estimate.n, "reason": result.estimate.reason}
     rows = [
         {"family": pair.family, "base": ", ".join(pair.base), "instruct": ", ".join(pair.instruct)}

@@ -73,10 +73,9 @@ def _checked(rows: pd.DataFrame) -> pd.DataFrame:
         raise BankError(f"no columns {', '.join(missing)}; expected {', '.join(NEEDED)} (docs/importing.md)")
     rows = rows.assign(**{name: rows[name].astype(str).str.strip() for name in NEEDED})
     for keys, what in ((KEYS, "prediction"), (KEYS[:2], "behaviour")):
-        several = rows.groupby(keys)["prediction" if keys is KEYS else "behaviour"]
-        twice = several.size() if keys is KEYS else several.nunique()
-        if (twice > 1).any():
-            raise BankError(f"{' / '.join(map(str, twice.idxmax()))}: more than one {what}; give one")
+        given = rows if what == "prediction" else rows.drop_duplicates([*keys, what])
+        if (twice := given[given.duplicated(keys)]).size:
+            raise BankError(f"{' / '.join(twice.iloc[0][keys])}: more than one {what}; give one")
     if absent := sorted({*rows["target"]} - {*rows.loc[rows["predictor"] == rows["target"], "target"]}):
         raise BankError(f"{', '.join(absent)}: no prediction of itself; expected rows whose predictor is the target")
     if rows["predictor"].nunique() < 2:

@@ -96,6 +96,7 @@ def test_one_pass_per_session_equals_the_naive_reference(
 @pytest.mark.parametrize("family", FAMILIES)
 def test_options_of_several_tokens_are_scored_each_with_the_mark_that_ends_them(family: str, tmp_path: Path) -> None:
     scorer = pairbank.load_model(str(saved_model(ARCHITECTURES[family], tmp_path / family)))
+    assert isinstance(scorer, CausalScorer)
     table = participants(items(), ratings("likert10"), scorer)
     [session, _] = sessions_of(items(), ratings("likert10"))
     assert session.trials[0].targets[0] == "1>>"  # 1 begins 10

@@ -40,7 +40,7 @@ def test_sampled_answers_are_raters_of_each_presentation() -> None:
     )  # fmt: skip
     table = rated_table(20)
     draws = [[1.0 + i % 3, 1.0 + i % 3, 1.0 + (i + 1) % 3, 2.0, 2.0, np.nan] for i in range(20)]
-    frame = table.frame.assign(drawn_draws=draws, drawn_good=2.0, drawn_bad=1.0 + np.arange(20) % 2)
+    frame = table.frame.assign(drawn_draws=pd.Series(draws), drawn_good=2.0, drawn_bad=1.0 + np.arange(20) % 2)
     frame["drawn_delta"] = frame["drawn_good"] - frame["drawn_bad"]
     section = self_agreement([ScoredFrame(corpus="toy", model="m", frame=frame, layouts=(layout,))])
     row = keyed(section.tables["agreement"], "raters")[("sampled answers",)]
