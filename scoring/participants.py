@@ -247,7 +247,7 @@ def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> list[Fl
     ]
     answers = scorer.token_logprobs(scorer.encode(requests), progress=lambda _n: None)
     sums = iter([float(np.sum(answer)) for answer in answers])
-    return [np.array([next(sums) for _ in trial.targets]) for _, trial in prompts]
+    return [np.array([next(sums) for _ in trial.options]) for _, trial in prompts]
 
 
 def _read(session: Session, scorer: Scorer, most: int | None) -> Iterator[dict[str, Any]]:
@@ -315,7 +315,7 @@ def _in_one_pass(
     with scoring_mode(scorer.model):
         kept = rows_at(scorer.model, whole.ids[:-1], np.array(rows), hidden=scorer.head is not None)
         where: dict[str, Any] = {
-            "rows": np.repeat(np.arange(len(ids)), [len(x) for x in ids]),
+            "rows": np.repeat(np.arange(len(ids)), [len(of_options) for of_options in ids]),
             "tokens": np.array([token for of_options in ids for token in of_options]),
             "model_name": scorer.info.name,
         }
@@ -323,7 +323,7 @@ def _in_one_pass(
             read_logprobs_nats(kept, **where) if scorer.head is None else head_logprobs_nats(scorer.head, kept, **where)
         )
         values = read()
-    return np.split(values, np.cumsum([len(x) for x in ids])[:-1])
+    return np.split(values, np.cumsum([len(of_options) for of_options in ids])[:-1])
 
 
 def _option_ids(options: Sequence[str], scorer: CausalScorer) -> tuple[int, ...] | None:

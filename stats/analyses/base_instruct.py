@@ -159,7 +159,7 @@ def _contrast(
     if common.empty:
         return
     means = {
-        kind: np.column_stack([common[[*getattr(x, kind)]].mean(axis=1) for x in known])
+        kind: np.column_stack([common[[*getattr(pair, kind)]].mean(axis=1) for pair in known])
         for kind in ("base", "instruct")
     }
     families = [pair.family for pair in known]

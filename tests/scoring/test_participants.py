@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import pairbank
+from command_line import completed
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Item
 from pairbank.errors import ScoringError
@@ -160,3 +161,28 @@ def test_what_is_no_session_is_refused() -> None:
     masked = replace(scorer.info, pll="original")
     with pytest.raises(ScoringError, match="participants need a causal model"):
         participants(items(), ratings(), type("Masked", (), {"info": masked})())
+
+
+def test_the_command_reads_a_table_of_ones_own_in_the_order_of_its_rows_and_report_reads_what_it_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = [
+        (person, f"The hen {i} clucks.", 1 + (i * i + p) % 5) for p, person in enumerate("ab") for i in (3, 1, 4, 0, 2)
+    ]
+    lines = [f"{person},{text},{rating}" for person, text, rating in shown]
+    Path("mine.csv").write_text("\n".join(["participant,sentence,rating", *lines]), encoding="utf-8")
+    completed(["new", "map", "mine.csv"])
+    completed(["participants", "mine.csv", "--model", "fake:a", "--model", "fake:b", "--out", "p.csv"])
+    table = pd.read_csv("p.csv")
+    assert table["model"].unique().tolist() == ["a", "b"]
+    assert table["value"].tolist() == [float(rating) for _, _, rating in shown] * 2
+    assert table["trial"].tolist() == [1, 2, 3, 4, 5] * 4
+    completed(["participants", "mine.csv", "--model", "fake:a", "--participants", "1", "--out", "one.parquet"])
+    assert pd.read_parquet("one.parquet")["rater"].unique().tolist() == [0]
+    output = completed(["report", "p.csv", "--out", "report"]).output
+    assert "Data: 10 responses by 2 participants to 5 items." in output
+    assert Path("report/participants_contrasts.csv").is_file()
+    rows = [f"{a},{b},{i},{'xy'[(i + ord(a)) % 2]},{'xy'[i % 2]}" for a in "mn" for b in "mn" for i in range(12)]
+    Path("said.csv").write_text("\n".join(["predictor,target,item,prediction,behaviour", *rows]), encoding="utf-8")
+    assert "Models are right about their own answers in" in completed(["report", "said.csv"]).output
