@@ -290,8 +290,8 @@ def _report(
     frames, nulls = models_and_nulls(frames)
     context = replace(context, nulls=nulls, features=features or {})
     of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
-    pairs = pairs_of(declared_of(frames, context.features))
-    own = {"base_instruct": pairs, "neuro": context.probed, "null_models": nulls}
+    tuned = pairs_of(declared_of(frames, context.features))
+    own = {"base_instruct": tuned, "neuro": context.probed, "null_models": nulls}
     names = dict.fromkeys([*analyses, *(name for name, present in own.items() if present)])
     facts = facts_of(of_models, frames)
     has_phenomena = not analyses and not context.probed and (facts.own["group_by"] == "phenomenon").any()
