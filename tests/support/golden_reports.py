@@ -45,7 +45,7 @@ from pairbank.stats.analyses.neuro import (
     summary_rows,
 )
 from pairbank.stats.report.page import in_words, pages_of
-from pairbank.stats.report.report import Report, reading_report, report
+from pairbank.stats.report.report import Report, alone_report, report
 from pairbank.stats.scored_table.model_features import ModelFeatures
 from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.study.declaration import Study, load_study
@@ -355,7 +355,7 @@ def golden_report(name: str) -> Report:
     """Return a report as the code makes it now."""
     what = GOLDEN[name]
     if what.joined:
-        return reading_report(what.joined(), name="stories")
+        return alone_report(what.joined(), "reading", name="stories")
     study = load_study(what.study) if what.study else None
     corpora = what.items()
     scored = [table for one in corpora for table in _scored(one, what, study)]
