@@ -32,7 +32,6 @@ class LanguageType:
 
 @functools.cache
 def typology() -> Mapping[str, LanguageType]:
-    """Return the table by language."""
     path = Path(str(resources.files("pairbank.builders") / "data" / "typology.tsv"))
     table = read_delimited(path, ("language", "name", "typology", "family", "group"), delimiter="\t")
     return {

@@ -102,7 +102,6 @@ def judged(item: Item, ratings: Iterable[Rating]) -> Rated:
 
 
 def mean_or_none(values: list[float]) -> float | None:
-    """Return the mean, None of no values."""
     return math.fsum(values) / len(values) if values else None
 
 

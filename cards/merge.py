@@ -61,8 +61,6 @@ VERSION_FACTS = ("version", "subset", "repair")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Side:
-    """One of the two banks."""
-
     name: str
     root: Path
     manifest: Mapping[str, Any] = field(default_factory=dict)

@@ -231,8 +231,6 @@ def bank_as_published(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """One run of `publish`."""
-
     root: Path
     api: HfApi
     dry_run: bool

@@ -97,8 +97,6 @@ def _reviewed(pull_request: _PullRequest, rescore: int, *, comment: bool, merge:
 
 @dataclass(slots=True, kw_only=True)
 class _PullRequest:
-    """One pull request, and what was read of it."""
-
     api: HfApi
     repo_id: str
     proposal: Discussion

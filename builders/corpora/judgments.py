@@ -167,8 +167,6 @@ def _parts(cell: object, separator: str) -> list[Any]:
 
 @dataclass(slots=True)
 class _Sentence:
-    """The rows of one sentence."""
-
     number: int
     row: Row
     given: dict[str, float] = field(default_factory=dict)

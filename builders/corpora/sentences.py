@@ -181,8 +181,6 @@ def nocola_pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Ite
 
 @dataclass(slots=True)
 class _Sentence:
-    """What was read of one sentence."""
-
     verb: str
     frame: str
     tense: str | None

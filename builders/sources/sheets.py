@@ -28,8 +28,6 @@ MOST_CELLS = 50_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """One sheet of a workbook."""
-
     name: str
     is_only: bool
     rows: tuple[tuple[int, list[str]], ...]

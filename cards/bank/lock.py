@@ -35,8 +35,6 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds a lock."""
-
     host: str
     """The machine, and on it the space of process ids."""
     pid: int
@@ -50,8 +48,6 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """A lock that is held."""
-
     path: Path
     holder: Holder
 

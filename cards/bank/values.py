@@ -73,8 +73,6 @@ def value_problems(scored: Scored) -> Iterator[str]:
 
 
 class _Values:
-    """The numbers of one method."""
-
     def __init__(
         self, scored: Scored, method: str, definition: Mapping[str, Any], n_bytes: Mapping[Side, FloatArray]
     ) -> None:

@@ -31,8 +31,6 @@ PASSING = (408, 412, 429, 500, 502, 503, 504)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
-    """A repository as it is now."""
-
     revision: str
     """Commit of main; "" = there is no such repository."""
     files: Mapping[str, RemoteFile]
@@ -43,8 +41,6 @@ class Remote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """One repository, and how to reach it."""
-
     api: HfApi
     repo_id: str
     kind: Kind = "dataset"

@@ -68,7 +68,6 @@ class Packs:
     """Pieces of one kind, written to `packs/<kind>-<number>` as they come; `close` writes the last."""
 
     def __init__(self, folder: Path, kind: str) -> None:
-        """Make an empty one."""
         self._folder, self._kind = folder, kind
         self._pieces: dict[str, str] = {}
         self._n_characters = self._number = 0
@@ -206,8 +205,6 @@ class _Rows:
 
 @dataclass(slots=True, kw_only=True)
 class _Corpus:
-    """A corpus while it is written."""
-
     folder: Path
     items: _Rows
     ids: pa.Array

@@ -320,8 +320,6 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 class SiteServer(ThreadingHTTPServer):
-    """A server of a site's files."""
-
     daemon_threads = True
 
     def __init__(self, folder: Path, *, host: str = "127.0.0.1", port: int = 0) -> None:

@@ -37,8 +37,6 @@ class ImportedMethod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """Which numbers are believed."""
-
     low: float
     high: float
     expected: str

@@ -61,8 +61,6 @@ _UNSEEN = ("revision", "architecture", "dtype", "quantisation", "device", "promp
 
 
 class ModelTable:
-    """Collects the rows of one model."""
-
     def __init__(
         self, model: str, methods: Sequence[ImportedMethod], how: ImportProfile, items: datasets.Dataset | None
     ) -> None:

@@ -37,8 +37,6 @@ CONVERTED_PATTERN = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedTokenizer:
-    """A tokenizer, and what the signature says of it."""
-
     tokenizer: PreTrainedTokenizerBase
     changes: str = ""
     """What was changed of it as it was saved."""

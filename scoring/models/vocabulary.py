@@ -50,8 +50,6 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TokenizerVocabulary:
-    """The vocabulary of a tokenizer of transformers."""
-
     tokenizer: PreTrainedTokenizerBase
 
     @property

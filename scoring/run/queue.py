@@ -41,8 +41,6 @@ class Task:
 
 
 class WorkQueue:
-    """What is left to do."""
-
     def __init__(self, jobs: Sequence[Job], *, n_workers: int) -> None:
         """Begin with jobs that nobody has begun; with one worker none is divided."""
         self._waiting = deque(jobs)

@@ -158,8 +158,6 @@ def methods(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownItem:
-    """The item that a method is shown with."""
-
     item: Annotated[list[str] | None, "Sentence or word; give it twice for a pair, the acceptable one first."] = None
     context: Annotated[list[str] | None, "Context before the item; give it twice if the sides differ."] = None
     text: Annotated[list[str] | None, "Further field of the item, NAME=TEXT: property, concept_good …; repeatable."] = (

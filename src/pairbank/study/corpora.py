@@ -29,8 +29,6 @@ DEFAULT, EDITS = "default", "edits"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenItems:
-    """One corpus of a study."""
-
     choice: CorpusChoice
     items: datasets.Dataset
 
@@ -152,8 +150,6 @@ class StandIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """One model, and what is asked of it."""
-
     shape: Shape
     work: Mapping[str, Work]
 

@@ -72,8 +72,6 @@ class Note:
 
 @dataclass(slots=True, kw_only=True)
 class OfModel:
-    """What one model gave."""
-
     name: str
     scored: list[Scored] = field(default_factory=list)
     probed: list[Probed] = field(default_factory=list)
