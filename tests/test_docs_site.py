@@ -96,7 +96,7 @@ def test_pages_fit_the_window_and_ask_no_other_host(
     broken: list[str] = []
     page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
     page.on("pageerror", lambda error: broken.append(str(error)))
-    for name in ("index", "api", "statistics", "gallery", "reports/atlas/report", "source/index"):
+    for name in ("index", "api", "statistics", "gallery", "reports/items/report", "source/index"):
         page.goto(f"{address}{name}.html")
         page.wait_for_selector("article h1")
         page.screenshot(path=tmp_path / f"{name.replace('/', '-')}-{width}.png")

@@ -22,7 +22,13 @@ def blocks(language: str) -> list[str]:
 
 
 def loaded(_id: str, *, name: str | None = None, **_options: object) -> FakeScorer:
-    return FakeScorer(name=name or "demo")
+    return FakeScorer(name=name or "SmolLM2-135M-Instruct")
+
+
+def words_of(text: str) -> list[list[str]]:
+    """Return the cells of each line that are no numbers, which are the demo model's."""
+    cells = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
+    return [[cell for cell in of_line if not re.search(r"\d|^undefined$", cell)] for of_line in cells]
 
 
 @pytest.mark.ci
@@ -44,6 +50,8 @@ def test_every_step_of_the_tutorial_runs_and_leaves_what_it_says(
     assert "Welcher Satz ist der bessere deutsche Satz?" in shown["methods"]
     assert "8 items with direct, better_sentence, acceptable_sentence" in shown["score"]
     assert "Wrong by direct" in shown["score"]
+    [printed] = [text for text in blocks("text") if text.startswith("Accuracy")]
+    assert [line for line in words_of(printed) if line not in words_of(shown["score"])] == []
     for name in ("scored.csv.signature.json", "report/report.html", "report/figures/accuracy_sentences.pdf"):
         assert Path(name).is_file(), name
     assert pd.read_csv("scored.csv")["human_bad"].tolist()[0] == 2.1

@@ -197,6 +197,12 @@ def _facts(
             facts | ({"random": True} if facts["name"] in nulls else {})
             for facts in _models(scores, features, {name: data.unread for name, data in corpora.items()})
         ],
+        "prompted": any(
+            method["layout"]["options"]
+            for slugs in scores.values()
+            for s in slugs.values()
+            for method in s["methods"].values()
+        ),
         "methods": list(dict.fromkeys(method for data in corpora.values() for method in data.deltas)),
         "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
         "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=shown.name if is_on_hub(shown.name) else "")),

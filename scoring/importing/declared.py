@@ -129,7 +129,8 @@ def _direction(table: ScoreTable, of: str) -> Direction | None:
 def _unit(table: ScoreTable, of: str) -> str:
     kind, unit = table.kind, table.unit
     if kind in ("logprob", "surprisal") and unit not in NATS:
-        raise ScoreImportError(f"{of}.unit is {unit!r}; of a {kind} expected one of {', '.join(NATS)}")
+        stated = f"is {unit!r}" if unit else "is not stated"
+        raise ScoreImportError(f"{of}.unit {stated}; expected {', '.join(f'unit={name}' for name in NATS)}")
     if kind in ("perplexity", "decision") and unit:
         raise ScoreImportError(f"{of}.unit is {unit!r}; a {kind} has none")
     return unit or ("points" if kind == "rating" else "")

@@ -126,16 +126,16 @@ def in_a_shell(hub: FakeHub, tmp_path: Path) -> Runner:
     return of
 
 
-def first_bank(models: list[str], tmp_path: Path, *, space: bool = False) -> None:
-    """Publish a bank with one model of the owner's own, as the page asks."""
+def first_bank(models: list[str], folder: Path) -> Path:
+    """Write a bank with one model of the owner's own, as the page asks."""
     items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
     scored = pairbank.score(items, pairbank.load_model(models[0]), methods=["direct", "meta_question_simple"])
-    pairbank.publish(pairbank.write_bank(tmp_path / "first", scored=[scored]), "acme/store", space=space)
+    return pairbank.write_bank(folder, scored=[scored])
 
 
 def handed_in_and_reviewed(runner: Runner, hub: FakeHub, models: list[str], tmp_path: Path) -> None:
     """Let two newcomers follow the page, one forge a table, and the workflow run twice."""
-    first_bank(models, tmp_path)
+    pairbank.publish(first_bank(models, tmp_path / "first"), "acme/store")
     for number, model in enumerate(models[1:], 1):
         run = runner(tmp_path / f"group-{number}", {})
         page = "\n".join(commands_of_the_page("Hand in one model"))
@@ -185,7 +185,13 @@ def test_newcomers_follow_the_page_and_the_workflow_accepts_what_is_honest(
 def test_a_space_asks_for_models_and_its_weekly_workflow_rebuilds_bank_and_page(
     hub: FakeHub, models: list[str], in_process: Runner, chromium: "Browser", tmp_path: Path
 ) -> None:
-    first_bank(models, tmp_path, space=True)
+    run = in_process(tmp_path / "owner", {"HF_TOKEN": TOKEN})
+    first_bank(models, tmp_path / "owner/bank")
+    page_of_the_day = (DOCS / "releasing.md").read_text(encoding="utf-8")
+    *before, strip, check, dry, publish = commands_of_the_page("A shared bank on the day", page_of_the_day)
+    assert before == ["hf auth login", "pairbank run published --out bank"]
+    for line in (strip, check, dry, publish):
+        run(line.replace("ORG/NAME", "acme/store"))
     tree = hub.repo("acme/store", "space").head.tree
     form, workflow = (tree[name].data.decode() for name in ("EVALUATE.md", "rebuild.yml"))
     [address] = re.findall(r"\[Open a request\]\((\S+)\)", form)

@@ -7,9 +7,7 @@ import { whole, words } from "./text.js";
 import { pageOf } from "./view.js";
 
 const NOTE =
-  "Accuracy: by the definition of each method’s paper (the share of items with a positive difference, ties one half, " +
-  "or orders pooled), with its 95% interval; the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often " +
-  "option 1 is the most probable, 0.50 without a position bias. n: items used.";
+  "Accuracy as each method’s paper defines it, with its 95% interval; the tick is chance. First option: 0.50 without position bias.";
 export const BIASED =
   "‡ Position bias: the model picks the same option in 95% of the presentations or more; its accuracy pools both " +
   "orders, is near one half whatever it knows, and is not ranked or compared.";

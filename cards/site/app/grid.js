@@ -98,8 +98,8 @@ function columnsOf(site, view, cells) {
   return [...sizes.keys()].sort((a, b) => sizes.get(b) - sizes.get(a)).slice(0, MOST_COLUMNS).sort();
 }
 
-// Models, then those with random weights, then people.
-const place = ({ model }) => (model ? Number(Boolean(model.random)) : 2);
+// Models, then those with position bias everywhere, then those with random weights, then people.
+const place = ({ model, cells }) => (!model ? 3 : model.random ? 2 : Number([...cells.values()].every((one) => one.biased)));
 
 // By the mean, models that lack a column after those that have all.
 function inOrder(rows, sort, nColumns) {
@@ -114,7 +114,7 @@ function inOrder(rows, sort, nColumns) {
   });
 }
 
-const rank = ({ best, worst }) => (!best ? "" : best === worst ? String(best) : `${best}–${worst}`);
+const rank = ({ best, worst }) => (!best ? "–" : best === worst ? String(best) : `${best}–${worst}`);
 
 export async function panel(bank, view, found) {
   const { site } = bank;
@@ -139,31 +139,32 @@ export async function panel(bank, view, found) {
   const shown = [...models.slice((page - 1) * size, page * size), ...rows.filter((row) => !row.model)];
   const sizes = new Map(columns.map((name) => [name, Math.max(...models.map((row) => row.cells.get(name)?.n ?? 0))]));
   const body = shown.map((row) => line(row, columns, several, sizes));
-  return [
-    h("p.pb-sub", {}, what(site, view)),
+  const board = h("div", {},
     table("Leaderboard", headings, body, "pb-grid", view.sort || "-mean"),
     pager(page, models.length, "model", size),
-    note(notesOn(shown, columns).join(" ")),
-    h("p.pb-note", {}, h("button.pb-link", { type: "button", "data-pick": "csv", "data-value": "grid" }, "This table as CSV")),
-    charts(rows, columns),
-  ];
+    note("Models that share a rank do not differ (95%, Holm-corrected).", marksOf(shown, columns)),
+    h("details.pb-note", {}, h("summary", {}, "How accuracy and ranks are computed"), h("ul", {}, NOTES.map((text) => h("li", {}, text)))),
+    h("p.pb-note", {}, h("button.pb-link", { type: "button", "data-pick": "csv", "data-value": "grid" }, "This table as CSV")));
+  return [h("p.pb-sub", {}, what(site, view)), h("div.pb-beside", {}, board, charts(rows, columns))];
 }
 
 const NOTES = [
-  "Accuracy: by the definition of each method’s paper (the share of items with a positive difference, ties one half, or orders pooled); chance is .50.",
-  "A rank interval comes from McNemar’s exact tests of all pairs of models on the items that both have (of the mean: z tests of the mean paired difference), corrected by Holm over all pairs of models of a method, as in the section on comparisons of a report; together the intervals hold the true ranks with a chance of 95%. Where items come from ten paradigms or more, a t test over paradigms must agree, so that the ranks are for such paradigms.",
-  "Ranks are among all models of the bank, whatever the filters. A model that lacks columns stands below those that have all: its mean is of other items.",
+  "Accuracy: as each method’s paper defines it (items with a positive difference, ties one half, or orders pooled). Chance is 0.50.",
+  "Ranks: McNemar’s exact tests of all pairs of models on their common items (of means: z tests of the mean paired difference), Holm-corrected over all pairs of models of a method.",
+  "Together, rank intervals contain the true ranks with a probability of 95%. From ten paradigms on, a t test over paradigms must agree.",
+  "Ranks are among all models of the bank, whatever the filters.",
+  "Models with missing columns follow those with all columns, because their means are of other items.",
 ];
 
 export const NULLS = "Models with random weights (null models) have no rank: what they reach is due to length, repeated words and the like.";
 
-function notesOn(rows, columns) {
+function marksOf(rows, columns) {
   const cells = rows.flatMap((row) => columns.map((name) => row.cells.get(name))).filter(Boolean);
   const unread = cells.some((one) => one.unread) ? ["† The model’s tokenizer cannot read some of these items: the tip says how many."] : [];
-  const people = rows.some((row) => !row.model) ? ["People are asked of items that have judgments: n says how many where models have others."] : [];
+  const people = rows.some((row) => !row.model) ? ["n: number of items with human judgments, where models have more."] : [];
   const biased = cells.some((one) => one.biased) ? [BIASED] : [];
   const nulls = rows.some((row) => row.model?.random) ? [NULLS] : [];
-  return [...NOTES, ...nulls, ...biased, ...unread, ...people];
+  return [...nulls, ...biased, ...unread, ...people].map((text) => ` ${text}`).join("");
 }
 
 function what(site, view) {

@@ -3,7 +3,7 @@
 import { loaded } from "./chunks.js";
 import { fold, h, isolated, pick } from "./dom.js";
 import { count } from "./text.js";
-import { tabLabel, TABS } from "./view.js";
+import { referenceOf, tabLabel, tabsOf } from "./view.js";
 
 export function header(site) {
   const items = site.corpora.reduce((sum, one) => sum + one.n_items, 0);
@@ -16,7 +16,7 @@ export function header(site) {
       h("div.pb-top", {}, h("p.pb-brand", {}, "pairbank"), fold("About this bank", head)),
       h("h1", {}, isolated(site.title)),
       site.authors.length ? h("p.pb-authors", {}, site.authors.flatMap((name, k) => [k ? ", " : "", isolated(name)])) : null,
-      h("p.pb-lead", {}, "What language models say about linguistic judgment items, ", h("b", {}, "directly"), " (the log-probability of a string) and ", h("b", {}, "when prompted"), " (of an answer to a question), beside what people say."),
+      lead(site),
       h("p.pb-sizes", {}, sizes.join(" · ")),
       problems(site.problems ?? [])),
     h("div.pb-about", {},
@@ -29,6 +29,14 @@ export function header(site) {
       h("button.pb-button", { type: "button", "data-copy": "link" }, "Copy link to this view")),
   );
   return head;
+}
+
+// What the bank has: of direct and prompted scores, and of people's judgments.
+function lead(site) {
+  const direct = referenceOf(site.methods) ? [h("b", {}, "directly"), " (the log-probability of a string)"] : [];
+  const prompted = site.prompted ? [h("b", {}, "when prompted"), direct.length ? " (of an answer to a question)" : " (an answer to a question)"] : [];
+  const people = Object.keys(site.results.people).length ? ", beside what people say" : "";
+  return h("p.pb-lead", {}, "What language models say about linguistic judgment items", direct.length || prompted.length ? ", " : "", direct, direct.length && prompted.length ? " and " : "", prompted, people, ".");
 }
 
 // What is wrong with a bank that is not whole.
@@ -54,7 +62,7 @@ function versions(site) {
 
 // The tabs; arrow keys move between them.
 export function navigation(view, site) {
-  const tabs = Object.keys(TABS).map((name) => {
+  const tabs = tabsOf(site, view.tab).map((name) => {
     const on = name === view.tab;
     return h("button", { type: "button", role: "tab", id: `pb-tab-${name}`, "aria-selected": String(on), "aria-controls": "pb-main", tabindex: on ? 0 : -1, ...pick("tab", name) }, tabLabel(name, site));
   });

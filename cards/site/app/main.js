@@ -17,7 +17,7 @@ import { visible } from "./text.js";
 import { header, navigation } from "./header.js";
 import { signature } from "./signature.js";
 import { Bank } from "./tables.js";
-import { fromQuery, having, HUMAN, link, resolvedBoard, resolvedRows, ROW_TABS, tabLabel, TABS, toQuery } from "./view.js";
+import { fromQuery, having, HUMAN, link, resolvedBoard, resolvedRows, ROW_TABS, tabLabel, TABS, tabsOf, toQuery } from "./view.js";
 
 const FORMAT = 3;
 const PANELS = { grid, leaderboard: board, compare, versus, items, agreement, people, reports, download, add };
@@ -243,7 +243,7 @@ function listen() {
 
 // Arrow keys, Home and End move between the tabs.
 function moveTab(event) {
-  const names = Object.keys(TABS), now = names.indexOf(view.tab);
+  const names = tabsOf(bank.site, view.tab), now = names.indexOf(view.tab);
   const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: names.length - 1 }[event.key];
   if (to === undefined) return;
   event.preventDefault();

@@ -64,6 +64,14 @@ export function singleModel(site) {
   return models.length === 1 ? models[0] : null;
 }
 
+// The tabs that the bank has something for, and the one that a link asks for.
+export function tabsOf({ models, corpora, results, reports }, asked) {
+  const people = Object.keys(results.people).length > 0;
+  const most = Math.max(0, ...corpora.map((one) => one.methods.length));
+  const has = { compare: most + people > 1, versus: models.length > 1 || most > 1, agreement: most + people > 1, people, reports: reports.length > 0 };
+  return Object.keys(TABS).filter((name) => name === asked || (has[name] ?? true));
+}
+
 export const tabLabel = (tab, site) => (tab === "grid" && singleModel(site) ? "Model" : TABS[tab]);
 
 // The page of a list that a view asks for. One that the list has not becomes the last, and the reader learns why.

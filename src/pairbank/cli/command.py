@@ -101,11 +101,16 @@ def _output_options(parameters: Iterable[inspect.Parameter], *, as_json: bool) -
     if as_json:
         yield _flag("as_json", "--json", help_text="Print the results as one JSON document.")
     infos = [info for parameter in parameters for info in get_args(parameter.annotation)[1:]]
-    if any(getattr(info, "rich_help_panel", None) in FOLDED for info in infos):
-        option = typer.Option(
-            "--help-all", is_eager=True, expose_value=False, callback=_show_all, help="Show all options and exit."
-        )
-        yield _option("help_all", False, Annotated[bool, option])  # noqa: FBT003 - a default
+    is_whole = not any(getattr(info, "rich_help_panel", None) in FOLDED for info in infos)
+    option = typer.Option(
+        "--help-all",
+        is_eager=True,
+        expose_value=False,
+        callback=_show_all,
+        hidden=is_whole,
+        help="" if is_whole else "Show all options and exit.",
+    )
+    yield _option("help_all", False, Annotated[bool, option])  # noqa: FBT003 - a default
 
 
 def _declared(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -122,7 +127,8 @@ def _declared(parameter: inspect.Parameter) -> inspect.Parameter:
             info.param_decls = (
                 f"--{parameter.name.rstrip('_').replace('_', '-')}",
             )  # a flag without a --no-… beside it
-        info.metavar = _value_in_words(kind) if info.metavar is None else info.metavar
+        is_folder = "Folder" in info.help or "folder;" in info.help
+        info.metavar = info.metavar or ("FOLDER" if is_folder else _value_in_words(kind))
     return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
 
 

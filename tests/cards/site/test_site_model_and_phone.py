@@ -52,6 +52,9 @@ def test_a_bank_of_one_model_opens_with_a_page_about_it(open_site: Open, tmp_pat
     page = open_site([FakeScorer(name="ant"), _Random(name="a-null")])
     page.open()
     assert page.page.locator("[aria-selected=true]").inner_text() == "Model"
+    tabs = page.page.locator("[role=tab]").all_inner_texts()
+    assert [name for name in ("Items", "People", "Reports") if name in tabs] == ["Items"]  # empty ones are hidden
+    assert "beside what people say" not in page.page.locator(".pb-lead").inner_text()
     assert page.page.locator(".pb-panel h2").first.inner_text() == "ant"
     first = page.page.locator(".pb-grid").first
     assert [x.strip() for x in first.locator("thead th").all_inner_texts()] == ["Corpus", *METHODS]
@@ -89,7 +92,7 @@ def test_models_with_random_weights_stand_apart_on_site_and_card(open_site: Open
     assert names[2] == "a-null\nrandom weights"
     ranks = page.page.locator(".pb-grid td.c-rank").all_inner_texts()
     assert all(set(rank) <= set("12–") and rank for rank in ranks[:2])
-    assert ranks[2] == ""
+    assert ranks[2] == "–"
     assert "2 models · 1 null model" in page.page.locator(".pb-sizes").inner_text()
     assert "(null models) have no rank" in page.text()
     page.go("All results")

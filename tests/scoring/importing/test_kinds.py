@@ -238,7 +238,7 @@ def test_probabilities_too_small_to_differ_are_an_error_that_says_so(tmp_path: P
         ("x", {"kind": "surprisal", "unit": "nats", "direction": "higher"}, r"of a surprisal expected 'lower'"),
         ("x", {"kind": "decision", "direction": "higher"}, r"a decision has none"),
         ("x", {"kind": "score", "of_probability": True}, r"of_probability is true; a score has none, a decision may"),
-        ("x", "surprisal", r"scores\.x\.unit is None; of a surprisal expected one of nats, bits, log10"),
+        ("x", "surprisal", r"scores\.x\.unit is not stated; expected unit=nats, unit=bits, unit=log10"),
         ("x", {"kind": "perplexity", "unit": "bits"}, r"unit is 'bits'; a perplexity has none"),
         (
             "x",
