@@ -7,6 +7,7 @@ on it can be merged with the bank. `load_ratings`: the individual ratings of whi
 from __future__ import annotations
 
 import logging
+import tomllib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,12 +21,14 @@ import numpy as np
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
 from pairbank.builders.corpora.in_memory import file_of
-from pairbank.builders.corpora.maps import read_map
+from pairbank.builders.corpora.maps import own_map, read_map
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
+from pairbank.builders.corpora.results import results_of
 from pairbank.builders.corpora.tabular import READING, is_own, map_beside, tabular_corpus
 from pairbank.builders.corpora.tabular_items import OwnOptions, TabularOptions
 from pairbank.builders.ratings import (
     NORMALISATIONS,
+    OF_A_TRIAL,
     RATING_COLUMNS,
     TRIAL,
     Normalisation,
@@ -34,6 +37,7 @@ from pairbank.builders.ratings import (
     normalised,
     scale_after,
 )
+from pairbank.builders.schema.columns import Column
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.schema.unseen import summary_of
 from pairbank.builders.sources.downloads import Progress
@@ -148,9 +152,18 @@ def own_corpus(
     if beside is not None:
         logger.info("%s: read by the map %s", path.name, beside)
         table = replace(table, map=read_map(beside))
-    corpus, files = tabular_corpus(path, table)
     text = "" if (source := path if is_map else beside) is None else source.read_text(encoding="utf-8")
-    return corpus, files, f"{replace(table, map=None)} {sorted(files)} {text}"
+    by_map = table.map is not None and table.map.whole is not None and table.map.whole.format.results
+    if path.exists() and (by_map or not (is_map or table.map or table.columns or table.header)):
+        results = results_of(path, encoding=table.encoding)
+        if results is None and by_map:
+            raise CorpusError(f"{beside}, [reading]: results = true, and {path} is of no known program; leave it out")
+        if results is not None:
+            text = text or results.map
+            read_by = table.map or own_map(tomllib.loads(results.map), path)
+            table = replace(table, map=read_by, table=results.table)
+    corpus, files = tabular_corpus(path, table)
+    return corpus, files, f"{replace(table, map=None, table=None)} {sorted(files)} {text}"
 
 
 def _own_items(
@@ -364,9 +377,8 @@ def _ratings_of(
         )
     columns["value"] = normalised(values, columns["rater"], normalisation).tolist()
     columns["scale"] = [scale_after(scale, normalisation) for scale in columns["scale"]]
-    features = rating_features()
-    if trials:
-        features[TRIAL.name] = datasets.Value(TRIAL.type)
+    more = [column for column in OF_A_TRIAL if any(cell is not None for cell in columns[column.name])]
+    features = rating_features((*more, *([TRIAL] if trials else [])))
     columns = {name: columns[name] for name in features}
     table = datasets.Dataset.from_dict(columns, features=features)
     if not all(kept):
@@ -388,20 +400,23 @@ def _collected(
 ) -> tuple[dict[str, list[Any]], Sequence[float], Sequence[int]]:
     """Return the columns of all ratings but their values, the values, and whether each is of the subset."""
     columns: dict[str, list[Any]] = {"item_id": [], "side": [], "rater": [], "scale": [], "trial": []}
+    of_trials: dict[str, list[Any]] = {column.name: [] for column in OF_A_TRIAL}
     values, kept = array("d"), array("b")
     for result in rated:
         for rating in result.ratings:
             for name, cells in columns.items():
                 cells.append(getattr(rating, name))
+            for name, cells in of_trials.items():
+                cells.append(rating.of_trial.get(name))
             values.append(rating.value)
             kept.append(subset is None or result.item.subset == subset)
-    return columns, values, kept
+    return columns | of_trials, values, kept
 
 
-def rating_features() -> datasets.Features:
+def rating_features(more: Sequence[Column] = ()) -> datasets.Features:
     import datasets
 
-    return datasets.Features({column.name: datasets.Value(column.type) for column in RATING_COLUMNS})
+    return datasets.Features({column.name: datasets.Value(column.type) for column in (*RATING_COLUMNS, *more)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

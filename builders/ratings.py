@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -39,9 +39,18 @@ TRIAL = Column(
     name="trial", type="int32", nullable=True, meaning="orders a rater's judgments in time; null = not known"
 )
 """Column that `load_ratings(…, trials=True)` adds."""
+OF_A_TRIAL: tuple[Column, ...] = (
+    Column(name="trial_order", type="int32", nullable=True, meaning="place of the trial in the rater's experiment"),
+    Column(
+        name="response_time", type="float64", nullable=True, meaning="time that the rating took, as the file has it"
+    ),
+    Column(name="list", type="string", nullable=True, meaning="list (questionnaire) that the rater had"),
+)
+"""Of a table of ratings whose source has them; a bank's own table leaves them out."""
 
 Normalisation = Literal["none", "z-by-rater"]
 NORMALISATIONS: tuple[Normalisation, ...] = ("none", "z-by-rater")
+Z_BY_RATER: Normalisation = "z-by-rater"
 
 SAME_ANSWER = 0.95
 """Share of answers that are the same from which on they tell nothing: of raters here, of models in position bias."""
@@ -61,6 +70,8 @@ class Rating:
     scale: str
     trial: int | None = None
     """Numbers the rater's judgments in the order in which they were made; None = the source does not say."""
+    of_trial: Mapping[str, float | str] = field(default_factory=dict)
+    """What is known of `OF_A_TRIAL`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +173,10 @@ def constant_raters(
     """Return the raters who give the same answer in 95 % of their judgments, whatever the others say.
 
     Somebody who is right in 95 % of forced choices gives the same answer as often. So the rule also asks for it in the
-    judgments in which most of the others answer otherwise, where nothing but the answer itself speaks for it.
+    judgments in which most of the others answer otherwise, where nothing but the answer itself speaks for it. Of
+    z-scores, which no two raters share, such raters were left out before.
     """
-    if not len(values):
+    if not len(values) or scales[0].endswith(Z_BY_RATER):
         return ()
     answers, answer = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)
     numbers, who = np.unique(np.asarray(raters), return_inverse=True)

@@ -219,6 +219,8 @@ class ColumnMap:
     """Column of raters, of a table that has one row per judgment."""
     rating: str = ""
     """Column of their judgments."""
+    of_trial: Mapping[str, str] = field(default_factory=dict)
+    """`trial_order`, `response_time`, `list` -> the column that holds it of each judgment."""
     format: TableFormat = NOTHING_SAID
     id: str = ""
     """Of an item within its subset: `{n}`, `{pair_id}`, `{contrast}`; "" = its row, or a hash of its texts."""
@@ -232,7 +234,7 @@ class ColumnMap:
     def named(self) -> frozenset[str]:
         """Return the table's columns and paths that the map names."""
         label = () if self.label is None else (self.label.column, *(self.label.sides or ()))
-        raters = [name for name in (self.rater, self.rating) if name]
+        raters = [name for name in (self.rater, self.rating, *self.of_trial.values()) if name]
         return frozenset((*self.columns.values(), *label, *self.pair, *raters, *self.where))
 
     def number(self, shaped: ShapedRow, n: int) -> str:

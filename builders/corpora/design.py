@@ -23,7 +23,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
 
 class Design(Declaration):
-    """The table `[design]` of a map: one row per sentence, or per judgment of one."""
+    """The table `[design]` of a map: one row per sentence, pair, or judgment; the side is a factor of pairs."""
 
     factors: Names = ()
     """Columns whose levels are crossed within item sets; none = no design."""
@@ -43,12 +43,11 @@ class Design(Declaration):
         names = (*self.factors, *([self.item_set] if self.item_set else []), *self.by, *self.fillers)
         return tuple(dict.fromkeys(names))
 
-    def check_whole(self, layout: str, where: str) -> None:
-        if self.factors and (layout != "sentences" or not self.item_set):
-            missing = (
-                'layout = "sentences"' if layout != "sentences" else 'item = "COLUMN" under [columns], or item_set'
-            )
-            raise CorpusError(f"{where}, [design]: needs {missing}; a row holds one sentence of an item set")
+    def check_whole(self, where: str) -> None:
+        """Refuse a design that does not fit its map."""
+        if self.factors and not self.item_set:
+            missing = 'item = "COLUMN" under [columns], or item_set'
+            raise CorpusError(f"{where}, [design]: needs {missing}; a row holds one sentence or pair of an item set")
         if unknown := [name for name in self.levels if name not in self.factors]:
             raise unknown_name(f"factor in {where}, [design.levels]", unknown[0], self.factors)
         if self.contrasts and len(self.factors) > 1:
@@ -94,6 +93,13 @@ class Crossing:
         if is_filler:
             return
         cell = tuple(self._level(name, row, at) for name in design.factors)
+        for name in (*design.factors, *design.by, design.item_set) if shaped.bad is not None else ():
+            if plain_value(value_at(shaped.bad, name, at)) != plain_value(value_at(row, name, at)):
+                raise CorpusError(
+                    f"{at}: column {name!r} is {value_at(row, name, at)!r} of the better side and "
+                    f"{value_at(shaped.bad, name, at)!r} of the worse one; a factor of pairs is the same on both "
+                    'sides; if it tells the sentences of a pair apart, use layout = "sentences"'
+                )
         by, (item_set,) = (tuple(_text(name, row, at) for name in names) for names in (design.by, [design.item_set]))
         sets = self.rows.setdefault(by, {}).setdefault(cell, {})
         if sets.setdefault(item_set, shaped.number) != shaped.number:

@@ -6,8 +6,11 @@ states (`[ratings]`), and by no others.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterator
+import functools
+import itertools
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,17 +18,18 @@ from pydantic import Field, field_validator
 
 from pairbank.builders.corpora.cells import check_on_scale, label_in, number_in
 from pairbank.builders.corpora.column_map import ColumnMap, NumberedRows, Row, ShapedRow, plain_value, value_at
-from pairbank.builders.ratings import Raters, Rating, Side
+from pairbank.builders.ratings import Normalisation, Raters, Rating, Side, constant_raters, scale_after
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
 
 FEW_RATINGS = "few_ratings"
 """Flag: a side has fewer ratings than the map asks for, so it has no mean and its ratings are left out."""
 _GIVEN = "ratings:given"
-"""Key of a row that holds its judgments: (rater, value) pairs."""
+"""Key of a row that holds its judgments: (rater, value, what is known of the trial)."""
 _TRIALS = "ratings:trials"
 """Key of a row that holds the row of its file that each rater's judgment was read from."""
-Given = tuple[tuple[Hashable, float], ...]
+OfTrial = Mapping[str, float | str]
+Given = tuple[tuple[Hashable, float, OfTrial], ...]
 
 
 class AttentionCheck(Declaration):
@@ -72,6 +76,17 @@ class RatingRules(Declaration):
     """Raters with fewer ratings are excluded."""
     min_per_side: int = Field(default=0, ge=0)
     """Sides with fewer ratings have no mean."""
+    min_time: float = Field(default=0, ge=0)
+    """Ratings that took less are excluded; in the unit of the column `response_time`."""
+    min_median_time: float = Field(default=0, ge=0)
+    """Raters whose median is lower are excluded."""
+    normalisation: Normalisation = "none"
+    """`z-by-rater`: ratings are z-scores within raters, over all that a rater judged, checks left out."""
+
+    @property
+    def stated_scale(self) -> str:
+        """The scale of ratings as they are kept."""
+        return scale_after(self.scale, self.normalisation)
 
     def check_whole(self, column_map: ColumnMap, where: str) -> None:
         """Refuse rules that do not fit a table's map."""
@@ -85,6 +100,10 @@ class RatingRules(Declaration):
             raise CorpusError(
                 f"{where}, [ratings]: attention, failures and min_per_rater need rater and rating under [columns]"
             )
+        if self.normalisation != "none" and not column_map.rater:
+            raise CorpusError(f"{where}, [ratings]: normalisation needs rater and rating under [columns]")
+        if (self.min_time or self.min_median_time) and "response_time" not in column_map.of_trial:
+            raise CorpusError(f"{where}, [ratings]: min_time and min_median_time need response_time under [columns]")
         if any(check.at_least is None and check.at_most is None for check in self.attention):
             raise CorpusError(f"{where}, [ratings], attention: expected at_least or at_most beside column and values")
         if {"human", "human_good", "human_bad"} & column_map.columns.keys():
@@ -100,6 +119,8 @@ class RatingRules(Declaration):
             *(f"raters who fail an attention check ({check})" for check in self.attention),
             *((f"raters with fewer than {self.min_per_rater} ratings",) if self.min_per_rater else ()),
             *((f"sides with fewer than {self.min_per_side} ratings",) if self.min_per_side else ()),
+            *((f"ratings that took less than {self.min_time:g}",) if self.min_time else ()),
+            *((f"raters whose median time is below {self.min_median_time:g}",) if self.min_median_time else ()),
         ]
         return f"excluded: {'; '.join(rules)}" if rules else ""
 
@@ -112,10 +133,13 @@ class RatingRules(Declaration):
             sides = (("good", shaped.good), ("bad", shaped.bad))
         for side, row in sides:
             given = self._given(row, column_map, where, with_commas=with_commas)
-            for who, value in given if len(given) >= self.min_per_side else ():
+            scale = self.stated_scale
+            for who, value, of_trial in given if len(given) >= self.min_per_side else ():
                 number = who if isinstance(who, int) else raters.number(who)
                 trial = row.get(_TRIALS, {}).get(who)
-                yield Rating(item_id=item_id, side=side, rater=number, value=value, scale=self.scale, trial=trial)
+                yield Rating(
+                    item_id=item_id, side=side, rater=number, value=value, scale=scale, trial=trial, of_trial=of_trial
+                )
 
     def are_few(self, shaped: ShapedRow, column_map: ColumnMap, where: str, *, with_commas: bool) -> bool:
         """Return whether a side of an item has fewer ratings than the rules ask for."""
@@ -140,7 +164,7 @@ class RatingRules(Declaration):
             (who, self.value(column_map.meaning("rating", rating), where, column, with_commas=with_commas))
             for who, rating in cells
         )
-        return tuple((who, value) for who, value in values if value is not None)
+        return tuple((who, value, {}) for who, value in values if value is not None)
 
     def value(self, cell: object, where: str, column: str, *, with_commas: bool) -> float | None:
         """Return a rating, None for an empty cell."""
@@ -151,7 +175,7 @@ class RatingRules(Declaration):
 
 def raters_of(row: Row) -> tuple[str, ...]:
     """Return who judged the sentence of a row that stands for several judgments."""
-    return tuple(str(who) for who, _ in row.get(_GIVEN, ()))
+    return tuple(str(who) for who, *_ in row.get(_GIVEN, ()))
 
 
 def _parts(cell: object, separator: str) -> list[Any]:
@@ -172,6 +196,7 @@ class _Sentence:
     given: dict[str, float] = field(default_factory=dict)
     trials: dict[str, int] = field(default_factory=dict)
     """Row of each rater's judgment."""
+    of_trials: dict[str, OfTrial] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -185,15 +210,18 @@ class Judgments:
     varying: set[str] = field(default_factory=set)
     """Columns whose cells differ between judgments of one sentence."""
     n_missing: int = 0
+    n_fast: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     """Why rows were left out, and how many."""
     _tables: dict[str, list[_Sentence]] = field(default_factory=dict)
     """Where a table stands -> its sentences."""
     _checks: dict[str, list[bool]] = field(default_factory=dict)
+    _times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, column_map: ColumnMap, rows: NumberedRows, where: str, *, with_commas: bool) -> None:
         """Read the rows of a table; those that cannot be read are among the faults."""
-        names = sorted({*column_map.named(), *self.also} - {column_map.rater, column_map.rating})
+        of_judgments = {column_map.rater, column_map.rating, *column_map.of_trial.values()}
+        names = sorted({*column_map.named(), *self.also} - of_judgments)
         sentences: dict[tuple[str, ...], _Sentence] = {}
         for number, row in rows:
             at = f"{where}, row {number}"
@@ -220,55 +248,118 @@ class Judgments:
         rater = str(label_in(value_at(row, column_map.rater, at), at, column_map.rater) or "").strip()
         if not rater:
             raise CorpusError(f"{at}: column {column_map.rater!r} is empty; expected who gave the rating")
+        checks = (x for x in self.rules.attention if plain_value(value_at(row, x.column, at)) in x.values)
+        check = next(checks, None)
+        if check is None and (why := column_map.left_out(row, at)):
+            self.left_out[why] += 1
+            return
         cell = column_map.meaning("rating", value_at(row, column_map.rating, at))
         value = self.rules.value(cell, at, column_map.rating, with_commas=with_commas)
-        for check in self.rules.attention:
-            if plain_value(value_at(row, check.column, at)) in check.values:
-                self._checks.setdefault(rater, []).append(check.is_passed(value))
-                return
-        if why := column_map.left_out(row, at):
-            self.left_out[why] += 1
+        if check is not None:
+            self._checks.setdefault(rater, []).append(check.is_passed(value))
             return
         result = sentences.setdefault(
             tuple(str(value_at(row, name, at)) for name in names), _Sentence(number=number, row=row)
         )
         self.varying |= {name for name in row if row[name] != result.row.get(name)}
+        of_trial = self._of_trial(column_map, row, at, with_commas=with_commas)
+        time = of_trial.get("response_time")
+        if isinstance(time, float):
+            self._times[rater].append(time)
         if value is None:
             self.n_missing += 1
+        elif isinstance(time, float) and time < self.rules.min_time:
+            self.n_fast += 1
         elif rater in result.given:
             raise CorpusError(
                 f"{at}: {rater!r} rated this sentence before (the first row of it is {result.number}); leave one "
                 "rating, or name the column that tells the two apart (item, or pair) in the map"
             )
         else:
-            result.given[rater], result.trials[rater] = value, number
+            result.given[rater], result.of_trials[rater] = value, of_trial
+            result.trials[rater] = int(of_trial.get("trial_order", number))
+
+    def _of_trial(self, column_map: ColumnMap, row: Row, at: str, *, with_commas: bool) -> OfTrial:
+        """Return what is known of the trial; an empty cell is not known."""
+        known: dict[str, float | str] = {}
+        for name, column in column_map.of_trial.items():
+            cell = label_in(value_at(row, column, at), at, column)
+            value = cell if name == "list" else number_in(cell, at, column, with_commas=with_commas)
+            if value is not None and str(value).strip():
+                known[name] = str(value) if name == "list" else int(value) if name == "trial_order" else float(value)
+        return known
+
+    @functools.cached_property
+    def _given(self) -> dict[str, list[tuple[int, float]]]:
+        """Rater -> (number of the sentence, rating), once all tables were read."""
+        given: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        sentences = itertools.chain.from_iterable(self._tables.values())
+        for number, sentence in enumerate(sentences):
+            for who, value in sentence.given.items():
+                given[who].append((number, value))
+        return given
+
+    @functools.cached_property
+    def _excluded(self) -> dict[str, set[str]]:
+        """Why raters are excluded -> who, each for the first reason alone."""
+        rules, given = self.rules, self._given
+        reasons: dict[str, set[str]] = {}
+        if rules.attention:
+            reasons["who failed an attention check"] = {
+                who for who, passed in self._checks.items() if passed.count(False) > rules.failures
+            }
+        if rules.min_median_time:
+            reasons[f"whose median time is below {rules.min_median_time:g}"] = {
+                who for who, times in self._times.items() if statistics.median(times) < rules.min_median_time
+            }
+        if rules.min_per_rater:
+            few = {who for who, ratings in given.items() if len(ratings) < rules.min_per_rater}
+            reasons[f"with fewer than {rules.min_per_rater} ratings"] = few
+        if rules.normalisation != "none" and (constant := self._constant()):
+            reasons["who always give the same answer, or gave one"] = constant
+        seen = set[str]()
+        for why, raters in reasons.items():
+            reasons[why], seen = raters - seen, seen | raters
+        return reasons
+
+    def _constant(self) -> set[str]:
+        names, columns = [*self._given], list[tuple[int, int, float]]()
+        for number, ratings in enumerate(self._given.values()):
+            columns += [(unit, number, value) for unit, value in ratings]
+        units, raters, values = zip(*columns, strict=True) if columns else ((), (), ())
+        constant = {names[one.rater] for one in constant_raters("", units, raters, values, [self.rules.scale])}
+        return constant | {who for who, ratings in self._given.items() if len({value for _, value in ratings}) < 2}
+
+    @functools.cached_property
+    def _spread(self) -> dict[str, tuple[float, float]]:
+        """Rater -> mean and standard deviation of their ratings; 0 and 1 where they stay as they are."""
+        if self.rules.normalisation == "none":
+            return dict.fromkeys(self._given, (0.0, 1.0))
+        kept = self._given.keys() - set().union(*self._excluded.values())
+        values = {who: [value for _, value in self._given[who]] for who in kept}
+        return {who: (statistics.fmean(rated), statistics.stdev(rated)) for who, rated in values.items()}
 
     def rows(self, where: str) -> Iterator[tuple[int, Row]]:
-        excluded = self._failed() | self._few()
+        """Yield (row number, row) of each sentence of a table."""
+        excluded = set[str]().union(*self._excluded.values())
         for sentence in self._tables[where]:
-            provided = tuple((who, value) for who, value in sentence.given.items() if who not in excluded)
+            provided = tuple(
+                (who, (value - self._spread[who][0]) / self._spread[who][1], sentence.of_trials[who])
+                for who, value in sentence.given.items()
+                if who not in excluded
+            )
             yield sentence.number, {**sentence.row, _GIVEN: provided, _TRIALS: sentence.trials}
-
-    def _failed(self) -> set[str]:
-        return {who for who, passed in self._checks.items() if passed.count(False) > self.rules.failures}
-
-    def _few(self) -> set[str]:
-        failed = self._failed()
-        counts = Counter(
-            who for table in self._tables.values() for sentence in table for who in sentence.given if who not in failed
-        )
-        return {who for who, n in counts.items() if n < self.rules.min_per_rater}
 
     def said(self) -> Iterator[str]:
         """Yield what was read and what was left out, a sentence a fact."""
-        counts = Counter(who for table in self._tables.values() for sentence in table for who in sentence.given)
-        failed, few = self._failed(), self._few()
-        kept = counts.keys() - failed - few
-        yield f"{sum(counts[who] for who in kept):,} ratings by {len(kept):,} raters, scale {self.rules.scale}"
-        if self.rules.attention:
-            yield _excluded(failed, counts, "who failed an attention check")
-        if self.rules.min_per_rater:
-            yield _excluded(few, counts, f"with fewer than {self.rules.min_per_rater} ratings")
+        counts = Counter({who: len(ratings) for who, ratings in self._given.items()})
+        kept = counts.keys() - set().union(*self._excluded.values())
+        n = sum(counts[who] for who in kept)
+        yield f"{n:,} ratings by {len(kept):,} raters, scale {self.rules.stated_scale}"
+        for why, raters in self._excluded.items():
+            yield _excluded(raters, counts, why)
+        if self.rules.min_time:
+            yield f"excluded: {self.n_fast:,} ratings that took less than {self.rules.min_time:g}"
         if self.n_missing:
             yield f"{self.n_missing:,} rows without a rating"
 

@@ -28,12 +28,13 @@ from pairbank.builders.corpora.column_map import (
 from pairbank.builders.corpora.column_roles import MAPPABLE
 from pairbank.builders.corpora.declared import OwnFile
 from pairbank.builders.corpora.judgments import RatingRules
+from pairbank.builders.ratings import OF_A_TRIAL
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.source import LocatedFile, member_bytes
 from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import reading
 
-OF_A_JUDGMENT = ("rater", "rating")
+OF_A_JUDGMENT = ("rater", "rating", *(column.name for column in OF_A_TRIAL))
 """What a map names of a table with one row per judgment."""
 PATH_FIELD = re.compile(r"\{(\w+)\}")
 """A piece of a path, or of a text that is made of one."""
@@ -115,6 +116,9 @@ def map_of(table: MapTable, where: str) -> ColumnMap:
     raters = {name: columns.pop(name, "") for name in OF_A_JUDGMENT}
     if bool(raters["rater"]) != bool(raters["rating"]):
         raise CorpusError(f"{where}: expected rater and rating under [columns], or neither of them")
+    of_trial = {column.name: raters[column.name] for column in OF_A_TRIAL if raters[column.name]}
+    if of_trial and not raters["rater"]:
+        raise CorpusError(f"{where}: {', '.join(of_trial)} under [columns] needs rater and rating beside it")
     pair = table.pair
     if item := columns.pop("item", ""):
         pair = pair or ((item,) if table.layout == "long" else ())
@@ -135,6 +139,7 @@ def map_of(table: MapTable, where: str) -> ColumnMap:
         pair=pair,
         rater=raters["rater"],
         rating=raters["rating"],
+        of_trial=of_trial,
         good_first=table.order is not None,
         contrasts=table.contrasts,
         format=table.reading,
@@ -199,9 +204,14 @@ class OwnMap:
 
 def read_map(path: Path) -> OwnMap:
     """Return what a TOML file says of a user's corpus."""
-    where = str(path)
     with reading(path, CorpusError, saying="not TOML", remedy="correct it"):
         document = tomllib.loads(path.read_text(encoding="utf-8"))
+    return own_map(document, path)
+
+
+def own_map(document: Mapping[str, Any], path: Path) -> OwnMap:
+    """Return what a table of TOML says, `path` being that of its file, or of the table that it describes."""
+    where = str(path)
     mapped = {key: value for key, value in document.items() if key in MapTable.model_fields}
     known = MapTable.model_fields.keys() | OwnFile.model_fields.keys()
     for key in document:

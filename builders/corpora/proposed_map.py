@@ -13,10 +13,11 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pairbank.builders.corpora.column_map import value_at
 from pairbank.builders.corpora.column_use import (
     LEAST_ALIKE,
     Decider,
@@ -34,10 +35,13 @@ from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.tabular import READING, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
+from pairbank.builders.sources.tables import Table
 from pairbank.errors import PairbankError
 from pairbank.files import write_text
 
 FILL_IN = "FILL_IN"
+FILE = "file"
+"""Column of the file's name, where each participant has one."""
 _RATER = re.compile(r"\b(?:participants?|subjects?|subj|raters?|annotators?|workers?|informants?|persons?|prolific)\b")
 _ITEM = re.compile(r"\b(?:items?|itm|pairs?|stimulus|stimuli|set)\b")
 _RATING = re.compile(r"\b(?:mean|average|ratings?|scores?|judge?ments?|human|likert|points)\b|accept|natural")
@@ -53,6 +57,8 @@ _MOST_FACTORS, _MOST_LEVELS = 3, 6
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _CELL_OF_RATINGS = re.compile(r"\[?\s*\d+(?:\.\d+)?(?:\s*[,;|/ ]\s*\d+(?:\.\d+)?)+\s*\]?")
 _SAMPLES, _LONGEST_SAMPLE = 3, 60
+_MOST_ROWS = 5_000
+"""Of results, from which their map is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +75,11 @@ class _Format:
     """Column that says what a row is of."""
     of_ratings: str = ""
     """Pattern of its values in rows that hold ratings."""
+    of_trial: Mapping[str, str] = field(default_factory=dict)
+    """`trial_order`, `response_time`, `list` -> column."""
 
 
+_IDS = ("PROLIFIC_PID", "prolific_pid", "subject_id", "participant_id", "participant", "subject", "run_id")
 FORMATS = (
     _Format(
         name="batch results of Mechanical Turk",
@@ -79,6 +88,7 @@ FORMATS = (
         rating=r"Answer\..+",
         kind="AssignmentStatus",
         of_ratings="Submitted|Approved",
+        of_trial={"list": "Input.list"},
     ),
     _Format(
         name="a task of Gorilla",
@@ -87,33 +97,91 @@ FORMATS = (
         rating="Response",
         kind="Zone Type",
         of_ratings="response.*",
+        of_trial={"trial_order": "Trial Number", "response_time": "Reaction Time"},
+    ),
+    _Format(
+        name="results of PCIbex",
+        has=("PennElementType", "Value"),
+        rater=("MD5 hash of participant's IP address",),
+        rating="Value",
+        kind="PennElementType",
+        of_ratings="Scale|Selector|Key|TextInput|DropDown|Controller-.*",
+        of_trial={"trial_order": "Order number of item", "list": "Latin Square Group"},
+    ),
+    _Format(
+        name="results of Ibex",
+        has=("Controller name", "Answer"),
+        rater=("MD5 hash of participant's IP address",),
+        rating="Answer",
+        kind="Controller name",
+        of_ratings="AcceptabilityJudgment|Question",
+        of_trial={"trial_order": "Item number", "response_time": "Time taken to answer", "list": "Group"},
+    ),
+    _Format(
+        name="a survey of Qualtrics",
+        has=("respondent", "question", "sentence", "answer"),
+        rater=("respondent",),
+        rating="answer",
+        kind="Status",
+        of_ratings="IP Address|0|Imported",
     ),
     _Format(
         name="data of jsPsych",
         has=("trial_type", "trial_index"),
         kind="trial_type",
         rating="response",
-        rater=("PROLIFIC_PID", "prolific_pid", "subject_id", "participant_id", "participant", "subject", "run_id"),
+        rater=(*_IDS, FILE),
         of_ratings=".*(likert|slider|button|keyboard|survey).*",
+        of_trial={"trial_order": "trial_index", "response_time": "rt", "list": "list"},
     ),
 )
 
 
-def _read_as(known: _Format, header: Sequence[str], rows: Rows) -> str | None:
-    """Return the map of a table that a known program wrote; None if its ratings or participants are not there."""
+def map_of_results(header: Sequence[str], rows: Rows) -> tuple[str, str] | None:
+    """Return the program that wrote a table, and its map; None if none is known or it holds no ratings of people."""
+    known = next((known for known in FORMATS if {*known.has} <= {*header}), None)
+    if known is None:
+        return None
+    rows = rows[:_MOST_ROWS]
     rater = next((name for name in known.rater if name in header), "")
     ratings = [name for name in header if re.fullmatch(known.rating, name)]
-    filled = [row for row in rows if any(str(row.get(name) or "").strip() for name in ratings)]
+    left = {*known.has, known.kind, *known.rater, *ratings, *known.of_trial.values()} - {"sentence"}
+    others = [name for name in header if name not in left]
+    sentence = max(others, key=lambda name: _mean_words(rows, name), default="")
+    filled = [row for row in rows if any(_is_filled(row.get(name)) for name in ratings) and row.get(sentence)]
     kinds = [*dict.fromkeys(str(row.get(known.kind)) for row in filled if known.kind in header)]
     kinds = [kind for kind in kinds if re.fullmatch(known.of_ratings, kind)]
-    kept = [row for row in rows if not kinds or str(row.get(known.kind)) in kinds]
-    rating = next((name for name in ratings if are_numbers(kept, name)), "")
+    kept = [row for row in filled if not kinds or str(row.get(known.kind)) in kinds]
+    rating = next(filter(None, (_numeric(kept, name) for name in ratings)), "")
     if not rater or not rating:
         return None
-    others = [name for name in header if name not in {*known.has, known.kind, *known.rater, *ratings}]
+    of_trial = {name: column for name, column in known.of_trial.items() if _is_known(kept, column)}
     body = _map_of_sentences([rater, rating, *others], kept, rater, [], rating=rating)
     where = f"where = {{ {json.dumps(known.kind)} = {json.dumps(kinds)} }}\n" if kinds else ""
-    return f"# {known.name}\n" + body.replace("\n\n[columns]", f"\n{where}\n[columns]", 1)
+    columns = "".join(f"{name} = {json.dumps(column)}\n" for name, column in of_trial.items())
+    body = body.replace("\n\n[columns]\n", f"\n{where}\n[columns]\n{columns}", 1)
+    return known.name, f"# {known.name}\n{body}"
+
+
+def _numeric(rows: Rows, name: str) -> str:
+    """Return a column of numbers, or the path to the numbers in its JSON; "" where it holds neither."""
+    if are_numbers(rows, name):
+        return name
+    cells = [value_at(row, name, "") for row in rows]
+    keys = {key for cell in cells if isinstance(cell, str) for key in re.findall(r'"(\w+)":', cell)}
+    keys |= {key for cell in cells if isinstance(cell, dict) for key in cell}
+    for key in sorted(keys) if len(keys) == 1 else ():
+        answers = [{key: value_at(row, f"{name}.{key}", "")} for row in rows]
+        return f"{name}.{key}" if are_numbers(answers, key) else ""
+    return ""
+
+
+def _is_known(rows: Rows, column: str) -> bool:
+    return any(_is_filled(row.get(column)) for row in rows)
+
+
+def _is_filled(cell: object) -> bool:
+    return cell is not None and str(cell).strip() not in ("", "NULL", "null")
 
 
 def proposed_map(header: Sequence[str], rows: Rows) -> str:
@@ -132,9 +200,8 @@ def proposed_map(header: Sequence[str], rows: Rows) -> str:
     bad = ["0"]
     <BLANKLINE>
     """
-    for known in FORMATS:
-        if {*known.has} <= {*header} and (body := _read_as(known, header, rows)) is not None:
-            return body
+    if (results := map_of_results(header, rows)) is not None:
+        return results[1]
     words = {name: words_of(name) for name in header}
     of_raters = [name for name in header if _RATER.search(words[name]) and _repeats(rows, name)]
     one_each = len(of_raters) > 1 and all(are_numbers(rows, name) for name in of_raters)
@@ -171,11 +238,11 @@ def _map_of_sentences(
     all_rows, rows = rows, [row for row in rows if row not in checks]
     numeric = [name for name in header if are_numbers(rows, name)]
     raters = [name for name in numeric if _RATER.search(words[name]) and name != rater]
-    cell = next((name for name in header if _holds_ratings(texts(rows, name))), "")
+    cell = "" if rater else next((name for name in header if _holds_ratings(texts(rows, name))), "")
     if rater:  # each sentence stands there once for each rater: its cells need not differ
         sentences = [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
     sentence = max(sentences, key=lambda name: _mean_words(rows, name), default=FILL_IN)
-    item = _item_column(header, rows, words)
+    item = _item_column([name for name in header if name != sentence], rows, words)
     used = {sentence, rater, item, rating, *raters, cell}
     design = _likely_design([name for name in header if name not in used], rows, item, sentence)
     used |= {*design.get("factors", ())}
@@ -219,7 +286,7 @@ def _samples(rows: Rows, header: Sequence[str]) -> str:
     return "".join(lines)
 
 
-def tried_map(table: Path, body: str, *, encoding: str | None = None) -> str:
+def tried_map(table: Path, body: str, *, encoding: str | None = None, results: Table | None = None) -> str:
     """Return, as a comment, what a map reads of a table: how many items, which rows are left out; or why it cannot."""
     if FILL_IN in body:
         return "# Not tried on the table, since a question is open.\n"
@@ -227,7 +294,7 @@ def tried_map(table: Path, body: str, *, encoding: str | None = None) -> str:
         path = Path(folder) / "tried.toml"
         write_text(path, body)
         try:
-            options = TabularOptions(map=read_map(path), encoding=encoding)
+            options = TabularOptions(map=read_map(path), encoding=encoding, table=results)
             corpus, files = tabular_corpus(table, options)
             n_items = sum(1 for _ in corpus.rows(files, BuildOptions()))
             reading = corpus.metadata(files)[READING]

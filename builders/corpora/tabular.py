@@ -87,7 +87,9 @@ NEVER_MISSING = ("language", *SIDES)
 def is_own(name: str) -> bool:
     """Return whether the name of a corpus is in fact the path of a user's table, TOML file or folder."""
     path = Path(name)
-    return path.suffix.lower() in (*SUFFIXES, ".toml") or (path.is_dir() and (name not in CORPORA or "/" in name))
+    return path.suffix.lower() in (*SUFFIXES, ".toml", ".zip") or (
+        path.is_dir() and (name not in CORPORA or "/" in name)
+    )
 
 
 def map_beside(path: Path) -> Path | None:
@@ -110,7 +112,10 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping
     if path.suffix.lower() == ".toml" and options.map is None:
         options = replace(options, map=read_map(path))
     own = OwnCorpus.opened(path, options)
-    files = {name: _located(name, table.path, own.hashes) for name, (table, _) in own.tables.items()}
+    files = {name: _located(name, table.path, own.hashes) for name, (table, _) in own.tables.items() if not table.files}
+    of_people = itertools.chain.from_iterable(table.files for table, _ in own.tables.values())
+    several = {f"file {n}": file for n, file in enumerate(of_people, 1)}  # a name may tell who somebody is
+    files |= {name: _located(name, file, own.hashes) for name, file in several.items()}
     maps = [column_map for _, column_map in own.tables.values()]
     corpus = Corpus(
         name=own.slug,
@@ -295,7 +300,9 @@ class OwnCorpus:
         if self.facts.human or self.rules is None:
             _, column_map = next(iter(self.tables.values()))
             return self.facts.human or _human(column_map.columns)
-        return "; ".join(text for text in (f"individual ratings, scale {self.rules.scale}", self.rules.said()) if text)
+        return "; ".join(
+            text for text in (f"individual ratings, scale {self.rules.stated_scale}", self.rules.said()) if text
+        )
 
     def extra_columns(self) -> tuple[Column, ...]:
         kept = (column for keep in self.keeps for column in keep.made)
@@ -490,8 +497,7 @@ def _design_of(own: OwnMap | None, maps: Sequence[ColumnMap]) -> Design:
         return Design()
     item = next((column_map.columns["pair_id"] for column_map in maps if "pair_id" in column_map.columns), "")
     design = own.facts.design.model_copy(update={"item_set": own.facts.design.item_set or item})
-    for column_map in maps:
-        design.check_whole(column_map.layout, str(own.path))
+    design.check_whole(str(own.path))
     return design
 
 
@@ -513,6 +519,8 @@ def _opened(path: Path, options: TabularOptions) -> tuple[Mapping[str, tuple[Tab
     """Return the tables of a file, folder or TOML file, and what is to be said of files that are none of them."""
     own = options.map
     kinds = () if own is None else own.tables
+    if options.table is not None and own is not None:
+        return {path.name: (options.table, _map_of(options.table, own.whole, options, subset=""))}, ()
     if path.is_dir() or path.suffix.lower() == ".toml":
         root = path if path.is_dir() else path.parent
         if own is not None and not kinds and not path.is_dir():

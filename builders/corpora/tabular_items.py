@@ -15,6 +15,7 @@ from pairbank.builders.corpora.marks import MarkedRowError, Marks, is_turned, ma
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Scalar, Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.schema.unseen import tidied
+from pairbank.builders.sources.tables import Table
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 from pairbank.files import sha256_of_text
 
@@ -80,6 +81,8 @@ class TabularOptions:
     header: Sequence[str] = ()
     tidy: bool = False
     fixed: Mapping[str, str] = field(default_factory=dict)
+    table: Table | None = None
+    """The file's table, where it is results of a program (`results`)."""
     decimal_commas: bool = False
     """Whether `6,4` is a number (files that are not separated by commas)."""
 

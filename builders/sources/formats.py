@@ -57,6 +57,8 @@ class TableFormat:
     """Of a workbook with several."""
     hidden: bool = False
     """Of a workbook: whether rows that are hidden or struck through are read."""
+    results: bool = False
+    """Whether the file, folder or zip is results of an experiment program, with one row per judgment made of them."""
     mends: tuple[Mend, ...] = ()
     missing: tuple[str, ...] = ("NA", "NaN", "<NA>", "#N/A")
     """Cells of sentences and classes in which R, pandas and spreadsheets write that there is no value."""

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Records = Sequence[tuple[int, list[str]]]
 """(number, cells) of the first records."""
-_COMMENT = "#"
+COMMENT = "#"
 _COLUMNS_BELOW = "# Columns below this comment are as follows"
-_COLUMN = re.compile(r"#\s*\d+\.\s*(.+?)\.?\s*")
+_COLUMN = re.compile(r"#\s*(\d+)\.\s*(.+?)\.?\s*")
 _QUALTRICS = '"ImportId"'
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 ELEMENT, OWN_LOG = "PennElementType", "PennController"
 """Of PCIbex: the column that says what a row is of, and its value for what the experiment itself logs."""
+SENTENCE = "Sentence (or sentence MD5)"
+"""Of Ibex: the column of a row of its own, above the row of the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,8 @@ class Frame:
     has_index: bool = False
     """Whether the first column holds row numbers or names, and is no column of the table."""
     is_pcibex: bool = False
+    questions: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Of Qualtrics: text and id of the question of each column."""
 
 
 NO_FRAME = Frame()
@@ -53,9 +57,10 @@ def frame_of(records: Records, stated: Sequence[str] = ()) -> Frame:
     number, cells = records[place]
     notes = [f"rows above the header left out (the header is in row {number})"] if place else []
     header, rows = list(cells), records[place + 1 :]
-    n_before = place + 1
+    n_before, questions = place + 1, tuple[tuple[str, str], ...]()
     if len(rows) > 1 and _is_qualtrics(rows[1][1]):
         notes.append(f"Qualtrics: rows {rows[0][0]} and {rows[1][0]} are the questions' texts and ids, no answers")
+        questions = tuple(zip(rows[0][1], rows[1][1], strict=False))
         rows, n_before = rows[2:], n_before + 2
     filled = [cells for _, cells in rows if any(cell.strip() for cell in cells)]
     if len(header) > 1 and _is_one_short(header, filled):
@@ -64,13 +69,13 @@ def frame_of(records: Records, stated: Sequence[str] = ()) -> Frame:
     has_index = _has_index(header, filled)
     if has_index and len(cells) == len(header):
         notes.append("the first column, which has no name, is taken for row numbers and left out")
-    return Frame(header=tuple(header), n_before=n_before, notes=tuple(notes), has_index=has_index)
+    return Frame(header=tuple(header), n_before=n_before, notes=tuple(notes), has_index=has_index, questions=questions)
 
 
 def _header_place(records: Records) -> int | None:
     """Return the place of the header: of the first record, but for comments, and titles above a row full of names."""
     filled = [[cell for cell in cells if cell.strip()] for _, cells in records]
-    table = [len(cells) for _, cells in records if cells and not cells[0].startswith(_COMMENT)]
+    table = [len(cells) for _, cells in records if cells and not cells[0].startswith(COMMENT)]
     width = max(table, default=0)
     first = None
     for place, (_, cells) in enumerate(records):
@@ -78,7 +83,7 @@ def _header_place(records: Records) -> int | None:
             if place == 0 and width < 2:
                 return None
             continue
-        if cells[0].startswith(_COMMENT) and len(filled[place]) == 1 and width > 1:
+        if cells[0].startswith(COMMENT) and len(filled[place]) == 1 and width > 1:
             continue
         if first is None:
             first = place
@@ -111,15 +116,23 @@ def _has_index(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _pcibex(records: Records) -> Frame:
-    """Return the frame of the results of PCIbex: the comments before the first row name the columns."""
-    names: list[str] = []
-    for n_before, (_, cells) in enumerate(records):
-        line = ",".join(cells)
-        if cells and not line.startswith(_COMMENT):
+    """Return the frame of the results of PCIbex: the comments above a row name its columns."""
+    names: tuple[str, ...] = ()
+    for _, cells in records:
+        if cells and not cells[0].startswith(COMMENT):
             notes = ("results of PCIbex: columns as its comments name them; %2C is a comma",)
-            return Frame(header=tuple(names), n_before=n_before, notes=notes, is_pcibex=True)
-        if line.startswith(_COLUMNS_BELOW):
-            names = []
-        elif (column := _COLUMN.fullmatch(line)) is not None:
-            names.append(column[1])
+            return Frame(header=names, notes=notes, is_pcibex=True)
+        names = with_comment(names, ",".join(cells))
     return NO_FRAME
+
+
+def with_comment(names: tuple[str, ...], line: str) -> tuple[str, ...]:
+    """Return the columns after a comment of PCIbex, which names all of them anew, or those from a number on.
+
+    >>> with_comment(("Item", "Value", "Comments"), "# 3. Reading time.")
+    ('Item', 'Value', 'Reading time')
+    """
+    if line.startswith(_COLUMNS_BELOW):
+        return ()
+    column = _COLUMN.fullmatch(line.rstrip(","))
+    return names if column is None else (*names[: int(column[1]) - 1], column[2])

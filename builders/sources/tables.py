@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from pairbank.builders.sources.formats import MENDED, NOTHING_SAID, TableFormat, json_rows, mended, padded
-from pairbank.builders.sources.frames import ELEMENT, NO_FRAME, OWN_LOG, Frame, frame_of
+from pairbank.builders.sources.frames import (
+    COMMENT,
+    ELEMENT,
+    NO_FRAME,
+    OWN_LOG,
+    SENTENCE,
+    Frame,
+    frame_of,
+    with_comment,
+)
 from pairbank.builders.sources.readers import (
     SAY_ENCODING,
     check_width,
@@ -63,6 +72,10 @@ class Table:
     """Of a delimited file or a workbook: where the table begins."""
     notes: tuple[str, ...] = ()
     """How it was read where that does not go without saying."""
+    made: tuple[tuple[int, dict[str, Any]], ...] = ()
+    """Its rows, where they are not those of the file."""
+    files: tuple[Path, ...] = ()
+    """Of a table of several files."""
 
     @property
     def has_decimal_commas(self) -> bool:
@@ -73,6 +86,9 @@ class Table:
         self, bad_row: BadRow | None = None, blank_row: BlankRow | None = None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (line or row number, row)."""
+        if self.made:
+            yield from self.made
+            return
         bad_row, blank_row, suffix = bad_row or refuse, blank_row or (lambda _number: None), self.path.suffix.lower()
         if suffix == ".xlsx":
             sheet = padded(iter(_sheet(self.path, self.format).rows), self.frame.header)
@@ -148,9 +164,10 @@ def _delimited_table(table: Table, own: str) -> Table:
     frame = frame_of(_first_records(opened), table.format.header)
     if not frame.header:
         raise CorpusError(f"{table.path}, row {n_before + 1}: empty; expected a header")
+    header = _pcibex_columns(opened) if frame.is_pcibex else frame.header
     return replace(
         opened,
-        columns=tuple(name for name in frame.header if name.strip()),
+        columns=tuple(name for name in header if name.strip()),
         frame=frame,
         notes=(*([note] if note else ()), *table.notes, *frame.notes, *_own_log(opened, frame)),
     )
@@ -216,11 +233,12 @@ def _named_rows(
     rows: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     frame = table.frame
+    if frame.is_pcibex:
+        yield from _pcibex_rows(rows, table, bad_row, blank_row)
+        return
     named = [place for place, name in enumerate(frame.header) if name.strip()]
     try:
         for number, cells in itertools.islice(rows, frame.n_before, None):
-            if frame.is_pcibex and _is_no_answer(cells, frame):
-                continue
             where = f"{table.path}, row {number}"
             if not any(cell.strip() for cell in cells):
                 blank_row(number)
@@ -231,15 +249,48 @@ def _named_rows(
             except CorpusError as error:
                 bad_row(error)
                 continue
-            row = {frame.header[place]: cells[place] for place in named}
-            yield number, {name: cell.replace("%2C", ",") for name, cell in row.items()} if frame.is_pcibex else row
+            yield number, {frame.header[place]: cells[place] for place in named}
     except CorpusError as error:
         bad_row(error)
 
 
-def _is_no_answer(cells: Sequence[str], frame: Frame) -> bool:
-    place = frame.header.index(ELEMENT) if ELEMENT in frame.header else None
-    return (bool(cells) and cells[0].startswith("#")) or (place is not None and cells[place : place + 1] == [OWN_LOG])
+def _pcibex_columns(table: Table) -> tuple[str, ...]:
+    """Return the columns that any comment of PCIbex names."""
+    names, columns = (), dict[str, None]()
+    for _, cells in _records(table):
+        if cells and cells[0].startswith(COMMENT):
+            names = with_comment(names, ",".join(cells))
+        else:
+            columns |= dict.fromkeys(names)
+    return tuple(columns)
+
+
+def _pcibex_rows(
+    rows: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the answers of PCIbex and Ibex, whose sentence may be in a row of its own before that of the answer."""
+    names: tuple[str, ...] = ()
+    shown: tuple[list[str], str] = ([], "")
+    try:
+        for number, cells in rows:
+            if not any(cell.strip() for cell in cells):
+                blank_row(number)
+            elif cells[0].startswith(COMMENT):
+                names = with_comment(names, ",".join(cells))
+            else:
+                try:
+                    check_width(cells, names, f"{table.path}, row {number}", table.delimiter)
+                except CorpusError as error:
+                    bad_row(error)
+                    continue
+                row = dict(zip(names, cells, strict=True))
+                shown = (cells[:4], row[SENTENCE]) if SENTENCE in row else shown
+                if cells[:4] == shown[0]:
+                    row[SENTENCE] = shown[1]
+                if row.get(ELEMENT) != OWN_LOG:
+                    yield number, {name: row.get(name, "").replace("%2C", ",") for name in table.columns}
+    except CorpusError as error:
+        bad_row(error)
 
 
 def _check_unnamed(cells: Sequence[str], frame: Frame, where: str) -> None:

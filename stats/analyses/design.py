@@ -66,7 +66,9 @@ class Stated:
         if not facts:
             return cls(levels={SIDE: ["good", "bad"]}, item_set="item_id")
         levels = {factor["column"]: factor["levels"] for factor in facts["factors"]}
-        named = (*levels, facts["item_set"], *facts["by"], *facts["fillers"])
+        if "target_bad" in table.column_names and table.part(["target_bad"])["target_bad"].notna().any():
+            levels = {SIDE: ["good", "bad"], **levels}
+        named = (*(name for name in levels if name != SIDE), facts["item_set"], *facts["by"], *facts["fillers"])
         if missing := [name for name in named if name not in table.column_names]:
             raise BankError(f"{table.corpus} by {table.model}: no columns {missing} of its design; score it again")
         return cls(levels=levels, **{name: facts[name] for name in ("item_set", "by", "fillers", "contrasts")})
@@ -84,7 +86,7 @@ class Stated:
     def sentences(self, table: ScoredTable) -> pd.DataFrame:
         """Return what is scored: `item_id`, `side`, and its `design`, `item_set` and `cell` (-1 = in none)."""
         frame = table.frame.reset_index(drop=True)
-        if self.item_set == "item_id":
+        if SIDE in self.levels:
             paired = frame["target_bad"].notna() if "target_bad" in frame else pd.Series(data=True, index=frame.index)
             sides = [frame.assign(side=side, row=frame.index)[paired] for side in self.levels[SIDE]]
             frame = pd.concat(sides, ignore_index=True)
@@ -234,7 +236,8 @@ class Sentences:
         """Return rating and score of each sentence, with its condition."""
         conditions = one.rows["cell"].map(self.stated.cells.agg(", ".join, axis=1))
         shown = one.rows.assign(human=self.side("human_{side}")[one.rows.index], condition=conditions, unit=one.unit)
-        return shown.assign(**one.place).dropna(subset=["human"]).head(MOST_POINTS)
+        rated = shown.assign(**one.place).dropna(subset=["human"]).sort_values("cell", kind="stable")
+        return rated.iloc[:: 1 + len(rated) // MOST_POINTS]
 
 
 def _estimates(observed: Sequence[Observed]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -307,7 +310,7 @@ def _scatters(points: Sequence[pd.DataFrame]) -> Iterator[Chart]:
     for corpus in dict.fromkeys(part["corpus"].iloc[0] for part in known):
         of_corpus = [part for part in known if part["corpus"].iloc[0] == corpus]
         for nth, shown in pages(of_corpus, MOST_COLUMNS):
-            panels = {f"{part['model'].iloc[0]}, {part['method'].iloc[0]}": part for part in shown}
+            panels = {f"{part['model'].iloc[0]}\n{part['method'].iloc[0]}": part for part in shown}
             yield Chart(
                 name=f"scatter {corpus}{'' if len(shown) == len(of_corpus) else f' {nth}'}",
                 caption="scatter",

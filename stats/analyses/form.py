@@ -7,10 +7,12 @@ chart, which is its caption. This module renders the words, draws what is declar
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 
 from pairbank.errors import BankError
 from pairbank.stats import wording
@@ -273,22 +275,50 @@ def _figures(result: Result, words: Words, *prefix: str) -> tuple[Figure, ...]:
     )
 
 
+@contextlib.contextmanager
+def _faults_of(template: Path) -> Iterator[None]:
+    """Raise what is wrong in a template with its file and line."""
+    try:
+        yield
+    except BankError:
+        raise
+    except TemplateSyntaxError as error:
+        raise BankError(f"{error.filename or template}, line {error.lineno}: {error.message}") from error
+    except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        places = (x for x in reversed(traceback.extract_tb(error.__traceback__)) if x.filename.endswith(".j2"))
+        place = next((_place_in(template.parent, x.filename, x.lineno or 0) for x in places), str(template))
+        raise BankError(f"{place}: {type(error).__name__}: {error}") from error
+
+
+def _place_in(folder: Path, file: str, compiled_line: int) -> str:
+    line = _environment(folder).get_template(Path(file).name).get_corresponding_lineno(compiled_line)
+    return f"{file}, line {line}"
+
+
 class Words:
     """The texts of a template, with the values of one result."""
 
     def __init__(self, template: Path, values: Mapping[str, Any]) -> None:
-        self._macros = vars(_environment(template.parent).get_template(template.name).make_module(dict(values)))
+        self._template = template
+        with _faults_of(template):
+            self._macros = vars(_environment(template.parent).get_template(template.name).make_module(dict(values)))
 
     def raw(self, name: str) -> str:
         """Return the text of a macro as it is wrapped; nothing where the template has none."""
-        return str(self._macros[name]()).lstrip("\n") if name in self._macros else ""
+        if name not in self._macros:
+            return ""
+        with _faults_of(self._template):
+            return str(self._macros[name]()).lstrip("\n")
 
     def __getitem__(self, name: str) -> str:
         return _escaped(_paragraphs(self.raw(name)))
 
     def render(self, name: str, *values: object) -> str:
         """Return the text of a macro that takes values."""
-        return _paragraphs(str(self._macros[name](*values)))
+        if name not in self._macros:
+            raise BankError(f"{self._template}: no macro {name!r}, which is the caption of a chart; add it")
+        with _faults_of(self._template):
+            return _paragraphs(str(self._macros[name](*values)))
 
     def caption(self, chart: Chart) -> str:
         """Return the caption of a chart."""

@@ -100,7 +100,7 @@ def interaction_panels(table: pd.DataFrame, *, x_label: str) -> Drawing:
                 error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
                 axes.errorbar(at, value, yerr=error, label=label(name), elinewidth=1, **style)
             if row == 0:
-                axes.set_title(heading(people[column], 22), fontsize=_SMALL)
+                axes.set_title(heading(str(people[column]).replace(", ", "\n"), 22), fontsize=_SMALL)
             if column == 0:
                 axes.set_ylabel(heading(designs[row], 16), fontsize=_SMALL)
             axes.set_xticks(range(len(ticks)), [label(tick) for tick in ticks])

@@ -337,7 +337,11 @@ def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> Block:
     if "n_paradigms" in table.columns and not table["n_paradigms"].any():  # its intervals are empty, too
         table = table.drop(columns="n_paradigms")
     labels = {HUMAN: PEOPLE, **labels}
-    shown = table.astype(object).rename(columns={**_HEADINGS, **labels})
+    shown = (
+        table.astype(object)
+        .rename(columns={**_HEADINGS, **labels})
+        .rename(columns=functools.partial(_of_model, labels))
+    )
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
         if pd.api.types.is_float_dtype(column):
             shown[name] = column_of(column, str(column.name))
@@ -346,6 +350,12 @@ def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> Block:
         elif name in _NAMED:
             shown[name] = [_called(x, labels) if isinstance(x, str) else x for x in column]
     return Table(_with_marks(shown))
+
+
+def _of_model(labels: Mapping[str, str], name: str) -> str:
+    """Return a heading `model, method` with the method's label."""
+    model, comma, method = str(name).rpartition(", ")
+    return f"{model}{comma}{labels[method]}" if comma and method in labels else name
 
 
 def _with_marks(shown: pd.DataFrame) -> pd.DataFrame:

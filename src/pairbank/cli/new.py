@@ -123,17 +123,20 @@ def new_map(
     import itertools
 
     from pairbank.builders.corpora.proposed_map import FILL_IN, proposed_map, tried_map
+    from pairbank.builders.corpora.results import results_table
     from pairbank.builders.sources.tables import ROWS_LOOKED_AT, open_table
 
-    opened = open_table(table, encoding=encoding)
+    results = results_table(table, encoding=encoding)
+    opened = results or open_table(table, encoding=encoding)
     rows = [row for _, row in itertools.islice(opened.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT)]
     place = table.with_name(f"{table.stem}.map.toml") if out is None else out
     head = "# Told from the names of columns and the first rows: check every line. All keys: docs/column-maps.md\n"
     columns = f"# Columns of {table.name}: {', '.join(opened.columns)}\n".replace("\r", " ")
     body = proposed_map(opened.columns, rows)
-    if encoding:
-        body += f"\n[reading]\nencoding = {json.dumps(encoding)}\n"
-    body = tried_map(table, body, encoding=encoding) + body
+    if encoding or results:
+        of_encoding = f"encoding = {json.dumps(encoding)}\n" if encoding else ""
+        body += f"\n[reading]\n{of_encoding}{'results = true' if results else ''}\n".rstrip("\n") + "\n"
+    body = tried_map(table, body, encoding=encoding, results=results) + body
     write_all({place: head + columns + body})
     say(f"{place}\n{body}")
     answer(written=[place])

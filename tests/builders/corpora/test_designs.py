@@ -13,6 +13,10 @@ from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.proposed_map import proposed_map
 from pairbank.builders.dataset import manifest_of
 from pairbank.errors import PairbankError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.stats.analyses.base import Context
+from pairbank.stats.analyses.design import design
+from pairbank.stats.report.frames import scored_frame
 
 
 def test_a_design_is_read_with_its_fillers_and_its_columns_are_kept(tmp_path: Path) -> None:
@@ -115,3 +119,58 @@ def test_a_map_is_proposed_with_crossed_factors_and_the_item_by_its_exact_name(t
     assert design is not None
     assert design.levels == {"structure": ("non-island", "island"), "distance": ("short", "long")}
     assert "design" not in proposed_map([*rows[0]], [row for row in rows if row["structure"] == "island"])
+
+
+PAIRS = """
+[columns]
+target_good = "good"
+target_bad = "bad"
+pair_id = "set"
+
+[design]
+factors = ["attractor"]
+"""
+LONG = """
+layout = "long"
+pair = ["set", "attractor"]
+
+[columns]
+sentence = "sentence"
+pair_id = "set"
+
+[label]
+column = "ok"
+good = ["1"]
+bad = ["0"]
+
+[design]
+factors = ["attractor"]
+"""
+AGREEMENT = [(n, a, f"The {x} near the {y} {v}.") for n, x in enumerate(("lamp", "key", "boat"))
+             for a, y in (("none", "door"), ("plural", "doors")) for v in ("hums", "hum")]  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["pairs", "long"])
+def test_pairs_have_the_side_as_a_factor_of_their_design(layout: str, tmp_path: Path) -> None:
+    path = tmp_path / "agreement.csv"
+    if layout == "pairs":
+        rows = [f"{n},{a},{good},{bad}" for (n, a, good), (_, _, bad) in zip(*[iter(AGREEMENT)] * 2, strict=True)]
+        path.write_text("\n".join(["set,attractor,good,bad", *rows]), encoding="utf-8")
+    else:
+        rows = [f"{n},{a},{text},{1 - place % 2}" for place, (n, a, text) in enumerate(AGREEMENT)]
+        path.write_text("\n".join(["set,attractor,sentence,ok", *rows]), encoding="utf-8")
+    (tmp_path / "map.toml").write_text(PAIRS if layout == "pairs" else LONG, encoding="utf-8")
+    scored = pairbank.score(pairbank.load_corpus(path), FakeScorer(name="a"), methods=["direct"])
+    effects = design([scored_frame(scored, for_analyses=True)], Context(), raw=True).tables["effects"]
+    found = {row["term"]: row for row in effects.to_dict("records")}
+    assert found["side:attractor"]["contrast"] == "(bad - good) x (none - plural)"
+    frame = scored.to_pandas()
+    delta = frame["direct_good"] - frame["direct_bad"]
+    expected = delta[frame["attractor"] == "plural"].mean() - delta[frame["attractor"] == "none"].mean()
+    assert found["side:attractor"]["value"] == pytest.approx(expected)
+    assert found["side"]["value"] == pytest.approx(delta.mean())
+    if layout == "long":
+        (tmp_path / "map.toml").write_text(LONG.replace('pair = ["set", "attractor"]', 'pair = ["set"]'))
+        path.write_text("\n".join(["set,attractor,sentence,ok", *rows[::3]]), encoding="utf-8")
+        with pytest.raises(PairbankError, match=r"column 'attractor' is 'none' of the better side and 'plural' of"):
+            pairbank.load_corpus(path)

@@ -108,13 +108,14 @@ def test_effects_of_the_published_files_are_those_of_r(shared: Path) -> None:
     assert [table.signature["imported"]["settings"]["bos"] for table in found.tables] == [0] * 10 + [2] * 2 + [1] * 3
     assert all(stated.is_same for stated in found.stated)
     tables = [scored_frame(table, for_analyses=True) for table in found.tables if table.model in PAIRED]
-    effects = design(tables, Context(ratings=(ratings,))).tables["effects"].set_index(["model", "contrast"])
+    effects = design(tables, Context(ratings=(ratings,))).tables["effects"]
+    found_of = {(row["model"], row["contrast"]): row for row in effects.to_dict("records")}
     for contrast, (value, error, degrees) in LME4.items():
         row: Any = effects.loc[("human", contrast), :]
         reach = t.isf(0.025, degrees) * error
         assert (row["value"], row["df"]) == (pytest.approx(value, abs=2e-5), pytest.approx(degrees, rel=2e-3))
         assert (row["low"], row["high"]) == pytest.approx((value - reach, value + reach), abs=1e-4)
-    assert effects.loc[("human", "inconceivable - inconceivable_syntactic"), "reason"] == (
+    assert found_of["human", "inconceivable - inconceivable_syntactic"]["reason"] == (
         "no ratings of inconceivable_syntactic"
     )
     for model, expected in PAIRED.items():

@@ -99,3 +99,28 @@ def test_more_effects_than_observations_are_refused_and_the_maximal_model_has_fe
         fit_slopes(once["y"].to_numpy(), CODED[once["cell"]], groupings(once))
     fit = fit_maximal(once["y"].to_numpy(), CODED[once["cell"]], groupings(once))
     assert "s:d | i" not in fit.formula
+
+
+def test_models_effects_are_those_of_lme4s_maximal_model_by_item_set() -> None:
+    """`lmer(y ~ s * d + (1 + s * d | item))`, the checks of the number of observations left out."""
+    from pairbank.stats.measures.designs import effects_of, of_item_sets
+
+    scores = np.array([
+        [-1.43, -1.055, -0.77, 0.698],
+        [-0.847, 0.532, -0.32, 1.275],
+        [-2.572, -1.051, -0.646, 0.984],
+        [0.159, 1.631, 1.763, 2.707],
+        [-0.757, 0.716, -0.26, 1.951],
+        [-1.251, -0.52, -1.934, 0.037],
+        [-0.205, 0.124, 0.435, 2.313],
+        [0.532, 0.516, 1.246, 1.367],
+    ])  # fmt: skip
+    effects = effects_of({"s": ["low", "high"], "d": ["low", "high"]})
+    lme4 = {"s": (-1.020250, 0.21616001), "d": (-1.192625, 0.19187020), "s:d": (-0.569250, 0.24784859)}
+    for effect in effects:
+        tested = of_item_sets(scores, effect.weights)
+        value, error = lme4[effect.term]
+        reach = 2.364624 * error  # t of 7 degrees of freedom
+        assert tested.degrees == 7
+        estimate = tested.estimate
+        assert (estimate.value, estimate.low) == pytest.approx((value, value - reach), abs=1e-5)

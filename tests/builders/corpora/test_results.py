@@ -1,0 +1,93 @@
+"""Results of experiment programs are read without a map; what a map declares of them is applied and counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pairbank
+import raw_results
+from command_line import completed
+from pairbank.builders.dataset import manifest_of
+from pairbank.errors import CorpusError, PairbankError
+
+PROGRAMS = ("pcibex", "ibex", "qualtrics", "jspsych.csv", "jspsych.json", "jspsych_folder", "osf", "jatos", "gorilla",
+            "mturk")  # fmt: skip
+OF_TRIALS = {"pcibex": {"trial_order"}, "ibex": {"trial_order", "response_time", "list"}, "qualtrics": set[str](),
+             "mturk": {"list"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_results_are_read_as_the_program_wrote_them(program: str, tmp_path: Path) -> None:
+    path = raw_results.write(program, tmp_path)
+    items, ratings = pairbank.load_corpus(path), pairbank.load_ratings(path)
+    lowest = 0 if program.startswith(("jspsych", "osf", "jatos")) else 1
+    rated = {item[f"target_{side}"]: item[f"human_{side}"] for item in items for side in ("good", "bad")}
+    rated.pop(None, None)
+    assert rated == pytest.approx(raw_results.means(lowest=lowest))
+    assert (len(ratings), len(set(ratings["rater"][:]))) == (72, 6)
+    assert {*ratings.column_names[5:]} == OF_TRIALS.get(program, {"trial_order", "response_time"})
+    everything = json.dumps([manifest_of(items), manifest_of(ratings), items.to_list(), ratings.to_list()])
+    assert not [who for who in raw_results.PEOPLE if who in everything]
+    assert "9.9.9.9" not in everything
+
+
+def test_a_proposed_map_of_a_zip_is_applied_to_it(tmp_path: Path) -> None:
+    path = raw_results.write("osf", tmp_path)
+    completed(["new", "map", path])
+    text = (tmp_path / "results.map.toml").read_text()
+    assert "results = true" in text
+    assert len(pairbank.load_corpus(path)) == 6
+
+
+EXCLUSIONS = """
+[[ratings.attention]]
+column = "item"
+values = ["5"]
+at_least = 9
+"""
+
+
+def test_exclusions_are_applied_and_counted(tmp_path: Path) -> None:
+    path = raw_results.write("jspsych.csv", tmp_path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    last = [n for n, line in enumerate(lines) if raw_results.PEOPLE[0] in line]
+    for n in last[1:]:
+        lines[n] = "150," + lines[n].split(",", 1)[1]  # the first one hurries
+    lines[last[-1] + 2] = "99," + lines[last[-1] + 2].split(",", 1)[1]  # one rating of the second
+    path.write_text("\n".join(lines), encoding="utf-8")
+    completed(["new", "map", path])
+    place = tmp_path / "results.map.toml"
+    declared = '[ratings]\nmin_time = 200\nmin_median_time = 300\nnormalisation = "z-by-rater"\nmin_per_rater = 3'
+    place.write_text(place.read_text().replace("[ratings]", declared))
+    items, ratings = pairbank.load_corpus(path), pairbank.load_ratings(path).to_pandas()
+    manifest = manifest_of(items)
+    assert manifest is not None
+    said = manifest["facts"]["raters"]
+    for count in ("59 ratings by 5 raters, scale likert0-6-z-by-rater", "13 ratings that took less than 200",
+                  "0 raters with fewer than 3 ratings", "1 rater whose median time is below 300"):  # fmt: skip
+        assert count in said
+    of_raters = ratings.groupby("rater")["value"]
+    assert of_raters.mean().abs().max() == pytest.approx(0, abs=1e-9)
+    assert (of_raters.std() - 1).abs().max() == pytest.approx(0, abs=1e-9)
+    assert items["human_scale"][0] == "likert0-6-z-by-rater"
+    place.write_text(place.read_text().replace("min_time = 200", "") + EXCLUSIONS)
+    with pytest.raises(PairbankError, match="no ratings"):
+        pairbank.load_ratings(path)
+    place.write_text(place.read_text().replace('response_time = "rt"\n', ""))
+    with pytest.raises(CorpusError, match=r"min_time and min_median_time need response_time under \[columns\]"):
+        pairbank.load_corpus(path)
+
+
+def test_what_cannot_be_told_is_an_error_that_says_what_to_declare(tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    raw_results.qualtrics(path, ["terrible", "bad", "odd", "so-so", "fine", "good", "perfect"])
+    with pytest.raises(CorpusError, match=r"survey\.csv, row 4: a survey of Qualtrics whose answers are no numbers"):
+        pairbank.load_corpus(path)
+    plain = raw_results.write("jspsych.json", tmp_path)
+    trials = [{k: v for k, v in trial.items() if k != "stimulus"} for trial in json.loads(plain.read_text())]
+    plain.write_text(json.dumps(trials))
+    with pytest.raises(CorpusError, match=r"data of jsPsych; no column holds the sentences .* pairbank new map"):
+        pairbank.load_corpus(plain)
