@@ -13,7 +13,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,12 @@ _RATING = re.compile(r"\b(?:mean|average|ratings?|scores?|judge?ments?|human|lik
 _CLASS = re.compile(r"phenom|construction|categor|paradigm")
 _LABELLED = re.compile(r"\b(?:labels?|gold|judge?ment|acceptability|grammaticality|condition|type|ok)\b")
 _OF_A_TRIAL = re.compile(r"\b(?:trial|order|list|age|rt|time|no|nr|id|index|position|block)\b")
+_TRIALS = {
+    "trial_order": re.compile(r"^(?:trial|order|trial (?:order|number|index)|order number of item|item number)$"),
+    "response_time": re.compile(r"^(?:rt|(?:response|reaction) time|time taken to answer)$"),
+    "list": re.compile(r"^(?:(?:input )?list|latin square group)$"),
+}
+"""What is known of each judgment -> the names, in words, of columns that hold it."""
 _GOOD = ("1", "true", "yes", "ok", "good", "acceptable", "grammatical", "correct", "g", "y", "t")
 _ATTENTION = re.compile(r"\b(?:attention|catch|checks?\d*|instructed)\b")
 _INSTRUCTION = re.compile(r"\bplease\b.*\d", re.IGNORECASE)
@@ -75,8 +81,6 @@ class _Format:
     """Column that says what a row is of."""
     of_ratings: str = ""
     """Pattern of its values in rows that hold ratings."""
-    of_trial: Mapping[str, str] = field(default_factory=dict)
-    """`trial_order`, `response_time`, `list` -> column."""
 
 
 _IDS = ("PROLIFIC_PID", "prolific_pid", "subject_id", "participant_id", "participant", "subject", "run_id")
@@ -88,7 +92,6 @@ FORMATS = (
         rating=r"Answer\..+",
         kind="AssignmentStatus",
         of_ratings="Submitted|Approved",
-        of_trial={"list": "Input.list"},
     ),
     _Format(
         name="a task of Gorilla",
@@ -97,7 +100,6 @@ FORMATS = (
         rating="Response",
         kind="Zone Type",
         of_ratings="response.*",
-        of_trial={"trial_order": "Trial Number", "response_time": "Reaction Time"},
     ),
     _Format(
         name="results of PCIbex",
@@ -106,7 +108,6 @@ FORMATS = (
         rating="Value",
         kind="PennElementType",
         of_ratings="Scale|Selector|Key|TextInput|DropDown|Controller-.*",
-        of_trial={"trial_order": "Order number of item", "list": "Latin Square Group"},
     ),
     _Format(
         name="results of Ibex",
@@ -115,7 +116,6 @@ FORMATS = (
         rating="Answer",
         kind="Controller name",
         of_ratings="AcceptabilityJudgment|Question",
-        of_trial={"trial_order": "Item number", "response_time": "Time taken to answer", "list": "Group"},
     ),
     _Format(
         name="a survey of Qualtrics",
@@ -132,7 +132,6 @@ FORMATS = (
         rating="response",
         rater=(*_IDS, FILE),
         of_ratings=".*(likert|slider|button|keyboard|survey).*",
-        of_trial={"trial_order": "trial_index", "response_time": "rt", "list": "list"},
     ),
 )
 
@@ -145,7 +144,7 @@ def map_of_results(header: Sequence[str], rows: Rows) -> tuple[str, str] | None:
     rows = rows[:_MOST_ROWS]
     rater = next((name for name in known.rater if name in header), "")
     ratings = [name for name in header if re.fullmatch(known.rating, name)]
-    left = {*known.has, known.kind, *known.rater, *ratings, *known.of_trial.values()} - {"sentence"}
+    left = {*known.has, known.kind, *known.rater, *ratings} - {"sentence", "trial_index"}
     others = [name for name in header if name not in left]
     sentence = max(others, key=lambda name: _mean_words(rows, name), default="")
     filled = [row for row in rows if any(_is_filled(row.get(name)) for name in ratings) and row.get(sentence)]
@@ -155,11 +154,9 @@ def map_of_results(header: Sequence[str], rows: Rows) -> tuple[str, str] | None:
     rating = next(filter(None, (_numeric(kept, name) for name in ratings)), "")
     if not rater or not rating:
         return None
-    of_trial = {name: column for name, column in known.of_trial.items() if _is_known(kept, column)}
     body = _map_of_sentences([rater, rating, *others], kept, rater, [], rating=rating)
     where = f"where = {{ {json.dumps(known.kind)} = {json.dumps(kinds)} }}\n" if kinds else ""
-    columns = "".join(f"{name} = {json.dumps(column)}\n" for name, column in of_trial.items())
-    body = body.replace("\n\n[columns]\n", f"\n{where}\n[columns]\n{columns}", 1)
+    body = body.replace("\n\n[columns]\n", f"\n{where}\n[columns]\n", 1)
     return known.name, f"# {known.name}\n{body}"
 
 
@@ -174,10 +171,6 @@ def _numeric(rows: Rows, name: str) -> str:
         answers = [{key: value_at(row, f"{name}.{key}", "")} for row in rows]
         return f"{name}.{key}" if are_numbers(answers, key) else ""
     return ""
-
-
-def _is_known(rows: Rows, column: str) -> bool:
-    return any(_is_filled(row.get(column)) for row in rows)
 
 
 def _is_filled(cell: object) -> bool:
@@ -244,7 +237,8 @@ def _map_of_sentences(
     sentence = max(sentences, key=lambda name: _mean_words(rows, name), default=FILL_IN)
     item = _item_column([name for name in header if name != sentence], rows, words)
     used = {sentence, rater, item, rating, *raters, cell}
-    design = _likely_design([name for name in header if name not in used], rows, item, sentence)
+    free = [name for name in header if name not in used and not _OF_A_TRIAL.search(words[name])]
+    design = _likely_design(free, rows, item, sentence)
     used |= {*design.get("factors", ())}
     label, good, bad = _likely_label([name for name in header if name not in used], rows, words)
     if (design or rating) and good == [FILL_IN]:
@@ -256,6 +250,10 @@ def _map_of_sentences(
     is_long = is_long and not design
     columns = {"sentence": sentence, "item" if is_long or rater or design else "pair_id": item}
     columns |= {"rater": rater, "rating": rating or FILL_IN} if rater else {"human": rating}
+    if rater:
+        filled = [name for name in header if any(_is_filled(row.get(name)) for row in rows)]
+        of_trials = {name: _first(filled, pattern, words) for name, pattern in _TRIALS.items()}
+        columns |= {name: x for name, x in of_trials.items() if name == "list" or are_numbers(rows, x)}
     columns |= {"phenomenon": next((name for name in header if _CLASS.search(words[name]) and name not in used), "")}
     individual: dict[str, Any] = {"columns": raters} if len(raters) > 1 else {"cell": cell} if cell else {}
     if rater or individual:

@@ -15,7 +15,7 @@ from pairbank.errors import CorpusError, PairbankError
 
 PROGRAMS = ("pcibex", "ibex", "qualtrics", "jspsych.csv", "jspsych.json", "jspsych_folder", "osf", "jatos", "gorilla",
             "mturk")  # fmt: skip
-OF_TRIALS = {"pcibex": {"trial_order"}, "ibex": {"trial_order", "response_time", "list"}, "qualtrics": set[str](),
+OF_TRIALS = {"pcibex": {"trial_order"}, "ibex": {"trial_order", "response_time"}, "qualtrics": set[str](),
              "mturk": {"list"}}  # fmt: skip
 
 
