@@ -253,14 +253,18 @@ def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> list[Fl
 def _read(session: Session, scorer: Scorer, most: int | None) -> Iterator[dict[str, Any]]:
     """Yield what the model says of each response, and how many trials it has read before."""
     for begin, first, stop in _windows(session, scorer, most):
-        read, text = session.trials[begin:stop], session.head
-        prompts = []
-        for trial in read:
-            prompts.append((text + trial.prompt, trial))
-            text += trial.text
-        n_read = first - begin
-        values = _in_one_pass(prompts, scorer, n_read, most) if isinstance(scorer, CausalScorer) else None
-        for nth, logprobs in enumerate(_one_by_one(prompts[n_read:], scorer) if values is None else values, n_read):
+        trials, n_read = session.trials[begin:stop], first - begin
+        text = session.head + "".join(trial.text for trial in trials)
+        starts = np.cumsum([len(session.head), *(len(trial.text) for trial in trials)])
+        ends = [int(start) + len(trial.prompt) for start, trial in zip(starts, trials, strict=False)]
+        values = None
+        if isinstance(scorer, CausalScorer):
+            values = _in_one_pass(text, ends, trials, scorer, first=n_read, most=most)
+        if values is None:
+            values = _one_by_one(
+                [(text[:end], trial) for end, trial in zip(ends, trials, strict=True)][n_read:], scorer
+            )
+        for nth, logprobs in enumerate(values, n_read):
             yield {"logprobs_nats": logprobs.tolist(), "n_before": nth}
 
 
@@ -289,26 +293,23 @@ def _windows(session: Session, scorer: Scorer, most: int | None) -> Iterator[tup
 
 
 def _in_one_pass(
-    prompts: Sequence[tuple[str, Trial]], scorer: CausalScorer, first: int, most: int | None
+    text: str, ends: Sequence[int], trials: Sequence[Trial], scorer: CausalScorer, *, first: int, most: int | None
 ) -> list[FloatArray] | None:
     """Return what `_one_by_one` does from one pass over the whole text; None where an option is not one token."""
-    if any(trial.targets != trial.options for _, trial in prompts):
+    if any(trial.targets != trial.options for trial in trials):
         return None
-    last, trial = prompts[-1]
-    [whole] = scorer.encode([Request(context="", target=last + trial.options[trial.response])])
+    last = trials[-1]
+    [whole] = scorer.encode([Request(context="", target=text[: ends[-1]] + last.options[last.response])])
     if most is not None and len(whole.ids) - 1 > most:
-        raise ScoringError(
-            f"{trial.item_id}: the session has {len(whole.ids) - 1} tokens here, expected at most {most}"
-        )
-    tokens = {options: _option_ids(options, scorer) for options in {trial.options for _, trial in prompts}}
+        raise ScoringError(f"{last.item_id}: the session has {len(whole.ids) - 1} tokens here, expected at most {most}")
+    tokens = {options: _option_ids(options, scorer) for options in {trial.options for trial in trials}}
     place_of = {start: place for place, start in enumerate(whole.offsets or (), whole.start)}
     rows, ids = [], []
-    for text, trial in prompts[first:]:
-        place, of_options, option = place_of.get(len(text)), tokens[trial.options], trial.options[trial.response]
+    for end, trial in zip(ends[first:], trials[first:], strict=True):
+        place, of_options, option = place_of.get(end), tokens[trial.options], trial.options[trial.response]
         if place is None or of_options is None or place >= len(whole.ids):
             return None
-        ends = place_of.get(len(text) + len(option)) == place + 1
-        if whole.ids[place] != of_options[trial.response] or not ends:
+        if whole.ids[place] != of_options[trial.response] or place_of.get(end + len(option)) != place + 1:
             return None
         rows.append(place - 1)
         ids.append(of_options)

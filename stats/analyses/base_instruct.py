@@ -31,7 +31,7 @@ MEASURES = ACCURACY, WITH_PEOPLE, GAP = "accuracy", "r with people", "direct - p
 SIGNIFICANCE = 0.05
 LEAST_RATED = 20
 CONTRASTS = (
-    "corpus", "measure", "method", "base", "instruct", "value", "low", "high", "p", "p_holm", "n", "families",
+    "corpus", "measure", "method", "base", "instruct", "value", "low", "high", "p", "holm", "n", "families",
     "pairs", "n_paradigms", "reason",
 )  # fmt: skip
 FIRST_PAGE = tuple(name for name in CONTRASTS if name not in ("p", "n_paradigms", "reason"))
@@ -86,7 +86,7 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
     if not contrasts:
         raise BankError(f"{not_compared(pd.DataFrame(biased))} No method has numbers for both models of a pair".strip())
     table = typed(contrasts, CONTRASTS)
-    table["p_holm"] = corrected(table["p"]).holm
+    table["holm"] = corrected(table["p"]).holm
     return Result(
         tables={"contrasts": table, "pairs": typed(of_pairs), "position_bias": typed(biased)},
         columns=FIRST_PAGE,
@@ -96,7 +96,7 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
         ) if table["low"].notna().any() and table["method"].nunique() <= MOST_SERIES * 3 else (),
         values={
             "tested": table[table["p"].notna()],
-            "differ": table[table["p_holm"] < SIGNIFICANCE],
+            "differ": table[table["holm"] < SIGNIFICANCE],
             "not_compared": not_compared(pd.DataFrame(biased)),
             "SIGNIFICANCE": SIGNIFICANCE,
             "LEAST_FAMILIES": LEAST_FAMILIES,

@@ -31,7 +31,7 @@ SAMPLES, ORDERS, WORDINGS = "sampled answers", "orders", "wordings"
 MODELS, PEOPLE = "models", "model and people"
 OWN = (SAMPLES, ORDERS, WORDINGS)
 LEAST_COMMON = 10
-FIRST_PAGE = ("corpus", "raters", "model", "method", "value", "low", "high", "same_answer", "n_raters", "n")
+FIRST_PAGE = ("corpus", "raters", "model", "method", "value", "low", "high", "same", "n")
 
 
 class _Answers(NamedTuple):
@@ -129,6 +129,6 @@ def _row(corpus: str, answers: _Answers, paradigms: dict[str, Any]) -> dict[str,
     same = (counts * (counts - 1)).sum(axis=1) / (n_of * (n_of - 1))
     return {
         "corpus": corpus, "raters": answers.raters, "model": answers.model, "method": answers.method,
-        **cells(alpha, paradigms=True), "same_answer": same.mean() if len(same) else np.nan,
+        **cells(alpha, paradigms=True), "same": same.mean() if len(same) else np.nan,
         "n_raters": answers.values.shape[1], "n": alpha.n, "n_paradigms": alpha.n_paradigms, "reason": alpha.reason,
     }  # fmt: skip

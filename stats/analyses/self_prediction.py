@@ -54,9 +54,9 @@ def self_prediction(tables: Sequence[ScoredFrame], _context: Context) -> Result:
                 "model": target,
                 **cells(wilson(own, is_pooled=False)),
                 "others": others.mean(),
-                "best_other": others.max(),
+                "highest": others.max(),
             }
-            | {"best": others.idxmax(), "usual_answer": usual, "n": own.size}
+            | {"whose": others.idxmax(), "usual": usual, "n": own.size}
         )
     pairs, estimate = crossed(right)
     access = typed(

@@ -50,6 +50,8 @@ from pairbank.stats.scored_table.model_features import ModelFeatures
 from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.study.declaration import Study, load_study
 from reading_cases import joined_times
+from self_prediction_nulls import predictions
+from session_nulls import sessions
 
 ROOT = Path(__file__).resolve().parents[1] / "golden"
 WRITE = "python tests/support/golden_reports.py --write"
@@ -151,8 +153,8 @@ class Golden:
     """What the manifest of its corpora states."""
     checkpoints: tuple[int, ...] = ()
     """Steps of training at which each model is scored; none = at its end."""
-    joined: Callable[[], pd.DataFrame] | None = None
-    """Reading times joined with words, in place of items."""
+    table: Callable[[], pd.DataFrame] | None = None
+    """What a command writes for its own analysis, in place of items."""
 
 
 LANGUAGES = ("en", "de", "zh", "tr", "hu", "ja", "fr", "ar", "ru")
@@ -273,7 +275,7 @@ GOLDEN: Mapping[str, Golden] = {
         title="Common artefacts in these tables",
         items=lambda: [_rated("rated", 40, 0)],
         methods=("direct", "mean_logprob", "meta_question_simple", "social24_likert", "better_sentence"),
-        analyses=("audit", "multiverse"),
+        analyses=("audit", "multiverse", "self_agreement"),
         models=("north-1b", "north-3b", "south-2b"),
     ),
     "comparisons": Golden(
@@ -309,7 +311,17 @@ GOLDEN: Mapping[str, Golden] = {
         models=("north-1b", "south-2b"),
     ),
     "reading": Golden(
-        items=list, analyses=("reading",), joined=lambda: joined_times(seed=4, effect=1.0, n_readers=6, models=2)
+        items=list, analyses=("reading",), table=lambda: joined_times(seed=4, effect=1.0, n_readers=6, models=2)
+    ),
+    "participants": Golden(
+        items=list,
+        analyses=("participants",),
+        table=lambda: sessions({"north-3b": 0.3, "north-3b-chat": 0.1, "south-2b": -0.2}),
+    ),
+    "self-prediction": Golden(
+        items=list,
+        analyses=("self_prediction",),
+        table=lambda: predictions((10,) * 12, 4, np.random.default_rng(0)).drop(columns="right"),
     ),
     "items": Golden(
         title="Items",
@@ -354,8 +366,9 @@ GOLDEN: Mapping[str, Golden] = {
 def golden_report(name: str) -> Report:
     """Return a report as the code makes it now."""
     what = GOLDEN[name]
-    if what.joined:
-        return alone_report(what.joined(), "reading", name="stories")
+    if what.table:
+        declared = {model: features for model, (_, features) in MODELS.items()}
+        return alone_report(what.table(), what.analyses[0], name="stories", features=declared)
     study = load_study(what.study) if what.study else None
     corpora = what.items()
     scored = [table for one in corpora for table in _scored(one, what, study)]

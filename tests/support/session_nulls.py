@@ -24,6 +24,22 @@ def responses(n_people: int, n_items: int, *, kind: str, rng: np.random.Generato
     )
 
 
+def sessions(gains: dict[str, float], *, seed: int = 2) -> pd.DataFrame:
+    """Return what `pairbank participants` writes of models that know the others' answers, and some nats more."""
+    rng = np.random.default_rng(seed)
+    rows = responses(12, 40, kind="items", rng=rng)
+    known = baselines(rows)[OTHERS]
+    is_cut = (rows["rater"] == 3) & (rows["trial"] > 5)
+    facts = {"corpus": "mine", "alone_nats": known, "predicted": rows["option"], "n_before": rows["trial"] - is_cut}
+    tables = [
+        rows.assign(
+            model=name, loglik_nats=known + gain + rng.normal(0, 0.1, len(rows)), **facts, trial=rows["trial"] + 1
+        )
+        for name, gain in gains.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
 def claims(n_people: int, n_items: int, *, n_runs: int, seed: int) -> dict[str, float]:
     """Return how often a model is said to be better than each baseline.
 

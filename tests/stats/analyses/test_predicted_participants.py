@@ -12,26 +12,14 @@ from pairbank.stats.analyses.participants import OTHERS, OWN, baselines, majorit
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import ModelFeatures
 from rated_tables import keyed
-from session_nulls import claims, random_model_claims, responses
+from session_nulls import claims, random_model_claims, sessions
 
 
-def frames(gains: dict[str, float], *, kind: str = "items", seed: int = 2) -> list[ScoredFrame]:
-    """Models that know what the others answered, and some nats per response more."""
-    rng = np.random.default_rng(seed)
-    rows = responses(12, 40, kind=kind, rng=rng)
-    known = baselines(rows)[OTHERS]
+def frames(gains: dict[str, float]) -> list[ScoredFrame]:
     return [
-        ScoredFrame(
-            corpus="mine",
-            model=name,
-            layouts=(),
-            frame=rows.assign(
-                loglik_nats=known + gain + rng.normal(0, 0.1, len(rows)), alone_nats=known, predicted=rows["option"],
-                n_before=rows["trial"] - (rows["rater"] == 3) * (rows["trial"] > 5), trial=rows["trial"] + 1,
-            ),
-        )
-        for name, gain in gains.items()
-    ]  # fmt: skip
+        ScoredFrame(corpus="mine", model=str(name), layouts=(), frame=rows)
+        for name, rows in sessions(gains).groupby("model", sort=False)
+    ]
 
 
 def test_baselines_are_those_of_a_hand_count() -> None:

@@ -23,11 +23,11 @@ def test_alpha_is_one_for_a_model_that_always_agrees_and_below_zero_under_positi
     section = self_agreement([biased, other])
     rows = keyed(section.tables["agreement"], "raters", "model", "method")
     orders = rows["orders", "biased", "meta"]
-    assert orders["same_answer"] == 0.0
+    assert orders["same"] == 0.0
     assert orders["value"] == pytest.approx(-1, abs=0.05)
     assert rows["wordings", "biased", ""]["value"] == 1.0
     both = rows["models", "", "meta"]
-    assert both["value"] == pytest.approx(2 * both["same_answer"] - 1, abs=0.03)  # labels are drawn at random
+    assert both["value"] == pytest.approx(2 * both["same"] - 1, abs=0.03)  # labels are drawn at random
     assert {row[0] for row in rows} == {"orders", "wordings", "models", "model and people"}
     assert "its answers to other wordings 1.00" in section.answer
 
