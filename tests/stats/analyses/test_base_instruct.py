@@ -10,7 +10,6 @@ from scipy import stats
 
 import pairbank
 from family_nulls import runs_of
-from golden_reports import golden_report
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.base_instruct import base_instruct
@@ -99,8 +98,14 @@ def test_models_with_position_bias_are_left_out_with_their_pairs_and_without_pai
 
 @pytest.mark.ci
 def test_a_report_of_models_with_pairs_has_the_contrast_unasked() -> None:
-    made = golden_report("associations")
-    assert [section.id for section in made.sections] == ["associations", "mixed", "base_instruct"]
+    features = {
+        name: ModelFeatures(family="F", generation="1", size_billions=1, type="base" if name == "a" else "instruct")
+        for name in "ab"
+    }
+    scored = [pairbank.score([("The dogs bark.", "The dogs barks.")], f"fake:{name}") for name in features]
+    assert [section.id for section in pairbank.report(scored, features=features).sections] == ["base_instruct"]
+    assert pairbank.report(scored, features=features).parts[0].id == "overview"
+    assert pairbank.report(scored).sections == ()
 
 
 @pytest.mark.ci
