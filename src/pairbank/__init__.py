@@ -5,8 +5,8 @@ The public verbs, in the order the data flows: `load_corpus`, `load_model`, `sco
 `merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Shared banks: `submit`, `submit_results`,
 `check_submission`, `review`,
 `withdraw`, `build_store`, `fetch`. Beside items: `load_ratings` (individual ratings).
-Beside scores: `words` (surprisal of every word of a text), `probe` (a model's hidden states) and `add_minimalness`
-(how little the sides of a pair differ).
+Beside scores: `words` (surprisal of every word of a text), `participants` (log-likelihood of each person's responses),
+`probe` (a model's hidden states) and `add_minimalness` (how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
