@@ -188,7 +188,8 @@ def rows_at(model: PreTrainedModel, ids: Sequence[int], places: IntArray, *, hid
     device, is_read = input_device(model), np.zeros((1, len(ids)), dtype=np.bool_)
     is_read[0, places] = True
     whole = on_device(np.array([ids], dtype=np.int64), device)
-    return _kept(model, is_read, hidden=hidden, input_ids=whole, attention_mask=torch.ones_like(whole), use_cache=False)
+    inputs = {"input_ids": whole, "attention_mask": torch.ones_like(whole)}
+    return _kept(model, is_read, hidden=hidden, use_cache=False, **inputs)[0]
 
 
 def _kept(

@@ -1,5 +1,7 @@
 """Made-up participants and models that know nothing more than a baseline, and how often more is claimed."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -30,7 +32,12 @@ def sessions(gains: dict[str, float], *, seed: int = 2) -> pd.DataFrame:
     rows = responses(12, 40, kind="items", rng=rng)
     known = baselines(rows)[OTHERS]
     is_cut = (rows["rater"] == 3) & (rows["trial"] > 5)
-    facts = {"corpus": "mine", "alone_nats": known, "predicted": rows["option"], "n_before": rows["trial"] - is_cut}
+    facts: dict[str, Any] = {
+        "corpus": "mine",
+        "alone_nats": known,
+        "predicted": rows["option"],
+        "n_before": rows["trial"] - is_cut,
+    }
     tables = [
         rows.assign(
             model=name, loglik_nats=known + gain + rng.normal(0, 0.1, len(rows)), **facts, trial=rows["trial"] + 1
