@@ -263,9 +263,11 @@ def scatter_panels(
         for nth, name in enumerate(names):
             part = points[points[panel] == name]
             axes = figure.add_subplot(n_rows, n_columns, nth + 1)
-            n = part["n"].iloc[0] if "n" in part else len(part)
-            n_text = f"\nn = {n:,}" if with_n else ""
-            axes.set_title(f"{heading(name, 22)}{n_text}", fontsize=8, fontweight="normal")
+            known = part.iloc[0]
+            facts = [f"n = {known.get('n', len(part)):,}"] if with_n else []
+            facts += [f"r = {known['r']}"] if known.get("r") else []
+            facts += [known["unit"]] if "unit" in part else []
+            axes.set_title("\n".join([heading(name, 22), ", ".join(facts)]), fontsize=8, fontweight="normal")
             if reference_line == "zero":
                 reference(axes, x=0, y=0)
             else:

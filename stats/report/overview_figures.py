@@ -168,13 +168,14 @@ def _points_with_people(table: ScoredFrame) -> pd.DataFrame:
     """Return x (people) and y (the model) of each item and method."""
     if not {"human_good", "human_bad"} <= {*table.column_names}:
         return pd.DataFrame()
-    methods = [layout.method for layout in table.layouts][:MOST_METHODS]
+    methods = {layout.method: layout.unit_in_words for layout in table.layouts[:MOST_METHODS]}
     columns = ["item_id", "corpus", "flags", "human_good", "human_bad", *(ScoreColumns(name).delta for name in methods)]
     read = read_table(replace(table, frame=table.part(columns))).choices
     people = read.human_delta
     if (~np.isnan(people)).sum() < LEAST_POINTS or not methods:
         return pd.DataFrame()
-    parts = [thinned(pd.DataFrame({"x": people, "y": read.delta(name), "method": name}).dropna()) for name in methods]
+    points = [(pd.DataFrame({"x": people, "y": read.delta(name)}).dropna(), name) for name in methods]
+    parts = [thinned(part).assign(method=name, unit=methods[name]) for part, name in points]
     return pd.concat(parts, ignore_index=True)
 
 
