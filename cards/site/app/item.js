@@ -22,9 +22,9 @@ export async function detail(bank, found, view) {
     h("h3", {}, isolated(row.item_id)),
     facts(table, row),
     texts(row),
+    table.methods.filter((one) => one.is_prompted && row[`${one.name}_logprobs`]).map((one) => prompt(one, row, view.method)),
     human(row),
     scores(table, row),
-    table.methods.filter((one) => one.is_prompted && row[`${one.name}_logprobs`]).map((one) => prompt(one, row, view.method)),
     tokens(row),
     otherModels(table, others),
     h("p.pb-note", {}, h("button.pb-link", { type: "button", ...pick("sig", JSON.stringify([table.corpus.name, table.model, ""])) }, "Signature of these scores")),
@@ -93,11 +93,11 @@ function prompt(method, row, opened) {
   const [first] = asked;
   return h(
     "details", { open: method.name === opened },
-    h("summary", {}, identifier(method.name), " ", h("small", {}, "option log-probabilities")),
+    h("summary", {}, identifier(method.name), " ", h("small", {}, "what was asked, and option log-probabilities")),
+    first ? [note(`${words(first[0])}, before any chat template`), h("pre", { dir: "auto" }, first[1])] : null,
     h("div.pb-scroll", { tabindex: 0, role: "region", "aria-label": `Options of ${method.name}` },
       h("table.pb-table.small", {}, h("thead", {}, head), h("tbody", {}, lines))),
     note(shares),
-    first ? h("details", {}, h("summary", {}, `What was asked, ${words(first[0])}`), h("pre", { dir: "auto" }, first[1])) : null,
   );
 }
 
