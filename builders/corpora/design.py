@@ -93,11 +93,12 @@ class Crossing:
         if is_filler:
             return
         cell = tuple(self._level(name, row, at) for name in design.factors)
-        for name in (*design.factors, *design.by, design.item_set) if shaped.bad is not None else ():
-            if plain_value(value_at(shaped.bad, name, at)) != plain_value(value_at(row, name, at)):
+        other = shaped.bad or row
+        for name in (*design.factors, *design.by, design.item_set):
+            if plain_value(value_at(other, name, at)) != plain_value(value_at(row, name, at)):
                 raise CorpusError(
                     f"{at}: column {name!r} is {value_at(row, name, at)!r} of the better side and "
-                    f"{value_at(shaped.bad, name, at)!r} of the worse one; a factor of pairs is the same on both "
+                    f"{value_at(other, name, at)!r} of the worse one; a factor of pairs is the same on both "
                     'sides; if it tells the sentences of a pair apart, use layout = "sentences"'
                 )
         by, (item_set,) = (tuple(_text(name, row, at) for name in names) for names in (design.by, [design.item_set]))

@@ -256,7 +256,8 @@ def _named_rows(
 
 def _pcibex_columns(table: Table) -> tuple[str, ...]:
     """Return the columns that any comment of PCIbex names."""
-    names, columns = (), dict[str, None]()
+    names: tuple[str, ...] = ()
+    columns: dict[str, None] = {}
     for _, cells in _records(table):
         if cells and cells[0].startswith(COMMENT):
             names = with_comment(names, ",".join(cells))
