@@ -20,6 +20,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from pairbank.stats.version import STATISTICS_VERSION
+
 REPORTS = Path(__file__).parents[2] / "docs" / "reports"
 STARTER = "starter:contexts"
 RUNS: Mapping[str, tuple[str, ...]] = {
@@ -52,6 +54,7 @@ SITE, LEFT_OUT = REPORTS.parent / "published", ("hu-frank-2024-lambada",)
 """The static site of the published results; corpora that it leaves out for their size."""
 APP = REPORTS.parents[1] / "cards" / "site" / "app"
 MOST_BYTES_OF_A_PAGE = 100_000
+MADE_BY = "Made with [statistics of version {}](../../releasing.md)."
 WIDTH, COLOURS = 1100, 256
 """Of the copied figures, in pixels: reports have them at 300 dpi. With fewer colours, colour bars lose their ends."""
 FIGURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
@@ -73,6 +76,8 @@ def copy_pages(report: Path, target: Path) -> int:
         for link in FIGURE.findall(page.read_text(encoding="utf-8")):
             figure = (page.parent / link).resolve()
             _shrink(figure, target / figure.relative_to(report.resolve()))
+    with (target / "report.md").open("a", encoding="utf-8") as page_of_report:
+        page_of_report.write(f"\n{MADE_BY.format(STATISTICS_VERSION)}\n")
     return sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
 
 

@@ -150,6 +150,25 @@ def test_slopes_are_those_of_the_lme4_that_is_installed(tmp_path: Path) -> None:
                 ), (seed, name)
 
 
+@pytest.mark.ci
+def test_slopes_of_thirty_designs_are_those_that_lme4_gave() -> None:
+    """lme4 1.1-31 and lmerTest 3.1-3 by the script beside this file; of two starts, the lower criterion."""
+    fits = pd.read_csv(Path(__file__).with_name("mixed_covariates_lme4.csv"))
+    for seed, theirs in fits.groupby("set"):
+        frame, sizes, families = design(int(str(seed)))
+        slope, _, difference = numbers(fit_covariates(frame, sizes, families, reference="k0"))
+        for own, (value, error, degrees) in zip(
+            (slope, difference), theirs[["value", "se", "df"]].to_numpy(), strict=True
+        ):
+            most = min(max(1.0, degrees), len(sizes) - 2.0)
+            assert own == pytest.approx((value, error, most), rel=5e-3, abs=1e-4), seed
+
+
+def design(seed: int) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """Return one of thirty designs of 12 to 20 units and 7 to 11 models."""
+    return cells(seed, n_units=12 + seed % 9, n_models=7 + seed % 5)
+
+
 def test_too_few_models_have_no_slope() -> None:
     frame, sizes, families = cells(0, n_models=3)
     with pytest.raises(BankError, match="size of 3 models; a slope needs 6"):
