@@ -349,6 +349,8 @@ def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> Block:
             shown[name] = [x if pd.isna(x) else whole(x) for x in column]
         elif name in _NAMED:
             shown[name] = [_called(x, labels) if isinstance(x, str) else x for x in column]
+        elif pd.api.types.is_object_dtype(column):  # counts beside ranges of counts
+            shown[name] = [whole(x) if type(x) is int else x for x in column]
     return Table(_with_marks(shown))
 
 
