@@ -137,6 +137,8 @@ def _prepared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOp
             **({} if options.repair else {"repair": False}),
             **({"subset": options.subset} if options.subset and options.subset not in corpus.subsets else {}),
         )
+        shown = not datasets.are_progress_bars_disabled()
+        datasets.disable_progress_bars()  # "Generating items split" is over before it is read
         try:
             builder.download_and_prepare()
         except datasets.exceptions.DatasetGenerationError as error:
@@ -146,6 +148,9 @@ def _prepared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOp
             if cause is None:
                 raise
             raise cause from None
+        finally:
+            if shown:
+                datasets.enable_progress_bars()
     return _sealed(builder, corpus, files, options)
 
 

@@ -244,7 +244,7 @@ def fetch(repo_id: str | Path, *, model: str, corpus: str) -> Scored:
     models = manifest["scores"][corpus]
     slug = split_of(models, model)
     if not slug:
-        raise unknown_name("model", model, models)
+        raise unknown_name("model", model, sorted(signature["model"]["name"] for signature in models.values()))
     path = scores_path(corpus, slug)
     return read_scored(root / path if folder.is_dir() else download(str(repo_id), path, root.name))
 

@@ -372,7 +372,8 @@ def remove_model(folder: str | Path, model: str, *, corpus: str = "", command: s
     searched = {corpus: scores[corpus]} if corpus else scores
     which = [(name, slug) for name, models in searched.items() if (slug := split_of(models, model))]
     if not which:
-        raise unknown_name("model", model, sorted({slug for models in searched.values() for slug in models}))
+        names = {signature["model"]["name"] for models in searched.values() for signature in models.values()}
+        raise unknown_name("model", model, sorted(names))
     return remove_scores(folder, which, command=command)
 
 

@@ -107,8 +107,9 @@ def _say_groups(made: Report) -> None:
     from pairbank.stats.estimates.estimate import HUMAN
     from pairbank.stats.report.overview_figures import PEOPLE
 
+    is_accuracy = "accuracy" in made.accuracy and made.accuracy["accuracy"].astype(bool).any()
     for heading, table in (
-        ("Accuracy (95% intervals)", made.accuracy),
+        (f"{'Accuracy' if is_accuracy else 'Scores'} (95% intervals)", made.accuracy),
         ("Agreement with direct and with people (95% intervals)", made.agreement),
     ):
         if table.empty:
