@@ -160,7 +160,7 @@ def participants(
     window_tokens: int | None = None,
     progress: Callable[[int, int], None] = lambda _n, _of: None,
 ) -> pd.DataFrame:
-    """Return the log-likelihood of each response of each participant.
+    """Return one row per response with its log-likelihood given the session; docs/participants.md has the columns.
 
     Args:
         items: items of a corpus.
@@ -170,15 +170,8 @@ def participants(
         window_tokens: longest text; None = what the model accepts.
         progress: told after each participant, how many are done and how many there are.
 
-    Returns:
-        One row per response: model, corpus, rater, trial (from 1), n_before (trials that the model has read before it),
-        item_id, side, scale, n_options, value, option (from 0, as shown), loglik_nats (among the options), logprob_nats
-        (among all texts), alone_nats (loglik without the session: after the instructions), predicted (the likeliest
-        option).
-
     Raises:
-        ScoringError: a model that reads on both sides, ratings without participants or on another scale, or a trial
-            that is longer than the model's context.
+        ScoringError: another kind of model, ratings on another scale, or a trial longer than the model's context.
     """
     sessions, scorer = sessions_of(items, ratings, instructions=instructions), scorer_of(model)
     if scorer.info.pll or scorer.info.seq2seq_mode:
@@ -189,32 +182,30 @@ def participants(
     most = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
     asked = json.dumps([scorer.info.key, "participants", VERSIONS, most])
     alone = _alone(sessions, scorer, asked)
-    tables = []
+    rows = []
     for n_done, session in enumerate(sessions, 1):
         key = sha256_of_text(asked, session.head, json.dumps([[trial.text, trial.options] for trial in session.trials]))
         stored = read_shard(key, STORED, n_rows=len(session.trials))
         if stored is None:
             stored = pa.Table.from_pylist([*_read(session, scorer, most)], schema=STORED)
             write_shard(key, stored)
-        tables.append(_table(session, stored, alone, model=scorer.info.name, corpus=items["corpus"][0]))
+        rows += _rows(session, stored, alone)
         progress(n_done, len(sessions))
-    return pd.concat(tables, ignore_index=True)
+    table = pd.DataFrame(rows)
+    table.insert(0, "corpus", items["corpus"][0])
+    table.insert(0, "model", scorer.info.name)
+    return table
 
 
-def _table(
-    session: Session, stored: pa.Table, alone: Mapping[str, FloatArray], *, model: str, corpus: str
-) -> pd.DataFrame:
-    rows = []
+def _rows(session: Session, stored: pa.Table, alone: Mapping[str, FloatArray]) -> Iterator[dict[str, Any]]:
     for number, (trial, read) in enumerate(zip(session.trials, stored.to_pylist(), strict=True), 1):
-        among_all, given = np.array(read["logprobs_nats"]), trial.response
-        rows.append(
-            {"model": model, "corpus": corpus, "rater": session.rater, "trial": number, "n_before": read["n_before"]}
-            | {"item_id": trial.item_id, "side": trial.side, "scale": session.scale, "n_options": len(trial.options)}
-            | {"value": trial.value, "option": given, "loglik_nats": _among(among_all)[given]}
-            | {"logprob_nats": among_all[given], "alone_nats": _among(alone[session.head + trial.prompt])[given]}
-            | {"predicted": int(among_all.argmax())}
-        )
-    return pd.DataFrame(rows)
+        among_all, option = np.array(read["logprobs_nats"]), trial.response
+        yield {
+            "rater": session.rater, "trial": number, "n_before": read["n_before"], "item_id": trial.item_id,
+            "side": trial.side, "scale": session.scale, "n_options": len(trial.options), "value": trial.value,
+            "option": option, "loglik_nats": _among(among_all)[option], "logprob_nats": among_all[option],
+            "alone_nats": _among(alone[session.head + trial.prompt])[option], "predicted": int(among_all.argmax()),
+        }  # fmt: skip
 
 
 def _among(logprobs_nats: FloatArray) -> FloatArray:
@@ -259,11 +250,10 @@ def _read(session: Session, scorer: Scorer, most: int | None) -> Iterator[dict[s
         ends = [int(start) + len(trial.prompt) for start, trial in zip(starts, trials, strict=False)]
         values = None
         if isinstance(scorer, CausalScorer):
-            values = _in_one_pass(text, ends, trials, scorer, first=n_read, most=most)
+            values = _in_one_pass(text, ends, trials, scorer, first=n_read)
         if values is None:
-            values = _one_by_one(
-                [(text[:end], trial) for end, trial in zip(ends, trials, strict=True)][n_read:], scorer
-            )
+            prompts = [(text[:end], trial) for end, trial in zip(ends, trials, strict=True)]
+            values = _one_by_one(prompts[n_read:], scorer)
         for nth, logprobs in enumerate(values, n_read):
             yield {"logprobs_nats": logprobs.tolist(), "n_before": nth}
 
@@ -293,44 +283,38 @@ def _windows(session: Session, scorer: Scorer, most: int | None) -> Iterator[tup
 
 
 def _in_one_pass(
-    text: str, ends: Sequence[int], trials: Sequence[Trial], scorer: CausalScorer, *, first: int, most: int | None
+    text: str, ends: Sequence[int], trials: Sequence[Trial], scorer: CausalScorer, *, first: int
 ) -> list[FloatArray] | None:
     """Return what `_one_by_one` does from one pass over the whole text; None where an option is not one token."""
     if any(trial.targets != trial.options for trial in trials):
         return None
-    last = trials[-1]
-    [whole] = scorer.encode([Request(context="", target=text[: ends[-1]] + last.options[last.response])])
-    if most is not None and len(whole.ids) - 1 > most:
-        raise ScoringError(f"{last.item_id}: the session has {len(whole.ids) - 1} tokens here, expected at most {most}")
-    tokens = {options: _option_ids(options, scorer) for options in {trial.options for trial in trials}}
+    last = trials[-1].options[trials[-1].response]
+    [whole] = scorer.encode([Request(context="", target=text[: ends[-1]] + last)])
+    ids_of = {options: _option_ids(options, scorer) for options in {trial.options for trial in trials}}
     place_of = {start: place for place, start in enumerate(whole.offsets or (), whole.start)}
-    rows, ids = [], []
+    rows, tokens = [], []
     for end, trial in zip(ends[first:], trials[first:], strict=True):
-        place, of_options, option = place_of.get(end), tokens[trial.options], trial.options[trial.response]
-        if place is None or of_options is None or place >= len(whole.ids):
-            return None
-        if whole.ids[place] != of_options[trial.response] or place_of.get(end + len(option)) != place + 1:
+        place, of_options = place_of.get(end, len(whole.ids)), ids_of[trial.options]
+        is_alone = place_of.get(end + len(trial.options[trial.response])) == place + 1
+        if of_options is None or not is_alone or whole.ids[place] != of_options[trial.response]:
             return None
         rows.append(place - 1)
-        ids.append(of_options)
+        tokens.append(of_options)
+    sizes = [len(of_options) for of_options in tokens]
+    where: dict[str, Any] = {"rows": np.repeat(np.arange(len(sizes)), sizes), "tokens": np.concatenate(tokens)}
+    head, name = scorer.head, scorer.info.name
     with scoring_mode(scorer.model):
-        kept = rows_at(scorer.model, whole.ids[:-1], np.array(rows), hidden=scorer.head is not None)
-        where: dict[str, Any] = {
-            "rows": np.repeat(np.arange(len(ids)), [len(of_options) for of_options in ids]),
-            "tokens": np.array([token for of_options in ids for token in of_options]),
-            "model_name": scorer.info.name,
-        }
-        read = (
-            read_logprobs_nats(kept, **where) if scorer.head is None else head_logprobs_nats(scorer.head, kept, **where)
-        )
-        values = read()
-    return np.split(values, np.cumsum([len(of_options) for of_options in ids])[:-1])
+        kept = rows_at(scorer.model, whole.ids[:-1], np.array(rows), hidden=head is not None)
+        if head is None:
+            values = read_logprobs_nats(kept, **where, model_name=name)()
+        else:
+            values = head_logprobs_nats(head, kept, **where, model_name=name)()
+    return np.split(values, np.cumsum(sizes)[:-1])
 
 
 def _option_ids(options: Sequence[str], scorer: CausalScorer) -> tuple[int, ...] | None:
     """Return the token of each option where a response stands; None if one has none of its own."""
-    before = "\nYou answer <<"
-    encoded = scorer.encode([Request(context=before, target=option) for option in options])
+    encoded = scorer.encode([Request(context="\nYou answer <<", target=option) for option in options])
     if any(one.n_scored != 1 or one.flags for one in encoded) or len({one.ids[:-1] for one in encoded}) > 1:
         return None
     return tuple(one.ids[-1] for one in encoded)

@@ -80,7 +80,7 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
         values, paradigms = _values([table for table in tables if table.corpus == corpus], biased)
         for (measure, method), by_model in sorted(values.items(), key=lambda x: MEASURES.index(x[0][0])):
             place = {"corpus": corpus, "measure": measure, "method": method}
-            of_pairs += _contrast(place, by_model, pairs, paradigms, contrasts)
+            of_pairs += contrast_of_pairs(place, by_model, pairs, paradigms, contrasts)
     in_pairs = {model for pair in pairs for model in (*pair.base, *pair.instruct)}
     biased = [row for row in biased if row["model"] in in_pairs]
     if not contrasts:
@@ -136,14 +136,14 @@ def _values(tables: Sequence[ScoredFrame], biased: Rows) -> tuple[_Values, pd.Se
     return values, pd.Series(paradigms, dtype=object)
 
 
-def _contrast(
+def contrast_of_pairs(
     place: Mapping[str, str],
     by_model: Mapping[str, pd.Series[float]],
     pairs: Sequence[Pair],
     paradigms: pd.Series[Any],
     contrasts: Rows,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what each pair differs by on the items that all of them have, and add the mean over families."""
+    """Yield what each pair differs by on the items (or participants) that all have, and add the mean over families."""
     known = [
         pair._replace(
             base=tuple(filter(by_model.__contains__, pair.base)),

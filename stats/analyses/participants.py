@@ -7,18 +7,19 @@ model without the session.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base_instruct import pairs_of
+from pairbank.stats.analyses.base_instruct import contrast_of_pairs, pairs_of
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, records, typed, where
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.measures.families import LEAST_FAMILIES, crossed_mean, family_contrast
+from pairbank.stats.measures.families import LEAST_FAMILIES, crossed_mean
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.model_features import declared_of
 
@@ -73,10 +74,15 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
         by_rater += [{"model": model} | row for row in records(of_raters.reset_index())]
     table = typed(contrasts)
     table["p_holm"] = corrected(table["p"]).holm
-    pairs = _of_pairs(frames, declared_of(tables, context.features))
+    means = {model: frame.groupby("rater")["loglik_nats"].mean() for model, frame in frames.items()}
+    tuned, pairs = Rows(), pairs_of(declared_of(tables, context.features))
+    of_pairs = [*contrast_of_pairs({}, means, pairs, pd.Series(dtype=object), tuned)]
     is_cut = np.any([frame["n_before"] < frame["trial"] - 1 for frame in frames.values()], axis=0)
     return Result(
-        tables={"models": typed(models), "contrasts": table, **pairs, "by_participant": typed(by_rater)},
+        tables={
+            "models": typed(models), "contrasts": table, "families": typed(tuned), "pairs": typed(of_pairs),
+            "by_participant": typed(by_rater),
+        },
         charts=[
             Chart(name="gains", caption="gains", draw=partial(
                 intervals, table, rows="model", series="versus", x_label="nats per response", zero=True
@@ -112,15 +118,11 @@ def _frames(tables: Sequence[ScoredFrame]) -> dict[str, pd.DataFrame]:
             raise BankError(f"{model}: no columns {', '.join(missing)}; expected what `pairbank participants` wrote")
         if frame.duplicated(KEYS).any():
             raise BankError(f"{model}: two responses of one participant and trial; give one corpus, and a model once")
-    common = set.intersection(*(set(map(tuple, frame[KEYS].to_numpy())) for frame in frames.values()))
-    if not common:
+    indexed = {model: frame.set_index(KEYS) for model, frame in frames.items()}
+    common = functools.reduce(pd.Index.intersection, [frame.index for frame in indexed.values()]).sort_values()
+    if common.empty:
         raise BankError("the models have no response in common; score the same participants with each")
-    return {
-        model: frame[[key in common for key in map(tuple, frame[KEYS].to_numpy())]]
-        .sort_values(KEYS)
-        .reset_index(drop=True)
-        for model, frame in frames.items()
-    }
+    return {model: frame.loc[common].reset_index() for model, frame in indexed.items()}
 
 
 def baselines(rows: pd.DataFrame) -> dict[str, FloatArray]:
@@ -152,21 +154,3 @@ def majority_accuracy(rows: pd.DataFrame) -> float:
         if len(given) > 1:
             right += (most[np.arange(len(given)), given] / most.sum(axis=1)).tolist()
     return float(np.mean(right)) if right else np.nan
-
-
-def _of_pairs(frames: Mapping[str, pd.DataFrame], features: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return instruct - base of each participant's mean, by family and over families."""
-    pairs = pairs_of({model: features.get(model) for model in frames})
-    if not pairs:
-        return {"families": pd.DataFrame(), "pairs": pd.DataFrame()}
-    means = pd.DataFrame({model: frame.groupby("rater")["loglik_nats"].mean() for model, frame in frames.items()})
-    both = [[means[[*names]].mean(axis=1) for names in (pair.base, pair.instruct)] for pair in pairs]
-    result = family_contrast(np.column_stack([b - a for a, b in both]), [pair.family for pair in pairs])
-    of_families: dict[str, Any] = {"families": len({pair.family for pair in pairs}), "pairs": len(pairs), "p": result.p}
-    of_families |= cells(result.estimate) | {"n": result.estimate.n, "reason": result.estimate.reason}
-    rows = [
-        {"family": pair.family, "base": ", ".join(pair.base), "instruct": ", ".join(pair.instruct)}
-        | {"loglik_base": a.mean(), "loglik_instruct": b.mean(), "difference": (b - a).mean()}
-        for pair, (a, b) in zip(pairs, both, strict=True)
-    ]
-    return {"families": typed([of_families]), "pairs": typed(rows)}
