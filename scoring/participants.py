@@ -265,20 +265,20 @@ def _windows(session: Session, scorer: Scorer, most: int | None) -> Iterator[tup
     limit = sum(sizes) + head if most is None else most
     begin = first = 0
     while first < len(sizes):
-        while head + sum(sizes[begin : first + 1]) > limit and begin < first:
-            begin += 1
-        stop, total = first, head + sum(sizes[begin:first])
-        while stop < len(sizes) and total + sizes[stop] <= limit:
-            total += sizes[stop]
+        stop = first
+        while stop < len(sizes) and head + sum(sizes[begin : stop + 1]) <= limit:
             stop += 1
-        if stop == first:
+        if stop == first == begin:
             raise ScoringError(
                 f"{session.trials[first].item_id}: instructions and trial have {head + sizes[first]} tokens, and "
                 f"{scorer.info.name} reads {limit}; choose a model with a longer context, or shorter instructions"
             )
+        if stop == first:  # a long trial: fewer of those before it are repeated
+            begin += 1
+            continue
         yield begin, first, stop
-        begin, first = stop, stop
-        while begin > 0 and head + sum(sizes[begin - 1 : stop]) <= limit / 2:
+        begin = first = stop
+        while begin and head + sum(sizes[begin - 1 : stop]) <= limit / 2:
             begin -= 1
 
 

@@ -69,7 +69,8 @@ def pairs_of(features: Mapping[str, ModelFeatures | None]) -> list[Pair]:
 )
 def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return what differs between instruction-tuned and base models of the same family, generation and size."""
-    pairs = pairs_of(declared_of(tables, context.features))
+    features = declared_of(tables, context.features)
+    pairs = pairs_of(features)
     if not pairs:
         raise BankError(
             "no instruction-tuned model has its base model beside it; expected two models that are declared with one "
@@ -80,7 +81,7 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
         values, paradigms = _values([table for table in tables if table.corpus == corpus], biased)
         for (measure, method), by_model in sorted(values.items(), key=lambda x: MEASURES.index(x[0][0])):
             place = {"corpus": corpus, "measure": measure, "method": method}
-            of_pairs += contrast_of_pairs(place, by_model, pairs, paradigms, contrasts)
+            of_pairs += contrast_of_pairs(place, by_model, features, paradigms, contrasts)
     in_pairs = {model for pair in pairs for model in (*pair.base, *pair.instruct)}
     biased = [row for row in biased if row["model"] in in_pairs]
     if not contrasts:
@@ -139,39 +140,30 @@ def _values(tables: Sequence[ScoredFrame], biased: Rows) -> tuple[_Values, pd.Se
 def contrast_of_pairs(
     place: Mapping[str, str],
     by_model: Mapping[str, pd.Series[float]],
-    pairs: Sequence[Pair],
+    features: Mapping[str, ModelFeatures | None],
     paradigms: pd.Series[Any],
     contrasts: Rows,
 ) -> Iterator[dict[str, Any]]:
     """Yield what each pair differs by on the items (or participants) that all have, and add the mean over families."""
-    known = [
-        pair._replace(
-            base=tuple(filter(by_model.__contains__, pair.base)),
-            instruct=tuple(filter(by_model.__contains__, pair.instruct)),
-        )
-        for pair in pairs
-    ]
-    known = [pair for pair in known if pair.base and pair.instruct]
-    if not known:
-        return
-    names = dict.fromkeys(name for pair in known for name in (*pair.base, *pair.instruct))
+    pairs = pairs_of({model: features.get(model) for model in by_model})
+    names = [name for pair in pairs for name in (*pair.base, *pair.instruct)]
     common = pd.DataFrame({name: by_model[name] for name in names}).dropna()
     if common.empty:
         return
     means = {
-        kind: np.column_stack([common[[*getattr(pair, kind)]].mean(axis=1) for pair in known])
+        kind: np.column_stack([common[[*getattr(pair, kind)]].mean(axis=1) for pair in pairs])
         for kind in ("base", "instruct")
     }
-    families = [pair.family for pair in known]
+    families = [pair.family for pair in pairs]
     codes = pd.factorize(paradigms.reindex(common.index))[0].astype(np.int64)
     result = family_contrast(means["instruct"] - means["base"], families, codes)
     by_family = {kind: pd.Series(x.mean(axis=0)).groupby(families).mean().mean() for kind, x in means.items()}
     contrasts.append(
         {**place, **by_family, **cells(result.estimate), "p": result.p, "n": result.estimate.n}
-        | {"families": len(set(families)), "pairs": len(known), "n_paradigms": result.estimate.n_paradigms}
+        | {"families": len(set(families)), "pairs": len(pairs), "n_paradigms": result.estimate.n_paradigms}
         | {"reason": result.estimate.reason}
     )
-    for nth, pair in enumerate(known):
+    for nth, pair in enumerate(pairs):
         base, instruct = (float(means[kind][:, nth].mean()) for kind in ("base", "instruct"))
         yield {
             **place, "family": pair.family, "generation": pair.generation, "size_billions": pair.size_billions,

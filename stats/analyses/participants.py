@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base_instruct import contrast_of_pairs, pairs_of
+from pairbank.stats.analyses.base_instruct import contrast_of_pairs
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, records, typed, where
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.measures.families import LEAST_FAMILIES, crossed_mean
@@ -75,8 +75,8 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
     table = typed(contrasts)
     table["p_holm"] = corrected(table["p"]).holm
     means = {model: frame.groupby("rater")["loglik_nats"].mean() for model, frame in frames.items()}
-    tuned, pairs = Rows(), pairs_of(declared_of(tables, context.features))
-    of_pairs = [*contrast_of_pairs({}, means, pairs, pd.Series(dtype=object), tuned)]
+    tuned, declared = Rows(), declared_of(tables, context.features)
+    of_pairs = [*contrast_of_pairs({}, means, declared, pd.Series(dtype=object), tuned)]
     is_cut = np.any([frame["n_before"] < frame["trial"] - 1 for frame in frames.values()], axis=0)
     return Result(
         tables={
