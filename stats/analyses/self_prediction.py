@@ -47,23 +47,15 @@ def self_prediction(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     about = Rows()
     for target, of_target in right.groupby("target", sort=False):
         own = of_target.loc[of_target["predictor"] == target, "right"].to_numpy(dtype=np.float64)
-        others = accuracy.loc[target].drop(target)
+        others = accuracy.loc[target].drop(target).dropna()
         usual = of_target.drop_duplicates("item")["behaviour"].value_counts(normalize=True).iloc[0]
-        about.append(
-            {
-                "model": target,
-                **cells(wilson(own, is_pooled=False)),
-                "others": others.mean(),
-                "highest": others.max(),
-            }
-            | {"whose": others.idxmax(), "usual": usual, "n": own.size}
-        )
+        best = {"highest": others.max(), "whose": others.idxmax() if len(others) else ""}
+        named = {"model": target} | cells(wilson(own, is_pooled=False)) | {"others": others.mean()}
+        about.append(named | best | {"usual": usual, "n": own.size})
     pairs, estimate = crossed(right)
-    access = typed(
-        [{**cells(estimate, paradigms=True), "n": estimate.n, "pairs": len(pairs), "reason": estimate.reason}]
-    )
+    access = cells(estimate, paradigms=True) | {"n": estimate.n, "pairs": len(pairs), "reason": estimate.reason}
     return Result(
-        tables={"models": typed(about), "access": wider(access), "pairs": typed(pairs)},
+        tables={"models": typed(about), "access": wider(typed([access])), "pairs": typed(pairs)},
         values={"LEAST_ALIKE": LEAST_ALIKE},
     )
 
