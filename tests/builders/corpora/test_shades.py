@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -111,7 +110,7 @@ def test_effects_of_the_published_files_are_those_of_r(shared: Path) -> None:
     effects = design(tables, Context(ratings=(ratings,))).tables["effects"]
     found_of = {(row["model"], row["contrast"]): row for row in effects.to_dict("records")}
     for contrast, (value, error, degrees) in LME4.items():
-        row: Any = effects.loc[("human", contrast), :]
+        row = found_of["human", contrast]
         reach = t.isf(0.025, degrees) * error
         assert (row["value"], row["df"]) == (pytest.approx(value, abs=2e-5), pytest.approx(degrees, rel=2e-3))
         assert (row["low"], row["high"]) == pytest.approx((value - reach, value + reach), abs=1e-4)
@@ -119,5 +118,5 @@ def test_effects_of_the_published_files_are_those_of_r(shared: Path) -> None:
         "no ratings of inconceivable_syntactic"
     )
     for model, expected in PAIRED.items():
-        row = effects.loc[(model, "impossible - inconceivable"), :]
+        row = found_of[model, "impossible - inconceivable"]
         assert (row["value"], row["low"], row["high"]) == pytest.approx(expected, abs=1e-6)
