@@ -43,6 +43,7 @@ ANALYSES: dict[str, str] = {
     "prompting": "pairbank.stats.analyses.prompting.section",
     "prediction": "pairbank.stats.analyses.prediction",
     "reading": "pairbank.stats.analyses.reading",
+    "represented": "pairbank.stats.analyses.represented",
     "raters": "pairbank.stats.analyses.raters.section",
     "self_agreement": "pairbank.stats.analyses.self_agreement",
     "self_prediction": "pairbank.stats.analyses.self_prediction",

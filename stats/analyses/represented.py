@@ -1,0 +1,123 @@
+"""Do probabilities, representations, answers and people rank the same items alike? And does a probe beat its nulls?
+
+Items are pairs by their differences, or single sentences by their scores.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.scoring.api.names import PROBE_GRAMMAR, PROBE_GRAMMAR_NULL
+from pairbank.stats.analyses.form import Result, analysis, cells
+from pairbank.stats.estimates.bootstrap import wider
+from pairbank.stats.estimates.estimate import HUMAN, undefined
+from pairbank.stats.measures.agreement import spearman
+from pairbank.stats.measures.paired_tests import paired_difference
+from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.stats.analyses.base import Context
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
+
+PROBABILITIES, REPRESENTATIONS, NULL, ANSWERS, PEOPLE = KINDS = (
+    "probabilities",
+    "representations",
+    "shuffled labels",
+    "answers",
+    "people",
+)
+METRIC = "spearman"
+LEAST_ITEMS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measure:
+    kind: str
+    method: str
+    values: FloatArray
+    """(items,), NaN where there is none."""
+
+
+@analysis(
+    title="Probabilities, representations, answers and people",
+    needs=f"{{corpora}} have no two of {', '.join(KINDS)} on {LEAST_ITEMS} items; score them with {PROBE_GRAMMAR}",
+    references=("Wang, Qiu, Wu, Levy & Kim 2026: arXiv 2605.05197", "Hu & Levy 2023, EMNLP"),
+)
+def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
+    """Return rank correlations of all measures, and the accuracy of the grammar probe beside its nulls."""
+    read = [read_table(table).choices for table in tables]
+    ranks = long_table([row for table in read for row in _ranks(table)], {"measures": "string"})
+    random = [read_table(table).choices for table in context.nulls]
+    leads = wider(pd.DataFrame([row for table in read for row in _beside_nulls(table, random)]))
+    probes = leads.drop(columns=[name for name in leads if "paradigms" in name])
+    ranks = wider(ranks)
+    return Result(
+        tables={"ranks": ranks, "probes": probes},
+        main_table="ranks",
+        columns=("corpus", "model", "measures", "method", "versus", "value", "low", "high", "n"),
+        second_table="probes",
+        values={"kinds": _by_kind(ranks), "of_null": [name for name in ranks["measures"].unique() if NULL in name]},
+    )
+
+
+def _by_kind(ranks: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per two kinds of measures: median and range of rho, and in how many cases it is above 0."""
+    known = ranks[ranks["value"].notna()].assign(above=ranks["low"] > 0)
+    by_kind = known.groupby("measures", sort=False)
+    named = {"median": ("value", "median"), "least": ("value", "min"), "most": ("value", "max")}
+    table = by_kind.agg(**named, above=("above", "sum"), cases=("above", "size")).reset_index()
+    return table.sort_values("median", ascending=False, kind="stable", ignore_index=True)
+
+
+def _measures(table: ScoredTable) -> Iterator[_Measure]:
+    """Yield what is known of a table's items; of probabilities the string's own."""
+    pairs = any(scores.applies.any() for scores in table.methods)
+    for scores in table.methods:
+        name, layout = scores.layout.method, scores.layout
+        kinds = {table.reference: PROBABILITIES, PROBE_GRAMMAR: REPRESENTATIONS, PROBE_GRAMMAR_NULL: NULL}
+        if kind := kinds.get(name, ANSWERS if layout.is_answer else ""):
+            yield _Measure(kind=kind, method=name, values=scores.delta_nats if pairs else scores.sentence_score)
+    yield _Measure(kind=PEOPLE, method=HUMAN, values=table.human_delta if pairs else table.numbers("human_good"))
+
+
+def _ranks(table: ScoredTable) -> Iterator[dict[str, Any]]:
+    in_order = sorted(_measures(table), key=lambda measure: KINDS.index(measure.kind))
+    for a, b in itertools.combinations(in_order, 2):
+        both = ~np.isnan(a.values + b.values)
+        if a.kind == b.kind or both.sum() < LEAST_ITEMS:
+            continue
+        place = SummaryRow(**table.place, method=a.method, versus=b.method, metric=METRIC)
+        rho = spearman(a.values[both], b.values[both], clusters=table.paradigms[both])
+        yield place.row(rho, n_rows=len(both)) | {"measures": f"{a.kind} and {b.kind}"}
+
+
+def _beside_nulls(table: ScoredTable, random: Sequence[ScoredTable]) -> Iterator[dict[str, Any]]:
+    """Yield the accuracy of the probe, and its lead over each null on the same pairs."""
+    credit = _credit(table, PROBE_GRAMMAR)
+    weights = [_credit(other, PROBE_GRAMMAR) for other in random if other.corpus == table.corpus]
+    nulls = {
+        NULL: (_credit(table, PROBE_GRAMMAR_NULL), f"{PROBE_GRAMMAR_NULL} was not scored"),
+        "random weights": (max(weights, key=pd.Series.mean, default=credit[:0]), "no random weights were scored"),
+    }
+    paradigms = pd.Series(table.paradigms, index=table.item_ids)
+    for name, (null, reason) in nulls.items() if len(credit) else ():
+        gain = (credit - null).dropna()
+        lead = undefined(reason, n=0, method="")
+        if len(gain):
+            lead = paired_difference(gain, clusters=paradigms[gain.index])
+        row = {"corpus": table.corpus, "model": table.model, "null": name, "n": len(credit), "probe": credit.mean()}
+        row |= {"with the null": null.mean()} | cells(lead, paradigms=True)
+        yield row | {"reason": lead.reason or ""}
+
+
+def _credit(table: ScoredTable, method: str) -> pd.Series[float]:
+    """Return the credit of each pair that a method tells apart, by item; a tie is one half."""
+    delta = pd.Series(table.delta(method), index=table.item_ids).dropna()
+    return (np.sign(delta) + 1) / 2
