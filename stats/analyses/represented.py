@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import PROBE_GRAMMAR, PROBE_GRAMMAR_NULL
-from pairbank.stats.analyses.form import Result, analysis, cells
+from pairbank.stats.analyses.form import Result, Rows, analysis, cells, groups
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.estimate import HUMAN, undefined
 from pairbank.stats.measures.agreement import spearman
 from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
+from pairbank.stats.wording import counts, median_and_span, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -59,9 +60,7 @@ def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
     probes = leads.drop(columns=[name for name in leads if "paradigms" in name])
     ranks = wider(ranks)
     return Result(
-        tables={"ranks": ranks, "probes": probes},
-        main_table="ranks",
-        columns=("corpus", "model", "measures", "method", "versus", "value", "low", "high", "n"),
+        tables={"alike": _alike(ranks), "ranks": ranks, "probes": probes},
         second_table="probes",
         values={"kinds": _by_kind(ranks), "of_null": [name for name in ranks["measures"].unique() if NULL in name]},
     )
@@ -69,11 +68,21 @@ def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
 
 def _by_kind(ranks: pd.DataFrame) -> pd.DataFrame:
     """Return one row per two kinds of measures: median and range of rho, and in how many cases it is above 0."""
-    known = ranks[ranks["value"].notna()].assign(above=ranks["low"] > 0)
-    by_kind = known.groupby("measures", sort=False)
+    by_kind = ranks[ranks["value"].notna()].assign(above=ranks["low"] > 0).groupby("measures", sort=False)
     named = {"median": ("value", "median"), "least": ("value", "min"), "most": ("value", "max")}
     table = by_kind.agg(**named, above=("above", "sum"), cases=("above", "size")).reset_index()
     return table.sort_values("median", ascending=False, kind="stable", ignore_index=True)
+
+
+def _alike(ranks: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per corpus and two kinds: rho with its interval, or of several models and methods its range."""
+    rows = Rows()
+    for group in groups(ranks[ranks["value"].notna()], "corpus", "measures"):
+        known = group.frame
+        rho = with_interval(known.iloc[0]) if len(known) == 1 else median_and_span(known["value"])
+        row = dict(zip(("corpus", "measures"), group.key, strict=True)) | {"rho": rho, "n": counts(known["n"])}
+        rows.append(row | {"above 0": int((known["low"] > 0).sum()), "cases": len(known)})
+    return pd.DataFrame(rows)
 
 
 def _measures(table: ScoredTable) -> Iterator[_Measure]:
@@ -91,7 +100,8 @@ def _ranks(table: ScoredTable) -> Iterator[dict[str, Any]]:
     in_order = sorted(_measures(table), key=lambda measure: KINDS.index(measure.kind))
     for a, b in itertools.combinations(in_order, 2):
         both = ~np.isnan(a.values + b.values)
-        if a.kind == b.kind or both.sum() < LEAST_ITEMS:
+        is_asked = NULL not in (a.kind, b.kind) or {a.kind, b.kind} & {PROBABILITIES, PEOPLE}
+        if a.kind == b.kind or not is_asked or both.sum() < LEAST_ITEMS:
             continue
         place = SummaryRow(**table.place, method=a.method, versus=b.method, metric=METRIC)
         rho = spearman(a.values[both], b.values[both], clusters=table.paradigms[both])

@@ -30,8 +30,9 @@ import golden_items as made
 import pairbank
 from pairbank.builders.dataset import carry_manifest
 from pairbank.builders.schema.columns import Item
-from pairbank.scoring.api.model import Progress
-from pairbank.scoring.api.requests import EncodedRequest
+from pairbank.scoring.api.model import Progress, TextInput
+from pairbank.scoring.api.requests import STATE, EncodedProbe, EncodedRequest, ProbeRequest, Request
+from pairbank.scoring.methods.probe_grammar import text_of
 from pairbank.scoring.methods.unigrams import Unigrams
 from pairbank.scoring.minimalness import add_edit_distance
 from pairbank.scoring.models.fake import BOS, FakeScorer
@@ -78,12 +79,41 @@ class Knowing(FakeScorer):
     place: float = 0.0
     """Nats by which the first option is."""
 
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return one token a character; what a probe asks about ends with `STATE`."""
+        return [
+            EncodedProbe(ids=(*tokens.ids, STATE), start=len(tokens.ids), probe=request.probe)
+            if isinstance(request, ProbeRequest)
+            else tokens
+            for request, tokens in zip(requests, FakeScorer.encode(self, requests), strict=True)
+        ]
+
+    def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
+        """Return the code points of each text."""
+        return [TextInput(ids=tuple(map(ord, text)), last=len(text) - 1) for text in texts]
+
+    def last_states(self, inputs: Sequence[TextInput], *, layer: int | None = None) -> npt.NDArray[np.float32]:
+        """Return three layers of four numbers, of which one tells better sentences of the second layer."""
+        whole = np.array([[self._state(of.ids, nth) for of in inputs] for nth in range(3)], dtype=np.float32)
+        return whole if layer is None else whole[[layer]]
+
+    def _state(self, ids: Sequence[int], layer: int) -> list[float]:
+        text = "".join(chr(one) for one in ids if one != BOS)
+        good = self.texts.get(text, 1 if text in SHIPPED else -1)
+        return [
+            _share(f"{self.name} {layer} {nth} {text}") + good * self.skill * (layer == 2 == nth) for nth in range(4)
+        ]
+
     def token_logprobs(
         self, requests: Sequence[EncodedRequest], *, progress: Progress
     ) -> list[npt.NDArray[np.float64]]:
         """Return a tenth of what a fake model gives, less at the last token for what this one does not prefer."""
         results = []
         for request, values in zip(requests, FakeScorer.token_logprobs(self, requests, progress=progress), strict=True):
+            if isinstance(request, EncodedProbe):
+                state = self._state(request.ids[:-1], request.probe.layer)
+                results.append(request.probe.log_odds(np.array([state], dtype=np.float32)))
+                continue
             text = "".join(chr(one) for one in request.ids if one != BOS)
             start = len(request.ids) - request.start
             lower = np.zeros_like(values)
@@ -114,6 +144,7 @@ def _share(text: str) -> float:
     return hashlib.sha256(text.encode()).digest()[0] / 128
 
 
+SHIPPED = frozenset(text_of(None).sentences)
 MODELS: Mapping[str, tuple[dict[str, float], ModelFeatures]] = {
     "north-1b": (
         {"skill": 1.2, "answers": 0.1, "place": 0.6},
@@ -350,6 +381,15 @@ GOLDEN: Mapping[str, Golden] = {
         analyses=("raters",),
         options=_of_raters,
         models=("north-1b", "north-3b", "south-2b"),
+    ),
+    "three-measurements": Golden(
+        study="three-measurements",
+        items=lambda: [
+            made.sentences("blimp", 40),
+            _rated("li", 24, 1),
+            made.single_sentences("lau-2020-context", 30, start=2, label=False),
+            made.foreign("zhoblimp", "zh", 12),
+        ],
     ),
     "trajectories": Golden(
         title="When is what learnt?",
