@@ -1,0 +1,47 @@
+"""Probabilities, representations, answers and people: what is claimed of their ranks, and of a probe and its nulls."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Context
+from pairbank.stats.analyses.represented import represented
+from scored_frames import scored_frame
+
+MADE = runpy.run_path(str(Path(__file__).parents[2] / "simulations" / "represented.py"))
+SIZES = MADE["SIZES"]["30 of 2 to 120"]
+
+
+def test_rho_and_leads_are_those_of_scipy_and_of_counting() -> None:
+    from scipy.stats import spearmanr
+
+    table, null = (
+        MADE["frame"](np.random.default_rng(seed), SIZES, gap=g, spread=0.3) for seed, g in ((1, 1.5), (2, 0.0))
+    )
+    section = represented([table], Context(nulls=[null]))
+    rows = section.tables["ranks"].set_index("measures")
+    deltas = [table.frame[f"{name}_delta"] for name in MADE["METHODS"]]
+    assert rows.loc["probabilities and representations", "value"] == pytest.approx(spearmanr(*deltas[:2])[0], abs=1e-12)
+    assert set(rows.index) == {"probabilities and representations", "probabilities and shuffled labels"}
+    probes = section.tables["probes"].set_index("null")
+    right = [np.mean(column > 0) for column in (*deltas, null.frame["probe_grammar_delta"])]
+    assert probes["probe"].tolist() == pytest.approx([right[1]] * 2)
+    assert probes["value"].tolist() == pytest.approx([right[1] - right[2], right[1] - right[3]])
+    assert "the probe beats both nulls" in section.text
+    assert "There are no random weights to compare it with." in represented([table], Context()).answer
+
+
+def test_a_probe_that_is_no_better_seldom_beats_both_nulls() -> None:
+    made = [MADE["claims"](seed, SIZES) for seed in range(20)]
+    assert np.mean([one["both"] for one in made]) <= 0.1
+    assert np.mean([one["above"] for one in made]) <= 0.15
+
+
+def test_tables_of_one_measure_are_refused() -> None:
+    with pytest.raises(BankError, match="have no two of probabilities"):
+        represented([scored_frame("m", np.ones(20), {})], Context())
