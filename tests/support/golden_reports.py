@@ -390,7 +390,7 @@ GOLDEN: Mapping[str, Golden] = {
             made.single_sentences("lau-2020-context", 30, start=2, label=False),
             made.foreign("zhoblimp", "zh", 12),
         ],
-        models=("north-3b", "north-3b-chat", "south-2b"),
+        models=("north-3b", "north-3b-chat"),
     ),
     "trajectories": Golden(
         title="When is what learnt?",
