@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -13,12 +15,20 @@ MS_PER_BIT: dict[str, float] = {"": 0.012, "_lag1": 0.006, "_lag2": 0.0}
 
 
 def joined_times(
-    *, seed: int, effect: float = 0.0, n_texts: int = 8, n_readers: int = 12, models: int = 1, uneven: bool = True
+    *,
+    seed: int,
+    effect: float = 0.0,
+    n_texts: int = 8,
+    n_readers: int = 12,
+    models: int = 1,
+    uneven: bool = True,
+    readers_seed: int | None = None,
 ) -> pd.DataFrame:
     """Return what `words --join` writes: participants who read some of the texts, words of uneven texts.
 
     Surprisal hangs together within a text and is correlated with length and frequency; participants differ in how it
-    changes their times, on average by `effect` (1 = `MS_PER_BIT`). Every further model has a noisier surprisal.
+    changes their times, on average by `effect` (1 = `MS_PER_BIT`). Every further model has a noisier surprisal. With a
+    `readers_seed`, participants are the same for all seeds.
     """
     rng = np.random.default_rng(seed)
     sizes = rng.integers(12, 72, n_texts) if uneven else np.full(n_texts, 42)
@@ -42,8 +52,9 @@ def joined_times(
     reads = rng.random((n_readers, n_texts)) < shares[:, None]
     readers, at = np.nonzero(reads[:, texts])
     rows = words.iloc[at].reset_index(drop=True)
-    slopes = rng.normal(0, 0.01, n_readers)[readers]
-    log_rt = 5.8 + rng.normal(0, 0.25, n_readers)[readers] + rng.normal(0, 0.06, n_texts)[texts[at]]
+    of_readers = rng if readers_seed is None else np.random.default_rng(readers_seed)
+    slopes = of_readers.normal(0, 0.01, n_readers)[readers]
+    log_rt = 5.8 + of_readers.normal(0, 0.25, n_readers)[readers] + rng.normal(0, 0.06, n_texts)[texts[at]]
     log_rt = log_rt + rng.normal(0, 0.06, len(words))[at] + 0.01 * rows["n_characters"] + rng.normal(0, 0.3, len(rows))
     log_rt = log_rt + slopes * (rows["surprisal_bits"] - words["surprisal_bits"].mean())
     for lag, per_bit in MS_PER_BIT.items():
@@ -68,10 +79,9 @@ def reading_tables(table: pd.DataFrame) -> list[ScoredFrame]:
     ]
 
 
-def reading_row(seed: int, *, effect: float = 0.0, uneven: bool = True, n_texts: int = 8) -> pd.Series:
+def reading_row(seed: int, **options: Any) -> pd.Series:  # noqa: ANN401 - of `joined_times`
     """Return what is said of made-up times: effect and gain on held-out texts, with intervals and p."""
-    tables = reading_tables(joined_times(seed=seed, effect=effect, uneven=uneven, n_texts=n_texts))
-    return reading(tables).tables["models"].iloc[0]
+    return reading(reading_tables(joined_times(seed=seed, **options))).tables["models"].iloc[0]
 
 
 def reading_claims(row: pd.Series) -> tuple[bool, bool, bool]:
