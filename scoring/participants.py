@@ -182,7 +182,7 @@ def participants(
     most = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
     asked = json.dumps([scorer.info.key, "participants", VERSIONS, most])
     alone = _alone(sessions, scorer, asked)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for n_done, session in enumerate(sessions, 1):
         key = sha256_of_text(asked, session.head, json.dumps([[trial.text, trial.options] for trial in session.trials]))
         stored = read_shard(key, STORED, n_rows=len(session.trials))
