@@ -271,9 +271,24 @@ def _map_of_sentences(
     if good == [FILL_IN]:
         questions.append(f"# QUESTION: which value of {label!r} means acceptable (good)? Or delete [label].\n")
     asked = "".join(questions) + (_samples(rows, header) if questions else "")
+    if design:
+        design["levels"] = _highest_first(design["levels"], rows, raters or [rating])
     if design and "phenomenon" in columns and columns["phenomenon"]:
         design["by"] = [columns["phenomenon"]]
     return asked + _toml("long" if is_long else "sentences", columns, labelled, individual, design)
+
+
+def _highest_first(levels: Mapping[str, list[str]], rows: Rows, ratings: Sequence[str]) -> dict[str, list[str]]:
+    """Return the levels of each factor by their mean rating, so that the baseline is first; as they are without one."""
+    if not all(are_numbers(rows, name) for name in ratings):
+        return {**levels}
+    means: dict[tuple[str, str], float] = {}
+    for factor, known in levels.items():
+        for level in known:
+            of_level = [row for row in rows if str(row.get(factor) or "").strip() == level]
+            values = [float(str(row[name]).replace(",", ".")) for row in of_level for name in ratings if row.get(name)]
+            means[factor, level] = sum(values) / len(values) if values else 0.0
+    return {name: sorted(known, key=lambda level: -means[name, level]) for name, known in levels.items()}
 
 
 def _samples(rows: Rows, header: Sequence[str]) -> str:
