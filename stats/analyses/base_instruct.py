@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from pairbank.stats.figures.charts import MOST_SERIES, intervals
 from pairbank.stats.measures.families import LEAST_FAMILIES, correlation_parts, family_contrast
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
-from pairbank.stats.scored_table.model_features import declared_of
+from pairbank.stats.scored_table.model_features import declared_of, tuned_pairs
 from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
 
 if TYPE_CHECKING:
@@ -39,25 +39,6 @@ _Values = dict[tuple[str, str], dict[str, "pd.Series[float]"]]
 """Measure and method -> model -> one number per item, whose mean is the measure."""
 
 
-class Pair(NamedTuple):
-    """The base and the instruction-tuned models of one family, generation and size; several seeds are averaged."""
-
-    family: str
-    generation: str
-    size_billions: float
-    base: tuple[str, ...]
-    instruct: tuple[str, ...]
-
-
-def pairs_of(features: Mapping[str, ModelFeatures | None]) -> list[Pair]:
-    """Return the pairs among some models, by what is declared of them."""
-    kinds: dict[tuple[str, str, float], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for model, of in features.items():
-        if of is not None:
-            kinds[of.family, of.generation, of.size_billions][of.type].append(model)
-    return [Pair(*key, tuple(of["base"]), tuple(of["instruct"])) for key, of in kinds.items() if len(of) > 1]
-
-
 @analysis(
     title="Base and instruction-tuned models",
     facts=("features",),
@@ -70,7 +51,7 @@ def pairs_of(features: Mapping[str, ModelFeatures | None]) -> list[Pair]:
 def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return what differs between instruction-tuned and base models of the same family, generation and size."""
     features = declared_of(tables, context.features)
-    pairs = pairs_of(features)
+    pairs = tuned_pairs(features)
     if not pairs:
         raise BankError(
             "no instruction-tuned model has its base model beside it; expected two models that are declared with one "
@@ -145,7 +126,7 @@ def contrast_of_pairs(
     contrasts: Rows,
 ) -> Iterator[dict[str, Any]]:
     """Yield what each pair differs by on the items (or participants) that all have, and add the mean over families."""
-    pairs = pairs_of({model: features.get(model) for model in by_model})
+    pairs = tuned_pairs({model: features.get(model) for model in by_model})
     names = [name for pair in pairs for name in (*pair.base, *pair.instruct)]
     common = pd.DataFrame({name: by_model[name] for name in names}).dropna()
     if common.empty:

@@ -25,7 +25,6 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.base_instruct import pairs_of
 from pairbank.stats.analyses.baselines import models_and_nulls
 from pairbank.stats.analyses.registry import analysis_named, checked_options, section_or_note
 from pairbank.stats.figures.letters import warn_of_letters
@@ -56,7 +55,7 @@ from pairbank.stats.report.wide_tables import (
     headline,
 )
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.model_features import declared_of
+from pairbank.stats.scored_table.model_features import declared_of, tuned_pairs
 from pairbank.stats.scored_table.scored_table import DTYPES
 
 if TYPE_CHECKING:
@@ -290,7 +289,7 @@ def _report(
     frames, nulls = models_and_nulls(frames)
     context = replace(context, nulls=nulls, features=features or {})
     of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
-    tuned = pairs_of(declared_of(frames, context.features))
+    tuned = tuned_pairs(declared_of(frames, context.features))
     own = {"base_instruct": tuned, "neuro": context.probed, "null_models": nulls}
     names = dict.fromkeys([*analyses, *(name for name, present in own.items() if present)])
     facts = facts_of(of_models, frames)

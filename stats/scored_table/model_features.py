@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -265,3 +265,22 @@ def size_breaks(models: Sequence[str], features: Mapping[str, ModelFeatures | No
         for nth in range(1, len(sizes))
         if sizes[nth] > _LEAP * sizes[nth - 1] or np.isnan(sizes[nth]) != np.isnan(sizes[nth - 1])
     ]
+
+
+class TunedPair(NamedTuple):
+    """The base and the instruction-tuned models of one family, generation and size; several seeds are averaged."""
+
+    family: str
+    generation: str
+    size_billions: float
+    base: tuple[str, ...]
+    instruct: tuple[str, ...]
+
+
+def tuned_pairs(features: Mapping[str, ModelFeatures | None]) -> list[TunedPair]:
+    """Return the pairs among some models, by what is declared of them."""
+    kinds: dict[tuple[str, str, float], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for model, of in features.items():
+        if of is not None:
+            kinds[of.family, of.generation, of.size_billions][of.type].append(model)
+    return [TunedPair(*key, tuple(of["base"]), tuple(of["instruct"])) for key, of in kinds.items() if len(of) > 1]
