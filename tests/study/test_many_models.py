@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pandas as pd
 import pytest
@@ -129,6 +130,9 @@ def test_a_model_that_fails_does_not_stop_the_others_and_a_rerun_continues(
     assert "tiny-gpt2: nothing to compute, every number was in the store" in again.output
     assert "Failed" not in (bank / "reports" / "mine" / "report.md").read_text()
     assert _models(bank, "mine") == {"tiny-gpt2", "tiny-llama", "Last one", "tiny-broken", "short"}
+    _list(tmp_path / "models.toml", *entries[:3])
+    with mock.patch("pairbank.cli.loading._loaded", side_effect=AssertionError("a model whose scores are stored")):
+        assert _run(study, "--models", models, "--out", bank).output.count("nothing to compute") == 3
 
 
 @pytest.mark.ci

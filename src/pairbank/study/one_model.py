@@ -94,7 +94,7 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, take
     corpora = scored_by(asked, plan)
     if left_out := [corpus.name for corpus in plan.corpora if corpus not in corpora]:
         model.notes.append(Note(what="Not scored", why=f"{', '.join(left_out)}; the model list leaves them out."))
-    if not corpora:
+    if not corpora or _stored(model, asked, plan, taken, progress):
         return model
     try:
         scorer = load(asked) if isinstance(asked, ModelChoice) else asked
@@ -115,6 +115,33 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, take
     finally:
         del scorer
         _free()
+
+
+def _stored(model: OfModel, asked: Asked, plan: Plan, taken: Callable[[str], bool], progress: ProgressOf) -> bool:
+    """Take a model's tables from the store where it has every number, so that the model need not be loaded."""
+    from pairbank.scoring.models.load import remembered
+    from pairbank.scoring.score import score_stored
+    from pairbank.study.preflight import scored_by
+
+    if not isinstance(asked, ModelChoice) or plan.study.probe or plan.study.unigram_text:
+        return False
+    tables: list[Scored] = []
+    info = remembered(asked.id, **asked.options)
+    if info is None or taken(info.slug):
+        return False
+    for corpus in scored_by(asked, plan):
+        try:
+            table = score_stored(corpus.items, info, options_of(plan.study, None))
+        except FAILURES:  # said when the model is loaded
+            return False
+        if table is None:
+            return False
+        tables.append(table)
+    model.name, model.scored = info.name, tables
+    for table in tables:
+        if (notify := progress(f"scoring {table.corpus}", info.name)) is not None:
+            notify(len(table), len(table))
+    return True
 
 
 def options_of(study: Study, counts: Sequence[Unigrams] | None) -> ScoreOptions:

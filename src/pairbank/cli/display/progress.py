@@ -6,7 +6,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.run.work import Progress
     from pairbank.scoring.score import StoredParts
 
-Work = Mapping[str, "ScoringStats | None"]
+Work = MutableMapping[str, "ScoringStats | None"]
 """What models count of their work, by name; None of those that do not count."""
 SECONDS_A_LINE = 20.0
 """Between two lines of progress where no terminal shows a bar."""
@@ -40,6 +40,8 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
+    from pairbank.scoring.api.model import ScoringStats
+
     if output().quiet:
         yield lambda _task, _model: lambda _n_done, _n_total: None
         return
@@ -49,7 +51,8 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
 
         def bar(task_name: str, model: str) -> Progress:
             is_scoring = task_name.startswith("scoring")
-            meter = Meter(stats=work.get(model)) if is_scoring else Meter(unit="")
+            # a model that is not loaded, for all its scores are stored, is in no count
+            meter = Meter(stats=work.setdefault(model, ScoringStats())) if is_scoring else Meter(unit="")
             description = spelt_out(f"{task_name} with {model}")
             if not console.is_terminal:
                 return Lines(what=description, meter=meter).on_progress
