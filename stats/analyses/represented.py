@@ -57,12 +57,15 @@ def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
     ranks = long_table([row for table in read for row in _ranks(table)], {"measures": "string"})
     random = [read_table(table).choices for table in context.nulls]
     leads = wider(pd.DataFrame([row for table in read for row in _beside_nulls(table, random)]))
-    probes = leads.drop(columns=[name for name in leads if "paradigms" in name])
+    probes = leads.loc[:, [name for name in map(str, leads) if "paradigms" not in name]]
     ranks = wider(ranks)
     return Result(
         tables={"alike": _alike(ranks), "ranks": ranks, "probes": probes},
         second_table="probes",
-        values={"kinds": _by_kind(ranks), "of_null": [name for name in ranks["measures"].unique() if NULL in name]},
+        values={
+            "kinds": _by_kind(ranks),
+            "of_null": [name for name in map(str, ranks["measures"].unique()) if NULL in name],
+        },
     )
 
 
@@ -130,4 +133,4 @@ def _beside_nulls(table: ScoredTable, random: Sequence[ScoredTable]) -> Iterator
 def _credit(table: ScoredTable, method: str) -> pd.Series[float]:
     """Return the credit of each pair that a method tells apart, by item; a tie is one half."""
     delta = pd.Series(table.delta(method), index=table.item_ids).dropna()
-    return (np.sign(delta) + 1) / 2
+    return (delta.map(np.sign) + 1) / 2

@@ -36,7 +36,8 @@ def frame(rng: np.random.Generator, sizes: np.ndarray, *, gap: float, spread: fl
     for name in METHODS:
         shift = spread * rng.normal(size=len(sizes))[paradigm] + gap * (name == "probe_grammar")
         rows[f"{name}_delta"] = rng.normal(size=len(paradigm)) + shift
-    return ScoredFrame(corpus="toy", model="m", frame=rows.assign(flags=[[]] * len(rows)), layouts=LAYOUTS)
+    rows["flags"] = pd.Series([[]] * len(rows), dtype=object)
+    return ScoredFrame(corpus="toy", model="m", frame=rows, layouts=LAYOUTS)
 
 
 def claims(seed: int, sizes: np.ndarray, *, gap: float = 0.0, spread: float = 1.0) -> dict[str, bool]:
