@@ -57,7 +57,7 @@ def test_every_page_and_every_public_verb_is_in_the_site(built: Path) -> None:
     reference = (built / "api.html").read_text(encoding="utf-8")
     shown = set(re.findall(r'<h2 id="pairbank\.[\w.]*?(\w+)"', reference))
     assert set(pairbank.__all__) - {"__version__"} <= shown
-    assert "how to make this bank again" in reference
+    assert "How to make this bank again" in reference
 
 
 @pytest.mark.ci

@@ -28,7 +28,7 @@ def test_the_command_on_a_card_tells_no_folders_of_its_writer(
 
 def test_the_work_of_many_models_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     one = ScoringStats(n_sequence_tokens=300, n_computed_tokens=100, seconds=2.0)
-    say_work({f"m{n}": one for n in range(20)} | {"known": ScoringStats(), "uncounted": None})
+    say_work({**{f"m{n}": one for n in range(20)}, "known": ScoringStats(), "uncounted": None})
     assert capsys.readouterr().err.splitlines() == ["22 models: 2,000 tokens computed by 20 of them in 40.0 s"]
     say_work({"m": one})
     assert capsys.readouterr().err.startswith(
