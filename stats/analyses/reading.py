@@ -17,8 +17,8 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
-from pairbank.stats.estimates.bootstrap import freedom, standard_error
 from pairbank.stats.figures.scatters import scatter
+from pairbank.stats.measures.families import crossed_mean
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.measures.random_slopes import Grouping, MixedFit, fit_slopes
 
@@ -270,7 +270,7 @@ def _of_model(
     effect, error = float(total @ sloped.effects), float(np.sqrt(total @ sloped.covariance @ total))
     reach = float(t.isf(ALPHA / 2, degrees)) * error
     first = np.unique(data.words, return_index=True)[1]
-    row = {"model": model, "mean_surprisal": float(surprisal[first, 0].mean())} | _gain(gained, data.texts)
+    row = {"model": model, "mean_surprisal": float(surprisal[first, 0].mean())} | _gain(gained, data)
     row |= {
         "delta_ll_in_sample": (base.deviance - full.deviance) / 2,
         "effect_ms": typical * effect,
@@ -288,16 +288,16 @@ def _of_model(
     ]
 
 
-def _gain(gained: FloatArray, texts: IntArray) -> dict[str, Any]:
-    """Return Δ log-likelihood per 1,000 observations with its interval over texts."""
-    from scipy.special import stdtrit
-
-    if texts.max() + 1 < LEAST_TEXTS:
-        reason = f"{texts.max() + 1} texts; Δ on held-out texts needs {LEAST_TEXTS}"
+def _gain(gained: FloatArray, data: _Observations) -> dict[str, Any]:
+    """Return Δ log-likelihood per 1,000 observations, with its interval over texts and any participants."""
+    n_texts = int(data.texts.max()) + 1
+    if n_texts < LEAST_TEXTS:
+        reason = f"{n_texts} texts; Δ on held-out texts needs {LEAST_TEXTS}"
         return {"delta_ll": np.nan, "low": np.nan, "high": np.nan, "reason": reason}
-    mean = float(gained.mean())
-    half = float(stdtrit(freedom(texts), 1 - ALPHA / 2)) * standard_error(gained, texts)
-    return {"delta_ll": 1000 * mean, "low": 1000 * (mean - half), "high": 1000 * (mean + half), "reason": ""}
+    participants = data.terms.get("participant")
+    over = [data.texts] if participants is None else [data.texts, participants]
+    mean = crossed_mean(1000 * gained, *over).estimate
+    return {"delta_ll": mean.value, "low": mean.low, "high": mean.high, "reason": mean.reason or ""}
 
 
 def _held_out(data: _Observations, x: FloatArray, whole: MixedFit) -> FloatArray:

@@ -58,8 +58,8 @@ def family_contrast(differences: FloatArray, families: list[str], clusters: IntA
     return _with_t(value, variances, degrees, n=n, n_paradigms=0 if paradigms is None else int(paradigms.max()) + 1)
 
 
-def crossed_mean(values: FloatArray, first: IntArray, second: IntArray) -> CrossedMean:
-    """Return a mean with two kinds of draws, such as participants and items, by their numbers.
+def crossed_mean(values: FloatArray, *kinds: IntArray) -> CrossedMean:
+    """Return a mean with one kind of draws or two, such as participants and items, by their numbers.
 
     >>> values = np.array([0.2, 0.4, 0.3, 0.5] * 6)
     >>> mean = crossed_mean(values, np.arange(24) // 4, np.arange(24) % 4)
@@ -67,12 +67,12 @@ def crossed_mean(values: FloatArray, first: IntArray, second: IntArray) -> Cross
     (0.35, True)
     """
     value = float(values.mean())
-    if min(first.max(), second.max()) < 1:
+    if min(codes.max() for codes in kinds) < 1:
         return CrossedMean(
             without_interval(value, "one participant or item has no spread", n=values.size, method=METHOD)
         )
-    variances = np.array([standard_error(values, codes) ** 2 for codes in (first, second)])
-    return _with_t(value, variances, np.array([freedom(first), freedom(second)]), n=values.size)
+    variances = np.array([standard_error(values, codes) ** 2 for codes in kinds])
+    return _with_t(value, variances, np.array([freedom(codes) for codes in kinds]), n=values.size)
 
 
 def _with_t(value: float, variances: FloatArray, degrees: FloatArray, *, n: int, n_paradigms: int = 0) -> CrossedMean:
