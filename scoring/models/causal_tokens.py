@@ -39,14 +39,14 @@ class CausalTokens:
     """What the tokenizer itself writes before a text."""
     _template_ids: frozenset[int] = field(init=False)
     _specials: frozenset[int] = field(init=False)
-    _takes_system: bool = field(init=False)
+    _takes_system: bool | None = field(init=False, default=None)
+    """None before the first prompt with a system turn: only then has the template shown that it comes to an end."""
 
     def __post_init__(self) -> None:
         self._own_prefix = own_prefix(self.tokenizer) or ()
         added = self.tokenizer.added_tokens_decoder
         self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
         self._specials = text_specials(self.tokenizer)
-        self._takes_system = self.info.prompt_format == "chat" and accepts_system(self.tokenizer)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         if self.info.prompt_format == "base":
@@ -54,6 +54,8 @@ class CausalTokens:
         turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
         messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
         messages.append({"role": "user", "content": user})
+        if system and self._takes_system is None:
+            self._takes_system = accepts_system(self.tokenizer)
         if system and self._takes_system:
             messages.insert(0, {"role": "system", "content": system})
         if stem:
