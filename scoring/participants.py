@@ -172,6 +172,10 @@ def participants(
 
     Raises:
         ScoringError: another kind of model, ratings on another scale, or a trial longer than the model's context.
+
+    >>> items = pairbank.load_corpus("sprouse-2016", data_dir="corpora")  # doctest: +SKIP
+    >>> ratings = pairbank.load_ratings("sprouse-2016", data_dir="corpora", trials=True)  # doctest: +SKIP
+    >>> participants(items, ratings, "demo").groupby("rater")["loglik_nats"].mean()  # doctest: +SKIP
     """
     sessions, scorer = sessions_of(items, ratings, instructions=instructions), scorer_of(model)
     if scorer.info.pll or scorer.info.seq2seq_mode:

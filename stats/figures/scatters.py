@@ -267,7 +267,8 @@ def scatter_panels(
             facts = [f"n = {known.get('n', len(part)):,}"] if with_n else []
             facts += [f"r = {known['r']}"] if known.get("r") else []
             facts += [known["unit"]] if "unit" in part else []
-            axes.set_title("\n".join([heading(name, 22), ", ".join(facts)]), fontsize=8, fontweight="normal")
+            title = "\n".join(filter(None, [heading(name, 22), ", ".join(facts)]))
+            axes.set_title(title, fontsize=8, fontweight="normal")
             if reference_line == "zero":
                 reference(axes, x=0, y=0)
             else:

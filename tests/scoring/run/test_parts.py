@@ -194,5 +194,5 @@ def test_joining_names_missing_parts_and_loads_no_model(
     joined = out.read_bytes()
     run()
     assert out.read_bytes() == joined
-    with pytest.raises(ScoringError, match="bayes_uniform needs the model's vocabulary; leave --join out"):
+    with pytest.raises(ScoringError, match="bayes_uniform needs the model itself; leave --join out"):
         run("-m", "bayes_uniform", "--join", "2")

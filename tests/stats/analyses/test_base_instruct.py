@@ -114,6 +114,7 @@ def test_a_difference_that_is_none_is_claimed_about_as_often_as_the_level() -> N
     assert rates["claimed"] <= 0.1 < rates["pairs"]
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 def test_the_published_systems_of_qfrblimp_have_twenty_five_pairs_of_seven_families(shared: Path) -> None:
     items = pairbank.load_corpus("qfrblimp", data_dir=shared / "corpora")

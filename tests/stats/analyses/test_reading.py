@@ -126,6 +126,6 @@ def test_the_command_writes_a_report_of_a_joined_file(strong: pd.DataFrame, tmp_
 
 @pytest.mark.ci
 def test_without_an_effect_none_is_claimed_too_often() -> None:
-    """Error rates of 400 runs are in docs/validation.md; 20 runs with 4 claims have p < .02 at a rate of 0.05."""
-    claims = np.sum([reading_claims(reading_row(seed)) for seed in range(20)], axis=0)
-    assert (claims <= 4).all()
+    """Error rates of more runs are in docs/validation.md; 10 runs with 4 claims have p = .001 at a rate of 0.05."""
+    claims = np.sum([reading_claims(reading_row(seed)) for seed in range(10)], axis=0)
+    assert (claims <= 3).all()

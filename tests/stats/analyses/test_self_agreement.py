@@ -29,7 +29,7 @@ def test_alpha_is_one_for_a_model_that_always_agrees_and_below_zero_under_positi
     both = rows["models", "", "meta"]
     assert both["value"] == pytest.approx(2 * both["same"] - 1, abs=0.03)  # labels are drawn at random
     assert {row[0] for row in rows} == {"orders", "wordings", "models", "model and people"}
-    assert "its answers to other wordings 1.00" in section.answer
+    assert "its answers to other wordings: 1.00" in section.answer
 
 
 def test_sampled_answers_are_raters_of_each_presentation() -> None:
