@@ -11,7 +11,6 @@ import html
 import json
 import re
 import tempfile
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 from pairbank.builders.corpora.column_use import are_numbers
 from pairbank.builders.corpora.proposed_map import FILE, FILL_IN, FORMATS, map_of_results
 from pairbank.builders.sources.readers import decode
+from pairbank.builders.sources.source import open_zip, zip_members
 from pairbank.builders.sources.tables import Table, open_table
 from pairbank.errors import CorpusError
 from pairbank.files import reading, write_text
@@ -34,6 +34,7 @@ _NUMBERED = re.compile(r"((?:Input|Answer)\..*?)_?(\d+)")
 _TAG = re.compile(r"<[^<>]+>")
 _HTML = "stimulus"
 ANSWER, _RESPONSE_ID, _END = "answer", "ResponseId", "END OF FILE"
+_OF_GORILLA = "Participant Private ID"
 Rows = list[tuple[int, dict[str, Any]]]
 
 
@@ -84,7 +85,8 @@ def results_table(path: Path, *, encoding: str | None = None) -> Table | None:
     with tempfile.TemporaryDirectory() as folder, reading(path, CorpusError, saying="not a readable zip"):
         root = path if path.is_dir() else Path(folder)
         if root != path:
-            with zipfile.ZipFile(path) as archive:
+            zip_members(path, "")  # refuses one that unpacks to too much, or is encrypted
+            with open_zip(path) as archive:
                 archive.extractall(root)
         joined = _joined(path, root, encoding)
     if joined is None and root != path:
@@ -159,7 +161,8 @@ def _of_json(text: str) -> Iterator[dict[str, Any]]:
 
 def _judgments(table: Table) -> Table:
     """Return a table with one row per judgment, where a known program wrote several into a row."""
-    rows: Rows = [(number, row) for number, row in table.rows(_but_for_the_end) if _END not in row.values()]
+    bad_row = _but_for_the_end if _OF_GORILLA in table.columns else None
+    rows: Rows = [(number, row) for number, row in table.rows(bad_row) if _END not in row.values()]
     columns: Sequence[str] = table.columns
     if table.frame.questions:
         columns, rows = _of_qualtrics(table, rows)
@@ -172,7 +175,7 @@ def _judgments(table: Table) -> Table:
 
 def _but_for_the_end(error: CorpusError) -> None:
     """Raise a fault of a row; Gorilla ends its files with a row of one cell."""
-    if "1 cells" not in str(error):
+    if ": 1 cells, " not in str(error):
         raise error
 
 

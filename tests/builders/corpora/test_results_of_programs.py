@@ -42,6 +42,29 @@ def test_a_proposed_map_of_a_zip_is_applied_to_it(tmp_path: Path) -> None:
     assert len(pairbank.load_corpus(path)) == 6
 
 
+def test_a_row_that_lacks_a_cell_is_told_though_the_last_row_of_gorilla_is_one_cell(tmp_path: Path) -> None:
+    path = raw_results.write("gorilla", tmp_path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[5] = lines[5].rsplit(",", 1)[0]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(CorpusError, match="row 6: 11 cells, expected 12"):
+        pairbank.load_corpus(path)
+
+
+def test_a_row_of_one_cell_is_no_end_of_another_programs_file(tmp_path: Path) -> None:
+    path = raw_results.write("mturk", tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").rstrip("\n") + "\nABC\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=": 1 cells, expected"):
+        pairbank.load_corpus(path)
+
+
+def test_a_zip_of_results_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = raw_results.write("osf", tmp_path)
+    monkeypatch.setattr("pairbank.builders.sources.source.MAX_UNPACKED_BYTES", 100)
+    with pytest.raises(CorpusError, match="unpacks to more than"):
+        pairbank.load_corpus(path)
+
+
 EXCLUSIONS = """
 [[ratings.attention]]
 column = "item"
