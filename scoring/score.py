@@ -81,8 +81,8 @@ def score(
         PromptError: a prompt file that breaks the rules.
 
     >>> scored = score([("The dogs bark.", "The dogs barks.")], "fake:a")
-    >>> len(scored)
-    1
+    >>> round(scored["direct_delta"][0], 2)
+    10.19
     """
     if "item_id" not in getattr(items, "column_names", ()):
         items = load_corpus(items)

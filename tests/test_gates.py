@@ -84,7 +84,7 @@ def _is_decimal_without_z(node: ast.FormattedValue) -> bool:
 STAGES = ("builders", "scoring", "stats", "cards")
 ANALYSES = ROOT / "stats" / "analyses"
 
-MOST_LINES = 74_369
+MOST_LINES = 74_360
 """Of Python in the stages and src. Whoever cuts lowers it to the count that is left. It rose twice: designs, reading
 times, contexts, sizes of models, power and Python inputs came with some 3,200 lines, while 2,900 others went; probes of
 perturbed text, participants, base against instruct, self-agreement, predictions of answers and files of experiment
@@ -106,7 +106,7 @@ def test_the_lines_of_python_only_fall() -> None:
     assert MOST_LINES - 3000 < n_lines <= MOST_LINES, f"{n_lines} lines; MOST_LINES is {MOST_LINES}, and only falls"
 
 
-MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 7, 9
+MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 6, 9
 """Functions of more than 60 lines, and with more than eight parameters. Both only fall."""
 
 

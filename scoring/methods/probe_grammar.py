@@ -55,8 +55,8 @@ Words = list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """Training text: different sentences, in order."""
+class TrainingText:
+    """Different sentences, in order."""
 
     parts: tuple[tuple[str, ...], ...]
     """By language, where they are known."""
@@ -72,18 +72,18 @@ class Text:
         return sha256_of_text(*map(sha256_of_text, self.sentences))
 
 
-def text_of(path: str | Path | None) -> Text:
+def text_of(path: str | Path | None) -> TrainingText:
     """Return the sentences of a file, one a line; of None those that are shipped."""
     if path is None:
         table = tomllib.loads((resources.files(__package__) / "probe_grammar.toml").read_text(encoding="utf-8"))
-        return Text(parts=tuple(map(_lines, table["sentences"].values())))
+        return TrainingText(parts=tuple(map(_lines, table["sentences"].values())))
     with reading(Path(path), ScoringError, saying="cannot be read", remedy="give UTF-8 text, a sentence a line"):
         sentences = _lines(Path(path).read_text(encoding="utf-8"))
     if len(sentences) < LEAST_SENTENCES:
         raise ScoringError(
             f"{path}: {len(sentences)} different sentences; a probe needs at least {LEAST_SENTENCES}, a sentence a line"
         )
-    return Text(parts=(sentences,))
+    return TrainingText(parts=(sentences,))
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ class ProbeGrammar(OfSides):
     """Log-odds that a sentence is unperturbed; `bound_probe` fits the probe of a model."""
 
     name: str
-    text: Text
+    text: TrainingText
     probe: LinearProbe | None = None
     facts: Mapping[str, Any] | None = None
     """Of the fitted probe."""
@@ -269,7 +269,7 @@ def _fitted(method: ProbeGrammar, scorer: Scorer) -> tuple[int, int, float, Line
     return best, states.n_layers - 1, areas[best - 1], LinearProbe(layer=best, weights=weights, bias=bias)
 
 
-def training_set(text: Text, *, exchange: bool) -> tuple[list[str], BoolArray, IntArray]:
+def training_set(text: TrainingText, *, exchange: bool) -> tuple[list[str], BoolArray, IntArray]:
     """Return texts, whether each is unperturbed, and folds of whole sentences with their perturbations."""
     texts: list[str] = []
     labels: list[bool] = []

@@ -8,8 +8,9 @@ and frequency of the words before, the full model their surprisal as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,9 @@ PARTICIPANT = re.compile(r"subj|particip|ppt|reader|worker|user|session|person",
 SURPRISAL, LAG = "surprisal_bits", re.compile(r"surprisal_bits_lag(\d+)")
 LEAST_TEXTS, MOST_FOLDS, LEAST_TIMES = 5, 10, 50
 ALPHA = 0.05
+FIRST_PAGE = (
+    "model", "mean_surprisal", "delta_ll", "low", "high", "effect_ms", "effect_low", "effect_high", "p_holm", "reason",
+)  # fmt: skip
 LEFT_OUT = (
     "no reading time",
     "faster than the limit",
@@ -117,58 +121,45 @@ def reading(
     shown = pd.DataFrame(models).sort_values("mean_surprisal", kind="stable", ignore_index=True)
     shown["p_holm"] = corrected(shown["p"]).holm
     left_out = pd.DataFrame([{"reason": why, "n": n} for why, n in data.left_out.items() if n], columns=["reason", "n"])
-    n_texts, n_words = int(data.texts.max()) + 1, int(np.unique(data.words).size)
-    facts = {
+    facts = _facts(data) | {"fastest": fastest, "slowest": slowest, "frequency": frequency}
+    return Result(
+        tables={"models": shown, "effects": pd.DataFrame(effects), "left_out": left_out},
+        columns=FIRST_PAGE,
+        values=facts,
+        charts=_quality(shown[shown["delta_ll"].notna()], facts),
+    )
+
+
+def _quality(models: pd.DataFrame, facts: Mapping[str, Any]) -> list[Chart]:
+    """Return the figure of models with a Δ log-likelihood, if there are some."""
+    draw = partial(
+        scatter,
+        models,
+        x="mean_surprisal",
+        y="delta_ll",
+        series="model",
+        x_label="mean surprisal (bits per word)",
+        y_label="Δ log-likelihood per 1,000 words read",
+        zero=True,
+    )
+    return [Chart(name="quality", caption="quality", values=facts, draw=draw)] if len(models) else []
+
+
+def _facts(data: _Observations) -> dict[str, Any]:
+    """Return what the page says of the data and the models."""
+    return {
         "n": len(data.log_times),
         "n_all": len(data.log_times) + sum(data.left_out.values()),
-        "n_texts": n_texts,
-        "n_words": n_words,
+        "n_texts": int(data.texts.max()) + 1,
+        "n_words": int(np.unique(data.words).size),
         "n_participants": int(data.terms.get("participant", np.zeros(1, dtype=int)).max()) + 1,
         "n_lags": next(iter(data.surprisal.values())).shape[1] - 1,
         "random": list(data.terms),
-        "fastest": fastest,
-        "slowest": slowest,
-        "frequency": frequency,
         "ALPHA": ALPHA,
         "LEAST_TEXTS": LEAST_TEXTS,
         "FOLDS": MOST_FOLDS,
         "baseline": data.names[1:],
     }
-    drawn = shown[shown["delta_ll"].notna()]
-    return Result(
-        tables={"models": shown, "effects": pd.DataFrame(effects), "left_out": left_out},
-        columns=(
-            "model",
-            "mean_surprisal",
-            "delta_ll",
-            "low",
-            "high",
-            "effect_ms",
-            "effect_low",
-            "effect_high",
-            "p_holm",
-            "reason",
-        ),
-        values=facts,
-        charts=[
-            Chart(
-                name="quality",
-                caption="quality",
-                values=facts,
-                draw=lambda: scatter(
-                    drawn,
-                    x="mean_surprisal",
-                    y="delta_ll",
-                    series="model",
-                    x_label="mean surprisal (bits per word)",
-                    y_label="Δ log-likelihood per 1,000 words read",
-                    zero=True,
-                ),
-            )
-        ]
-        if len(drawn)
-        else [],
-    )
 
 
 def _columns(frame: pd.DataFrame, time: str, participant: str, text: str) -> tuple[str, str, str]:

@@ -17,6 +17,7 @@ from pairbank.scoring.api.names import PROBE_GRAMMAR, PROBE_GRAMMAR_NULL
 from pairbank.stats.analyses.form import Result, Rows, analysis, cells, groups
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.estimate import HUMAN, undefined
+from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.agreement import spearman
 from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
@@ -133,4 +134,4 @@ def _beside_nulls(table: ScoredTable, random: Sequence[ScoredTable]) -> Iterator
 def _credit(table: ScoredTable, method: str) -> pd.Series[float]:
     """Return the credit of each pair that a method tells apart, by item; a tie is one half."""
     delta = pd.Series(table.delta(method), index=table.item_ids).dropna()
-    return (delta.map(np.sign) + 1) / 2
+    return pd.Series((signs(delta) + 1) / 2, index=delta.index)

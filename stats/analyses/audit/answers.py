@@ -34,6 +34,16 @@ LEAST_ITEMS = 20
 LEAST_EFFECT = 0.1
 """Biases smaller than this are not told, however sure: of the share of first options, or of accuracy by length."""
 MOST_IDS = 5
+CHANCE = 0.5
+CHANCE_MARGIN = 0.05
+"""An accuracy that is shown to lie closer to .5 than this is at chance."""
+LEAST_MISSING, LEAST_TIES, CONSTANT = 0.01, 0.05, 0.99
+"""Shares of items without an answer, and with a tie, that are told; and of one same answer, that is called constant."""
+SAME, IMPOSSIBLE = 0.2, 0.01
+"""Share of scores that are one same number, and of log-probabilities of 0 or more, that is told."""
+FEW_VALUES, LEAST_COPIED, LEAST_COPIED_ANSWERS = 10, 5, 30
+"""A method with no more values than this gives answers. Equal scores on so many items are copies; of answers it takes
+so many of the rarer one, for two good models are right on the same items by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,13 +214,6 @@ def listed(names: Sequence[str], *, most: int = 4) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-CHANCE = 0.5
-CHANCE_MARGIN = 0.05
-"""An accuracy that is shown to lie closer to .5 than this is at chance."""
-LEAST_MISSING, LEAST_TIES, CONSTANT = 0.01, 0.05, 0.99
-"""Shares of items without an answer, and with a tie, that are told; and of one same answer, that is called constant."""
-
-
 def answer_checks(entry: Audited) -> Iterator[CheckResult]:
     """Yield what was found of a method's answers."""
     yield no_answer(entry)
@@ -352,13 +355,6 @@ def _both_orders(entry: Audited) -> bool:
     correct_first = np.array(entry.layout.correct) == np.array(entry.layout.shown_first)
     requested = ~np.isnan(credit)
     return bool(requested[:, correct_first].any() and requested[:, ~correct_first].any())
-
-
-SAME, IMPOSSIBLE = 0.2, 0.01
-"""Share of scores that are one same number, and of log-probabilities of 0 or more, that is told."""
-FEW_VALUES, LEAST_COPIED, LEAST_COPIED_ANSWERS = 10, 5, 30
-"""A method with no more values than this gives answers. Equal scores on so many items are copies; of answers it takes
-so many of the rarer one, for two good models are right on the same items by chance."""
 
 
 def constant_scores(entry: Audited) -> CheckResult:
