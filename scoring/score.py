@@ -81,7 +81,7 @@ def score(
         PromptError: a prompt file that breaks the rules.
 
     >>> scored = score([("The dogs bark.", "The dogs barks.")], "fake:a")
-    >>> round(scored["direct_delta"][0], 2)
+    >>> round(scored[ScoreColumns("direct").delta][0], 2)
     10.19
     """
     if "item_id" not in getattr(items, "column_names", ()):

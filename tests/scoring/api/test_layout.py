@@ -71,6 +71,6 @@ def test_no_other_file_of_scoring_spells_the_name_of_a_score_column() -> None:
         for path in sorted((ROOT / "scoring").rglob("*.py"))
         if path.name != "layout.py"
         for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if spelt.search(line)
+        if spelt.search(line) and not line.lstrip().startswith(">>>")
     ]
     assert not where, f"{where}: take the names of columns from ScoreColumns in scoring/api/layout.py"
