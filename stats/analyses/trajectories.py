@@ -211,13 +211,9 @@ def onset_of(p_values: FloatArray, *, alpha: float) -> tuple[int | None, float]:
 
 
 def above_chance(gains: FloatArray, paradigms: IntArray) -> FloatArray:
-    """Return one-sided p-values of a mean gain above 0: exact sign tests and, over ten paradigms or more, t tests.
+    """Return one-sided p-values of mean gains above 0: exact sign tests and, over ten paradigms or more, t tests.
 
     The larger of both counts, so that a claim holds for other items and for other paradigms like these.
-
-    Args:
-        gains: Above 0 for better, shape (checkpoints, items).
-        paradigms: Number of each item's paradigm, -1 for none.
 
     >>> above_chance(np.array([[1.0] * 5, [0.0] * 5]), np.full(5, -1)).round(5).tolist()
     [0.03125, 1.0]

@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 def half_width(shifts: FloatArray, *, level: float, lost: int = 2) -> float:
     """Return how far the interval reaches to either side; 0 where nothing shifts.
 
-    Args:
-        shifts: By how much each item moves the estimate, shape (items,); more than `lost` items.
-        level: Confidence level, a share.
-        lost: Degrees of freedom that are spent on what was estimated.
+    Each item moves the estimate by its shift; `lost` degrees of freedom are spent on what was estimated.
 
     >>> round(half_width(np.array([0.1, -0.1, 0.1, -0.1]), level=0.95), 3)
     0.861
@@ -194,14 +191,7 @@ def _resampled_means(sums: FloatArray, sizes: FloatArray, rng: np.random.Generat
 
 
 def percentile_estimate(value: float, resampled: FloatArray, *, n: int, method: str, level: float) -> Estimate:
-    """Return the estimate with its percentile interval, or without one and the reason.
-
-    Args:
-        value: The statistic of the data; NaN where it is undefined.
-        resampled: The statistic of each resample, shape (resamples,); NaN likewise.
-        n: Items there were.
-        method: How the resamples were made.
-        level: Confidence level, a share.
+    """Return the estimate with its percentile interval, or without one and the reason; NaN is undefined.
 
     >>> percentile_estimate(2.0, np.arange(5.0), n=40, method=ROWS, level=0.5).low
     1.0
@@ -244,14 +234,7 @@ def effective_number(codes: IntArray) -> float:
 def draws(clusters: ArrayLike | None, n_items: int) -> IntArray | None:
     """Return the number of each item's paradigm from 0, or None where paradigms cannot be the draws.
 
-    They are too few, of too unequal sizes, unknown for some item, or as many as the items.
-
-    Args:
-        clusters: Number of each item's paradigm, -1 for none, shape (items,); None where nothing is known.
-        n_items: Items.
-
-    Raises:
-        BankError: If there is not one number per item.
+    They are too few, of too unequal sizes, unknown (-1) for some item, or as many as the items.
 
     >>> draws([0, 0, 1, 1], 4) is None, int(draws(np.arange(40) // 2 * 7, 40).max())
     (True, 19)
@@ -276,9 +259,6 @@ def drawn_from(labels: np.ndarray, *, least: int = LEAST_PARADIGMS) -> IntArray 
 
 def why_not_drawn(labels: np.ndarray) -> str:
     """Return why the paradigms of items cannot be the draws of an interval, "" where they can.
-
-    Args:
-        labels: The paradigm of each item, None or NaN for none, shape (items,).
 
     >>> why_not_drawn(np.array(["a", "a", "b"], dtype=object))
     'fewer than 4 paradigms'

@@ -20,14 +20,7 @@ from pairbank.errors import BankError
 
 
 def finite_vector(values: ArrayLike, *, name: str) -> FloatArray:
-    """Return the values as a one-dimensional float64 array, refusing NaN and infinity.
-
-    Args:
-        values: One number per item, shape (n,); n may be 0.
-        name: What the values are, for the message.
-
-    Raises:
-        BankError: If the shape is not (n,), or a value is NaN or infinite.
+    """Return the values as a one-dimensional float64 array, refusing NaN and infinity in a message with `name`.
 
     >>> finite_vector([1, 2], name="delta_nats")
     array([1., 2.])
@@ -336,9 +329,7 @@ METRICS: dict[str, Metric] = {metric.id: metric for metric in (*_ACCURACY, *_AGR
 def headings(table: Table, *, present: Collection[str] | None = None) -> dict[str, str]:
     """Return the headings of a wide table by metric, in the order of its columns.
 
-    Args:
-        table: Which one.
-        present: The metrics that a summary has: what it lacks and need not show is left out. None: all.
+    What a summary lacks (`present`) and need not show is left out.
 
     >>> list(headings("accuracy", present={"accuracy"}).values())
     ['accuracy', 'accuracy', 'orders pooled', 'first option chosen']

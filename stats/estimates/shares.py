@@ -30,18 +30,9 @@ STUDENT = "student-t"
 
 
 def share_of_items(credit: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
-    """Return the mean credit of items with Wilson's interval.
+    """Return the mean credit (1 right, 0 wrong, 0.5 a tie) of items with Wilson's interval.
 
-    Args:
-        credit: One number from 0 to 1 an item, shape (items,): 1 right, 0 wrong, 0.5 a tie.
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
-        level: Confidence level, a share.
-
-    Returns:
-        The share; undefined without items. A single item that is neither right nor wrong has no interval.
-
-    Raises:
-        BankError: If a credit is not from 0 to 1.
+    A single item that is neither right nor wrong has no interval.
 
     >>> share = share_of_items([1, 1, 0, 1])
     >>> share.value, round(share.low, 4), round(share.high, 4), share.method
@@ -55,19 +46,7 @@ def share_of_items(credit: ArrayLike, *, clusters: ArrayLike | None = None, leve
 def share_of_trials(
     credit: ArrayLike, items: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
 ) -> Estimate:
-    """Return the mean credit of trials, several an item, with Wilson's interval for clusters: the items.
-
-    Args:
-        credit: One number from 0 to 1 a trial, shape (trials,).
-        items: The item of each trial, same shape.
-        clusters: Number of each trial's paradigm, -1 for none, same shape.
-        level: Confidence level, a share.
-
-    Returns:
-        The share over trials; `n` is the number of items.
-
-    Raises:
-        BankError: If a credit is not from 0 to 1, or there is not one item per trial.
+    """Return the mean credit of trials, several per item, with Wilson's interval for clusters; `n` counts items.
 
     >>> share = share_of_trials([1, 1, 1, 0], ["a", "a", "b", "b"])
     >>> share.value, share.n, share.method
@@ -85,14 +64,6 @@ def share_of_trials(
 
 def mean_of_items(values: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the mean of numbers without bounds, such as log-probabilities, with Student's t interval over items.
-
-    Args:
-        values: One number an item, shape (items,); any unit, kept in the result.
-        clusters: Number of each item's paradigm, -1 for none.
-        level: Confidence level, a share.
-
-    Raises:
-        BankError: If a value is NaN or infinite.
 
     >>> mean = mean_of_items([-1.0, -2.0, -3.0])
     >>> mean.value, round(mean.low, 4), round(mean.high, 4)
@@ -120,11 +91,7 @@ def wilson_bounds(
 ) -> tuple[FloatArray, FloatArray]:
     """Return low and high of Wilson's interval of shares.
 
-    Args:
-        share: Shares, shape (shares,).
-        n_items: The items of each, 1 or more, same shape.
-        effect: The design effect that the items show, same shape; 1 where an item is either right or wrong.
-        level: Confidence level.
+    The design effect is that of the items, 1 where each is either right or wrong.
 
     >>> low, high = wilson_bounds(np.array([0.5]), np.array([96.0]), np.array([1.0]), level=0.95)
     >>> low.round(4), high.round(4)

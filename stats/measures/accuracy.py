@@ -130,12 +130,7 @@ def decided_accuracy(
 ) -> Estimate:
     """Return the share of answers that are the correct option, of a method whose decisions alone are known.
 
-    Args:
-        choices: 1 for the option chosen and 0 for others, shared in a tie, shape (items, presentations, options); NaN
-            where there is no answer, which is no trial.
-        layout: Says which option is correct in each presentation.
-        clusters: Number of each item's paradigm, -1 for none.
-        level: Confidence level, a share.
+    Choices are (items, presentations, options): 1 for the option chosen, shared in a tie; NaN is no trial.
 
     >>> from pairbank.scoring.api.layout import MethodLayout
     >>> layout = MethodLayout(method="judge", kind="forced_choice", presentations=("good first", "bad first"),
@@ -166,15 +161,7 @@ def decided_position_bias(
 
 
 def unparsed_share(shares: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
-    """Return the share of written texts in which no answer was found, the mean over items.
-
-    Args:
-        shares: Of each item's texts, the share without an answer, shape (items,).
-        clusters: Number of each item's paradigm, -1 for none.
-        level: Confidence level, a share.
-
-    Raises:
-        BankError: If a share is NaN or infinite.
+    """Return the mean over items of the share of texts without an answer.
 
     >>> unparsed_share([0.0, 0.5, 1.0, 0.5]).value
     0.5
@@ -305,18 +292,9 @@ class _Sums:
 def wilson_by_group(
     credit: ArrayLike, group: ArrayLike, n_groups: int, *, method: str = WILSON, level: float = 0.95
 ) -> tuple[Estimate, ...]:
-    """Return the accuracy of each group with Wilson's score interval.
+    """Return the accuracy of each group with Wilson's score interval; all items have as many trials.
 
-    Args:
-        credit: 1 for a right item, 0 for a wrong one, 0.5 for a tie, or the share of its trials that are right, shape
-            (items,); all items have as many trials.
-        group: Number of the item's group, from 0, same shape.
-        n_groups: How many groups there are; one without items is undefined.
-        method: What the interval is called; `wilson-clustered` where items have several trials.
-        level: Confidence level, a share.
-
-    Raises:
-        BankError: If the lengths differ, a credit is not from 0 to 1, or a number is no group.
+    `method` is `wilson-clustered` where items have several trials.
 
     >>> first, second = wilson_by_group([1, 1, 0, 1], [0, 0, 0, 0], 2)
     >>> first.value, round(first.low, 4), round(first.high, 4), second.reason
@@ -351,12 +329,6 @@ def simultaneous_by_group(
     26:404-413), Bonferroni over the groups, for as many items as the credits' variance is worth; where this variance is
     estimated (credits between 0 and 1) with Student's quantile (Korn & Graubard 1998, Survey Methodology 24:193-201).
     Wilson's misses too often so far out: of 67 equal groups at 0.95 in 0.30 (8 items) to 0.11 (100 items) of runs.
-
-    Args:
-        credit: As for `wilson_by_group`.
-        group: As there.
-        n_groups: As there, each with items.
-        level: The chance that all intervals hold together.
 
     >>> first, second = simultaneous_by_group([1, 1, 1, 1, 0, 0, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1], 2)
     >>> round(first.low, 4), first.high, round(second.low, 4), round(second.high, 4)

@@ -133,16 +133,6 @@ def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = 
     Wilcox 1994, Psychometrika 59:601-616, by pingouin: values further from the median than the 80th percentile of such
     distances count as if they were at it. The jackknife leaves out a fiftieth of the items at a time.
 
-    Args:
-        x: As for `pearson`.
-        y: As there.
-        clusters: As there.
-        level: As there.
-
-    Returns:
-        r; undefined as Pearson's, and where four fifths of the values of either are the same; without an interval below
-        20 items.
-
     >>> round(percentage_bend([1, 2, 3, 4, 5, 6, 60], [2, 1, 4, 3, 6, 5, -70]).value, 2)
     0.39
     """
@@ -303,13 +293,10 @@ class Kappa:
 
 
 def kappa_of(counts: FloatArray) -> Kappa:
-    """Return kappa of a square table of counts with its asymptotic standard error.
+    """Return kappa of a square table of counts with its asymptotic standard error; either margin has two choices.
 
     Fleiss, Cohen & Everitt 1969, equation 13. statsmodels has the same formula, and spends a millisecond on each of a
     report's thousands.
-
-    Args:
-        counts: Joint counts, shape (choices, choices); either margin has two choices that are not 0.
 
     >>> found = kappa_of(np.array([[20.0, 5.0], [10.0, 15.0]]))
     >>> round(found.value, 6), round(found.standard_error**2, 6)

@@ -64,17 +64,7 @@ class Predictor:
 def partial_correlation(
     x: ArrayLike, y: ArrayLike, given: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
 ) -> Estimate:
-    """Return Pearson's r of x and y given other columns, with a robust interval.
-
-    Args:
-        x: Shape (items,).
-        y: Shape (items,).
-        given: Shape (items, columns), at least one column.
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
-        level: Confidence level of the interval.
-
-    Raises:
-        BankError: If the lengths differ or a number is not finite.
+    """Return Pearson's r of x and y given other columns (items, columns), with a robust interval.
 
     >>> rng = np.random.default_rng(1)
     >>> z, a, b = rng.normal(size=(3, 400))
@@ -165,10 +155,6 @@ def p_of_all(outcome: ArrayLike, predictors: ArrayLike) -> float:
     R^2 of outcomes in random order has a mean and a variance that are known exactly; a beta distribution with both is
     taken for its own (Pitman 1938, Biometrika 29:322-335; Box & Watson 1962, Biometrika 49:93-106). For normal numbers
     that is the F test of all predictors, which is too often significant where outcome and predictors have heavy tails.
-
-    Args:
-        outcome: Shape (items,).
-        predictors: Shape (items, predictors).
 
     >>> x = np.linspace(-1, 1, 30)
     >>> round(p_of_all(np.cos(9 * x), x[:, np.newaxis]), 3), p_of_all(x**3, x[:, np.newaxis]) < 0.001

@@ -60,12 +60,6 @@ class Confusion:
 def takes_second(second_minus_first: ArrayLike) -> BoolArray:
     """Return which items go to the second option; a tie goes to the first, as in the published code.
 
-    Args:
-        second_minus_first: Score of the second option - that of the first, shape (items,).
-
-    Raises:
-        BankError: If a number is not finite.
-
     >>> takes_second([0.5, 0.0, -1.0])
     array([ True, False, False])
     """
@@ -74,13 +68,6 @@ def takes_second(second_minus_first: ArrayLike) -> BoolArray:
 
 def confusion(reference_second: ArrayLike, other_second: ArrayLike) -> Confusion:
     """Return the joint counts of two choosers.
-
-    Args:
-        reference_second: Whether the reference takes the second option, shape (items,).
-        other_second: The same for the other chooser.
-
-    Raises:
-        BankError: If the lengths differ.
 
     >>> confusion([False, False, True], [False, True, True])
     Confusion(first_first=1, first_second=1, second_first=0, second_second=1)
@@ -99,10 +86,6 @@ def confusion(reference_second: ArrayLike, other_second: ArrayLike) -> Confusion
 def confusion_kappa(table: Confusion, *, level: float = 0.95) -> Estimate:
     """Return Cohen's kappa of a confusion table with its interval.
 
-    Args:
-        table: The joint counts.
-        level: Confidence level, a share.
-
     >>> round(confusion_kappa(Confusion(first_first=122, first_second=51, second_first=48, second_second=129)).value, 3)
     0.434
     """
@@ -119,10 +102,6 @@ def confusion_kappa(table: Confusion, *, level: float = 0.95) -> Estimate:
 
 def agreement_share(table: Confusion, *, level: float = 0.95) -> Estimate:
     """Return the share of items with the same choice, with Wilson's interval.
-
-    Args:
-        table: The joint counts.
-        level: Confidence level, a share.
 
     >>> found = agreement_share(Confusion(first_first=2, first_second=1, second_first=0, second_second=1))
     >>> found.value, found.n
@@ -146,13 +125,6 @@ class ChoiceCounts:
 
 def choice_counts(delta: ArrayLike, human_delta: ArrayLike) -> ChoiceCounts:
     """Return the confusion counts of a method's choices with those of people.
-
-    Args:
-        delta: Good - bad of the method, shape (items,).
-        human_delta: Good - bad of the mean human judgments, same shape.
-
-    Raises:
-        BankError: If the lengths differ or a number is not finite.
 
     >>> choice_counts([1, 1, -1, 0], [2, -1, 1, 1])
     ChoiceCounts(both_good=1, only_method_good=1, only_people_good=1, both_bad=0, n_ties=1)

@@ -50,11 +50,9 @@ class ContrastTest:
 
 
 def effects_of(levels: Mapping[str, Sequence[str]], contrasts: Sequence[Sequence[str]] = ()) -> list[Effect]:
-    """Return main effects, then interactions.
+    """Return main effects, then interactions; a factor's first level is its baseline.
 
-    Args:
-        levels: Factor -> its levels, the baseline first.
-        contrasts: Of one factor, the levels that are compared; default: each with the next.
+    A contrast names levels of one factor; by default each is compared with the next.
 
     >>> found = effects_of({"structure": ["non", "island"], "distance": ["short", "long"]})
     >>> [(effect.term, effect.weights.tolist()) for effect in found[1:]]
@@ -85,9 +83,7 @@ def _vector(known: Sequence[str], compared: Sequence[str] | None) -> FloatArray:
 def of_item_sets(values: FloatArray, weights: FloatArray) -> ContrastTest:
     """Return a contrast over item sets with Student's t: with one score per cell, the maximal model by item set.
 
-    Args:
-        values: One per item set and cell; item sets that lack a cell which has weight are left out.
-        weights: Of the cells.
+    Item sets that lack a cell which has weight are left out.
     """
     from scipy.stats import t
 
@@ -111,15 +107,8 @@ def of_ratings(
 ) -> tuple[str, list[ContrastTest]]:
     """Return contrasts of the cells by a mixed model with all slopes of the design.
 
-    Args:
-        values: One per judgment.
-        cells: Number of its cell.
-        drawn: What is drawn (`participant`, `item_set`) -> number of each judgment's.
-        contrasts: Weights of the cells.
-        levels: Factor -> its levels.
-
-    Returns:
-        The random part as R writes it, or why there is no model; and the contrasts.
+    `drawn` numbers each judgment's `participant` and `item_set`. The first result is the random part as R writes it, or
+    why there is no model.
     """
     from scipy.stats import t
 

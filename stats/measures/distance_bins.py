@@ -57,13 +57,6 @@ def equal_bins(distance: ArrayLike, *, n_bins: int = N_BINS) -> tuple[Bin, ...]:
     lower bin. Items of the same distance always share a bin, so that whole-number distances give bins of unequal size,
     and fewer bins where a quantile repeats.
 
-    Args:
-        distance: One distance per item, shape (items,); finite.
-        n_bins: How many bins.
-
-    Raises:
-        BankError: If a distance is not finite, or there are fewer than 2 bins.
-
     >>> [bin.rows.tolist() for bin in equal_bins([0.4, 0.1, 0.3, 0.2], n_bins=2)]
     [[1, 3], [0, 2]]
     >>> [(bin.low, bin.high, bin.rows.size) for bin in equal_bins([1, 1, 1, 1, 2, 3], n_bins=3)]
@@ -139,12 +132,7 @@ def counts_lower_when_far(pairs: pd.DataFrame, *, rng: np.random.Generator, n_pe
     """Return in how many models r is lower in the furthest bin than in the closest: as observed, then permuted.
 
     Pairs of one paradigm exchange their bins, for all models at once: what models share stays as it is, and so does
-    what distance has to do with paradigms.
-
-    Args:
-        pairs: A row per model and pair: `model`, `item_id`, `paradigm` (null: none), `distance`, `x` and `y`.
-        rng: Source of the permutations.
-        n_permutations: How many.
+    what distance has to do with paradigms. A pair may have no `paradigm`.
     """
     items = pairs.drop_duplicates("item_id").set_index("item_id")
     bins = equal_bins(items["distance"])

@@ -56,19 +56,9 @@ def distribution_distance(
 ) -> DistributionDistance:
     """Return how far a model's distributions are from those of people, and what that is held against.
 
-    Args:
-        units: Number of what was rated, from 0, shape (ratings,).
-        raters: Number of the rater, same shape.
-        values: The ratings, in points.
-        shares: The model's share of each answer, shape (things, answers); NaN where it has none.
-        points: The answers in points of the same scale, ascending, shape (answers,).
-        weights: Of the ratings, those of one rater of one thing adding to 1; None = each is 1.
-        n_draws: Of answers that the shares are of; 0 = they are the model's probabilities.
-        paradigms: Number of each thing's paradigm, -1 for none.
-        level: Confidence level, a share.
-
-    Raises:
-        BankError: If ratings, shares or answers do not fit together.
+    Ratings have the number of what was rated and of their rater, `shares` a row per thing (NaN: none) and a column per
+    point, ascending. Weights of one rater's ratings of one thing add to 1. Shares are of `n_draws` answers, or the
+    model's probabilities (0).
 
     >>> things, raters = np.repeat(np.arange(12), 4), np.tile(np.arange(4), 12)
     >>> shares = np.eye(3)[np.arange(12) % 3]

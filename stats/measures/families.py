@@ -28,12 +28,7 @@ class CrossedMean(NamedTuple):
 
 
 def family_contrast(differences: FloatArray, families: list[str], clusters: IntArray | None = None) -> CrossedMean:
-    """Return the mean over families of a difference; each family counts once, however many pairs it has.
-
-    Args:
-        differences: Shape (items, pairs).
-        families: The family of each pair.
-        clusters: Number of each item's paradigm, -1 for none; where paradigms can be draws, they are in place of items.
+    """Return the mean over families of differences (items, pairs); each family counts once, however many pairs it has.
 
     >>> rows = np.tile([0.1, 0.2, 0.3, 0.3], (12, 1)) + np.linspace(-0.1, 0.1, 12)[:, np.newaxis]
     >>> contrast = family_contrast(rows, ["A", "B", "C", "C"])

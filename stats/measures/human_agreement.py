@@ -59,16 +59,9 @@ class AlternativeAnnotator:
 def alternative_annotator(
     choices: FloatArray, model: FloatArray, *, epsilon: float = EPSILON, paradigms: IntArray | None = None
 ) -> AlternativeAnnotator:
-    """Return whether a model may stand in for one of the raters.
+    """Return whether a model may replace one of the raters.
 
-    Args:
-        choices: Shape (items, raters): 1, -1, 0, or NaN where the rater did not judge the item.
-        model: Its choices, shape (items,), no gaps.
-        epsilon: From 0 to below 1.
-        paradigms: Number of each item's paradigm, from 0; None = there are none.
-
-    Raises:
-        BankError: If the arrays do not fit each other, or epsilon is out of its range.
+    Choices are (items, raters): 1, -1, 0, or NaN where the rater did not judge the item. A model's have no gaps.
 
     >>> rng = np.random.default_rng(0)
     >>> people = np.where(rng.random((200, 5)) < 0.9, 1.0, -1.0)
@@ -103,14 +96,6 @@ def alternative_annotator_of_ratings(  # the arrays of one test
 
     The paper's alignment of continuous ratings is minus the root of the mean squared distance to the others, which puts
     two ratings of a thing in the same order. A model's scores must stand on the raters' scale, as z-scores do.
-
-    Args:
-        units: Number of what was rated, from 0, shape (ratings,).
-        raters: Number of the rater, from 0, same shape.
-        values: The ratings.
-        model: The model's rating of each thing, shape (things,); NaN where it has none.
-        epsilon: As for `alternative_annotator`.
-        paradigms: Number of each thing's paradigm, shape (things,).
 
     >>> rng = np.random.default_rng(0)
     >>> things, raters, true = np.repeat(np.arange(60), 4), np.tile(np.arange(4), 60), rng.normal(size=60)
@@ -401,11 +386,7 @@ def ceiling_from_spreads(
 def disattenuated(delta: FloatArray, human: FloatArray, noise: FloatArray, *, clusters: IntArray) -> Estimate:
     """Return r over the root of the reliability of people's differences (Spearman 1904), with a jackknife interval.
 
-    Args:
-        delta: A method's difference of each item.
-        human: People's mean difference.
-        noise: Its error variance, sd^2 / n of both sides.
-        clusters: Number of each item's paradigm, -1 for none; paradigms are left out where they can be the draws.
+    `noise` is the error variance of `human`, sd^2 / n of both sides.
 
     >>> rng = np.random.default_rng(0)
     >>> true, noise = rng.normal(size=4000), np.full(4000, 0.5)

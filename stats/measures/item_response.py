@@ -80,13 +80,7 @@ class NegativeTest:
 
 
 def fit_items(credit: FloatArray) -> ItemCurves:
-    """Return the curve of each item.
-
-    Args:
-        credit: What each model earns on each item, from 0 to 1, shape (items, models); NaN where it has no answer.
-
-    Raises:
-        BankError: Fewer than twelve models or fifty items, a credit outside 0 to 1, or equal models.
+    """Return the curve of each item from credits (items, models), NaN where a model has no answer.
 
     >>> rng = np.random.default_rng(0)
     >>> ability, easiness, slope = rng.normal(size=40), rng.normal(size=300), rng.normal(1, 0.6, size=300)
@@ -136,10 +130,6 @@ def negative_items(credit: FloatArray, *, design_effect: float = 1.0) -> Negativ
     The models that earn the item are ranked by what they earn on all other items: the sum of their ranks is tested
     against all assignments of the same credits to models (Wilcoxon's test, exact for credits of 0 and 1; Student's t of
     Spearman's rho for others). The z of that p is divided by the root of the design effect.
-
-    Args:
-        credit: As `fit_items` takes it.
-        design_effect: As `fit_items` estimates it.
 
     >>> credit = (np.arange(12) >= np.arange(30)[:, None] % 12).astype(float)  # item k: models from k on succeed
     >>> credit[29] = np.arange(12) < 6

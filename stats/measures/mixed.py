@@ -447,12 +447,7 @@ def cells_of(
 ) -> pd.DataFrame:
     """Return the cells of one method of one model: the mean of a unit's values that are there.
 
-    Args:
-        values: One an item; NaN where the method does not apply.
-        units: The item's unit: its paradigm, or itself.
-        method: The method.
-        model: The model.
-        phenomena: The item's phenomenon, where there are some; a unit has that of its first item.
+    A unit is a paradigm or an item; it has the phenomenon of its first item.
 
     >>> cells_of(np.array([1.0, 3.0, np.nan]), units=["a", "a", "b"], method="direct", model="m")[["unit", "value"]]
       unit  value

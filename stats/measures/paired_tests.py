@@ -152,14 +152,6 @@ def paired_difference(gain: ArrayLike, *, clusters: ArrayLike | None = None, lev
     Bonett & Price 2012 add one item that A alone gets right and one that B alone does before they take the variance.
     Half of each is added here: with whole ones 95% intervals cover 97 to 99% where few items are discordant.
 
-    Args:
-        gain: Credit of A - credit of B for each item, from -1 to 1, shape (items,).
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
-        level: Confidence level, a share.
-
-    Raises:
-        BankError: If a gain is not from -1 to 1, or there is no item.
-
     >>> found = paired_difference([1, 1, 0, 0, 0, 0, 0, -1])
     >>> found.value, round(found.low, 4), round(found.high, 4)
     (0.125, -0.3183, 0.5406)
@@ -194,9 +186,6 @@ def gain_test(gain: ArrayLike) -> GainTest:
 
     An item on which one of both ties gives half a gain. Left out, such items bend the test: of two equally good methods
     the one that ties where it is unsure is right more often on the items that are left. Without ties, McNemar's.
-
-    Args:
-        gain: Credit of A - credit of B for each item: -1, -0.5, 0, 0.5 or 1, or finer where presentations are pooled.
 
     >>> gain_test([1.0] * 9 + [-1.0] + [0.0] * 5).p_mid == mcnemar_mid_p(9, 1)
     True
@@ -259,10 +248,6 @@ def beyond_clusters_p(gain: ArrayLike, clusters: IntArray) -> float:
     What holds for other items of other paradigms holds for other items of these: the p-value is at least McNemar's
     (mid-p, `gain_test`). NaN where paradigms cannot be the draws, or do not differ.
 
-    Args:
-        gain: Credit of A - credit of B for each item, shape (items,).
-        clusters: Number of each item's paradigm, -1 for none.
-
     >>> round(beyond_clusters_p(np.tile([1.0, 0.0, -1.0, 0.0, 1.0], 6), np.arange(30) % 15), 3)
     0.334
     """
@@ -278,14 +263,7 @@ def beyond_clusters_p(gain: ArrayLike, clusters: IntArray) -> float:
 
 
 def mcnemar_exact(n_only_a: int, n_only_b: int) -> float:
-    """Return the exact two-sided p-value of McNemar's test: a fair coin for every discordant item.
-
-    Args:
-        n_only_a: Items that A gets right and B wrong, 0 or more.
-        n_only_b: Items that B gets right and A wrong, 0 or more.
-
-    Returns:
-        The p-value; NaN without discordant items.
+    """Return the exact two-sided p-value of McNemar's test: a fair coin for every discordant item; NaN without one.
 
     >>> round(mcnemar_exact(9, 1), 8)
     0.02148438
@@ -301,13 +279,6 @@ def mcnemar_mid_p(n_only_a: int, n_only_b: int) -> float:
 
     Fagerland, Lydersen & Laake 2013: keeps its level nearly always and is far less conservative than the exact test.
     It is P(more extreme) + half of P(as extreme), which for equal counts is 1 - P(what was seen) / 2.
-
-    Args:
-        n_only_a: Items that A gets right and B wrong, 0 or more.
-        n_only_b: Items that B gets right and A wrong, 0 or more.
-
-    Returns:
-        The p-value; NaN without discordant items.
 
     >>> round(mcnemar_mid_p(9, 1), 8)
     0.01171875
@@ -432,12 +403,7 @@ def no_difference(credit_a: ArrayLike, credit_b: ArrayLike, *, margin: float = M
 def equivalence_p(only_a: float, only_b: float, n: int, *, margin: float) -> float:
     """Return the p-value of two one-sided tests that a paired difference in shares is within a margin.
 
-    Args:
-        only_a: Items that A gets right and B wrong; one on which one of both ties is half an item, which takes the
-            variance for larger than it is.
-        only_b: Items that B gets right and A wrong, likewise.
-        n: Items.
-        margin: The largest difference that does not matter.
+    An item on which one of both ties is half of one, which takes the variance for larger than it is.
 
     >>> round(equivalence_p(10, 10, 400, margin=0.05), 5), equivalence_p(0, 0, 0, margin=0.05)
     (0.00016, nan)

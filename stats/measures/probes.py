@@ -49,10 +49,6 @@ class FoldScores:
 def pair_components(good: Sequence[str], bad: Sequence[str]) -> IntArray:
     """Return a number for each pair, equal for pairs that a chain of common sentences joins.
 
-    Args:
-        good: The better sentence of each pair.
-        bad: The worse sentence of each pair.
-
     >>> pair_components(["a", "c", "e"], ["b", "a", "f"]).tolist()
     [0, 0, 1]
     """
@@ -83,14 +79,6 @@ def fold_problem(components: IntArray, *, n_folds: int = N_FOLDS) -> str | None:
 def pair_folds(components: IntArray, *, rng: np.random.Generator, n_folds: int = N_FOLDS) -> IntArray:
     """Return the fold of each pair, whole components together, folds as equal in size as they allow.
 
-    Args:
-        components: The component of each pair, shape (pairs,).
-        rng: Decides which components go together.
-        n_folds: Number of folds.
-
-    Raises:
-        BankError: If there are fewer components than folds.
-
     >>> folds = pair_folds(np.array([0, 0, 1, 2, 3, 4, 5]), rng=np.random.default_rng(0))
     >>> folds[0] == folds[1], sorted(set(folds.tolist()))
     (np.True_, [0, 1, 2, 3, 4])
@@ -114,11 +102,6 @@ def plain_folds(n_pairs: int, *, rng: np.random.Generator, n_folds: int = N_FOLD
     Plain stratified folds, as a paper that says "five folds" may mean: a pair, or a sentence that stands in several
     pairs, can be on both sides of a split. A sentence of several pairs can then be known from training; a pair that is
     split teaches the opposite label of a sentence that is nearly the same, so that chance is below one half.
-
-    Args:
-        n_pairs: Number of pairs.
-        rng: Decides which sentences go together.
-        n_folds: Number of folds.
 
     >>> folds = plain_folds(10, rng=np.random.default_rng(0))
     >>> np.bincount(folds[:10]).tolist(), np.bincount(folds[10:]).tolist()
@@ -147,17 +130,7 @@ def exchanged(n_pairs: int, *, rng: np.random.Generator) -> BoolArray:
 def cross_validated(
     states: ArrayLike, labels: ArrayLike, folds: ArrayLike, *, standardise: bool = True
 ) -> list[FoldScores]:
-    """Return the scores of a probe in each fold, trained on the other folds, for each set of labels.
-
-    Args:
-        states: One row a sentence, shape (rows, hidden).
-        labels: Whether each sentence is a better one, shape (label sets, rows); sets share the work on the states.
-        folds: The fold of each row, 0 to n_folds - 1, shape (rows,).
-        standardise: Whether coordinates get the mean 0 and the spread 1 of the training rows.
-
-    Raises:
-        BankError: If a state is not finite, a training or test part has one kind of label only, or the
-            regression does not converge.
+    """Return the scores of a probe in each fold, trained on the other folds, for each set of labels (sets, rows).
 
     >>> states = np.array([[1.0], [-1.0], [1.1], [-1.1]])
     >>> cross_validated(states, [[1, 0, 1, 0]], [0, 0, 1, 1])[0].f1
@@ -184,11 +157,6 @@ def fold_mean(values: ArrayLike, *, n: int, level: float = 0.95) -> Estimate:
     Folds share training rows, so the plain variance of their mean is too small; they correct 1/k to 1/k + 1/(k-1),
     the second term being test rows per training row.
 
-    Args:
-        values: One score a fold, shares of 1, shape (folds,).
-        n: Pairs.
-        level: Confidence level, a share.
-
     >>> round(fold_mean([0.5, 0.6, 0.7, 0.8, 0.9], n=10).low, 4)
     0.4055
     """
@@ -210,17 +178,11 @@ def fold_mean(values: ArrayLike, *, n: int, level: float = 0.95) -> Estimate:
 
 
 def chosen_by_other_folds(scores: ArrayLike) -> FloatArray:
-    """Return each fold's score at the layer that is best in the other folds.
+    """Return each fold's score at the layer that is best in the other folds, from scores (layers, folds).
 
     The maximum over layers is optimistic, for the same folds choose the layer and score it. Here a fold does not
     vote on its own layer. (The probes that vote were trained on it, so this is near to nested cross-validation,
     not the same; it needs no further fits. Cf. Tibshirani & Tibshirani 2009.) A tie goes to the lower layer.
-
-    Args:
-        scores: Shape (layers, folds).
-
-    Returns:
-        Shape (folds,).
 
     >>> chosen_by_other_folds([[0.9, 0.5, 0.5], [0.6, 0.6, 0.6]])
     array([0.6, 0.5, 0.5])

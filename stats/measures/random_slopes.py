@@ -269,18 +269,7 @@ def fit_slopes(
     reml: bool = True,
     factors: Mapping[str, FloatArray] | None = None,
 ) -> MixedFit:
-    """Return the model with these random parts.
-
-    Args:
-        values: One per observation.
-        design: Fixed effects, shape (observations, effects).
-        groupings: What is drawn.
-        reml: Restricted likelihood; else maximum likelihood.
-        factors: Relative factors by grouping, where they are known (`MixedFit.factors`).
-
-    Raises:
-        BankError: If the observations do not determine the model, or nothing varies beside its effects.
-    """
+    """Return the model with these random parts, by REML or ML; `factors` are relative ones that are known."""
     from threadpoolctl import threadpool_limits
 
     if np.linalg.matrix_rank(design / np.linalg.norm(design, axis=0)) < design.shape[1]:

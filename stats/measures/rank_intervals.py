@@ -58,10 +58,6 @@ class PairCounts:
 def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> PairCounts:
     """Return the counts that paired comparisons of all models need.
 
-    Args:
-        credit: from 0 (wrong) to 1 (right), shape (models, items), NaN where a model has none (`credits_of`).
-        clusters: number of each item's paradigm, -1 for none, shape (items,).
-
     >>> counts = pair_counts([[1.0, 1.0, 0.0], [1.0, 0.0, float("nan")]])
     >>> counts.n[0, 1].item(), counts.only[0, 1].item(), counts.gain[0, 1].item()
     (2.0, 1.0, 1.0)
@@ -171,10 +167,6 @@ def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:
 
 def mean_rank_intervals(parts: Sequence[PairCounts], *, level: float = 0.95) -> RankIntervals:
     """Return the ranks by the mean accuracy over corpora, each corpus with the same weight.
-
-    Args:
-        parts: the counts of each corpus, the same models in the same order, all with items.
-        level: the chance that all intervals hold the true ranks.
 
     >>> good, bad = [1.0] * 30, [0.0] * 30
     >>> part = pair_counts([good, bad, good])

@@ -296,12 +296,6 @@ class WithOthers:
 def with_others(units: IntArray, raters: IntArray, values: FloatArray, model: FloatArray | None = None) -> WithOthers:
     """Return correlations of raters, and of a model, with the mean of all raters but one.
 
-    Args:
-        units: Number of what was rated, from 0, shape (ratings,).
-        raters: Number of the rater, from 0, same shape.
-        values: The ratings.
-        model: The model's score of each thing, shape (things,); NaN where it has none.
-
     >>> things, raters = np.repeat(np.arange(12), 3), np.tile(np.arange(3), 12)
     >>> found = with_others(things, raters, things + 0.0, model=-np.arange(12.0))
     >>> found.rater.round(6).tolist(), found.model.round(6).tolist()

@@ -115,15 +115,7 @@ class Regression:
 def least_squares(outcome: ArrayLike, terms: Mapping[str, ArrayLike], *, formula: str) -> Regression:
     """Return the ordinary least squares fit of an outcome on an intercept and some terms, as R's `lm`.
 
-    AIC and BIC count the residual variance as a parameter, as R does.
-
-    Args:
-        outcome: Shape (n,); rows with a NaN in any column are left out and counted.
-        terms: By name, shape (n,) each; the intercept is added.
-        formula: What is fitted, for tables.
-
-    Raises:
-        BankError: If the columns differ in length.
+    AIC and BIC count the residual variance as a parameter, as R does. Rows with a NaN are left out and counted.
 
     >>> fit = least_squares([1.0, 3.0, 2.0, 5.0], {"x": [0.0, 1.0, 2.0, 3.0]}, formula="y ~ x")
     >>> round(fit["x"].estimate, 6), round(fit["x"].standard_error, 6), fit.df_residual
@@ -152,15 +144,6 @@ def binomial(successes: ArrayLike, trials: ArrayLike, terms: Mapping[str, ArrayL
     """Return the logistic regression of single trials, given as counts, as R's `glm(family = binomial)`.
 
     Log-likelihood, AIC, BIC and n are those of the single trials, as if each were a row.
-
-    Args:
-        successes: How many trials of each group succeed, shape (n,).
-        trials: How many trials each group has, shape (n,).
-        terms: By name, shape (n,) each; the intercept is added. Groups with NaN are left out and counted.
-        formula: What is fitted, for tables.
-
-    Raises:
-        BankError: If the columns differ in length, or successes are not between 0 and the trials.
 
     >>> fit = binomial([30, 10], [40, 40], {"x": [1.0, 0.0]}, formula="y ~ x")
     >>> round(fit["x"].estimate, 6) == round(2 * math.log(3), 6), fit.n  # log odds 3 against 1/3
@@ -282,14 +265,7 @@ class Component:
 
 
 def crossed_components(values: FloatArray, factors: Mapping[str, IntArray]) -> list[Component]:
-    """Return the components of the variance.
-
-    Args:
-        values: One observation a cell, shape (cells,), finite.
-        factors: Name -> number of each cell's level, from 0; the first one, items, is what intervals are over.
-
-    Raises:
-        BankError: A factor has one level, or no two cells share what is needed.
+    """Return the components of the variance, one observation per cell; intervals are over the first factor, items.
 
     >>> item, rater = np.divmod(np.arange(12), 3)
     >>> parts = crossed_components(1.0 * item, {"item": item, "rater": rater})

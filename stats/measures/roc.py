@@ -34,14 +34,6 @@ def held_out_margins(scores: ArrayLike, labels: ArrayLike, item_ids: Sequence[st
     Folds are stratified by label and drawn by a hash of the item's id, so that they are the same for every model. The
     threshold of a fold is the cut that maximises balanced accuracy on the other folds (the median of several).
 
-    Args:
-        scores: Of sentences, in any unit, shape (sentences,).
-        labels: 1 = acceptable, 0 = not, same shape.
-        item_ids: Ids of the items.
-
-    Raises:
-        BankError: If the lengths differ, a score is not finite, or a label is neither 0 nor 1.
-
     >>> ids = [f"toy/{n}" for n in range(20)]
     >>> margins = held_out_margins([*range(10), *range(20, 30)], [0] * 10 + [1] * 10, ids)
     >>> (margins[:10] < 0).all() and (margins[10:] > 0).all()
@@ -126,13 +118,6 @@ class RocCurve:
 def pooled_pairs(good: ArrayLike, bad: ArrayLike) -> Strings:
     """Return the strings of minimal pairs in one pool.
 
-    Args:
-        good: Score of each pair's grammatical string, shape (pairs,).
-        bad: Score of its ungrammatical string, same shape.
-
-    Raises:
-        BankError: If the lengths differ or a score is not finite.
-
     >>> pooled_pairs([-10.0, -12.0], [-11.0, -15.0]).n_items
     2
     """
@@ -145,13 +130,6 @@ def pooled_pairs(good: ArrayLike, bad: ArrayLike) -> Strings:
 
 def labelled_strings(scores: ArrayLike, labels: ArrayLike) -> Strings:
     """Return sentences that are labelled one by one (CoLA), each an item of its own.
-
-    Args:
-        scores: Score of each sentence, shape (sentences,).
-        labels: 1 for acceptable, 0 for not, same shape.
-
-    Raises:
-        BankError: If the lengths differ, a score is not finite, or a label is neither 0 nor 1.
 
     >>> labelled_strings([-10.0, -12.0, -11.0], [1, 0, 1]).good
     array([-10., -11.])
@@ -229,14 +207,7 @@ def _on_logit_scale(value: float, variance: float, quantile: float) -> tuple[flo
 
 
 def roc_curve(strings: Strings, *, n_points: int = 201) -> RocCurve:
-    """Return the ROC curve at its thresholds, thinned evenly along the curve.
-
-    Args:
-        strings: The pooled strings, both classes there.
-        n_points: Most points kept; the ends always are.
-
-    Raises:
-        BankError: If a class is empty.
+    """Return the ROC curve at its thresholds, thinned evenly along the curve; the ends stay.
 
     >>> curve = roc_curve(pooled_pairs([3.0, 2.0], [1.0, 2.0]))
     >>> curve.false_positive_rate.tolist(), curve.true_positive_rate.tolist()

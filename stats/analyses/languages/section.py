@@ -155,15 +155,7 @@ def contrasts(
     over: str,
     first: str,
 ) -> pd.DataFrame:
-    """Return a difference of accuracies per model and method with its interval; of F1, which has none, as well.
-
-    Args:
-        credit: Pairs by model and method.
-        cells: Accuracies and F1 by language and kind.
-        of_pairs: The difference, from pairs.
-        over: `language` or `negative_type`: what is compared.
-        first: The one that the others are subtracted from.
-    """
+    """Return a difference of accuracies per model and method with its interval; of F1, which has none, as well."""
     rows = [{"model": model, "method": method} | of_pairs(x) for (model, method), x in credit.items()]
     other = "language" if over == "negative_type" else "negative_type"
     for group in groups(where(cells, metric="f1"), "model"):
