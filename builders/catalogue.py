@@ -68,7 +68,6 @@ def build_all(
 
 
 def total(table: Sequence[Mapping[str, str]]) -> str:
-    """Return how many corpora were built, in how many languages, with how many rows."""
     built = [row for row in table if row["rows"]]
     languages = {language for row in built for language in row["languages"].split(", ")}
     n_rows = sum(int(row["rows"].replace(",", "")) for row in built)
@@ -83,7 +82,6 @@ def _expected(corpus: Corpus, n_by_subset: Mapping[str, int]) -> str:
 
 
 def cached(corpus: Corpus) -> Cached:
-    """Return whether a corpus's files are on disk, so that it can be built without a network."""
     if corpus.embedded:
         return "in the package"
     folder = cache_dir() / "downloads" / corpus.name

@@ -102,7 +102,6 @@ def builder_class(corpus: Corpus) -> type[CorpusBuilder]:
 def prepare(
     corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions, *, variant: str = ""
 ) -> datasets.Dataset:
-    """Return the corpus as a Dataset, from the cache where its files and versions are unchanged."""
     content = (f"{name}={file.sha256}" for name, file in sorted(files.items()))
     columns = (f"{column.name}:{column.type}" for column in corpus.extra_columns)
     key = sha256_of_text(*content, str(options), variant, corpus.version, str(BUILDERS_VERSION), *columns)[:16]
@@ -196,7 +195,6 @@ def _declare(dataset: datasets.Dataset, corpus: Corpus, manifest: dict[str, Any]
 
 
 def carry_manifest(dataset: datasets.Dataset, manifest: Mapping[str, Any]) -> None:
-    """Let a Dataset carry the manifest of the corpus that its rows were built from."""
     # as JSON has it, keys in order: a signature's bytes do not depend on where the manifest comes from
     dataset.info.download_checksums = {MANIFEST: json.loads(json.dumps(manifest, sort_keys=True))}
 

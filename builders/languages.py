@@ -62,7 +62,6 @@ class LanguageFacts:
 
 @functools.cache
 def language_facts() -> Mapping[str, LanguageFacts]:
-    """Return the table of `data/languages.tsv` by language."""
     path = Path(str(resources.files("pairbank.builders") / "data" / "languages.tsv"))
     table = read_delimited(path, ("language", "name", "family", "resource"), delimiter="\t")
     return {

@@ -431,7 +431,6 @@ class Banked:
 
     @property
     def has_texts(self) -> bool:
-        """Whether the items can be scored as they are."""
         return TEXT in self.items.column_names
 
 

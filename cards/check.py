@@ -115,7 +115,6 @@ def _stop_at(root: Path, problems: Sequence[str]) -> None:
 
 
 def listed(problems: Sequence[str]) -> str:
-    """Return the first problems, one per line, and how many more there are."""
     more = [f"... and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
     return "".join(f"\n  {line}" for line in (*problems[:SHOWN], *more))
 

@@ -47,8 +47,6 @@ _PATHS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What a store says of one submission."""
-
     path: str
     submitter: str
     state: str
@@ -297,7 +295,6 @@ def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:
 
 
 def _same(a: Scored, b: Scored) -> bool:
-    """Return whether two tables hold the same cells; one column of each is read at a time, and NaN equals NaN."""
     return a.column_names == b.column_names and all(
         same_cells(a.arrow([name])[name], b.arrow([name])[name]) for name in a.column_names
     )

@@ -576,7 +576,6 @@ def fetch_items(repo_id: str, root: Path, manifest: Mapping[str, Any], corpus: s
 
 
 def download(repo_id: str, path: str, revision: str | None) -> Path:
-    """Return where a file of a dataset on the Hub is in the cache: snapshots/REVISION/PATH."""
     from huggingface_hub import HfApi
 
     def asked() -> str:

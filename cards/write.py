@@ -384,7 +384,6 @@ def split_of(models: Mapping[str, Mapping[str, Any]], model: str) -> str:
 
 
 def package_versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that numbers depend on."""
     results = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

@@ -95,7 +95,6 @@ class Work:
 
     @property
     def shared(self) -> float:
-        """Share of the tokens asked for that did not have to be computed."""
         return 1 - self.n_computed_tokens / self.n_sequence_tokens if self.n_sequence_tokens else 0.0
 
     def flops(self, shape: Shape) -> float:
@@ -105,12 +104,10 @@ class Work:
 
     @property
     def host_seconds(self) -> float:
-        """Time of one core of the host, which works while the device does."""
         return HOST_SECONDS_PER_REQUEST * self.n_requests
 
     @property
     def result_bytes(self) -> float:
-        """Size of the columns before compression."""
         return 8.0 * self.n_numbers
 
 

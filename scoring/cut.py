@@ -47,7 +47,6 @@ def cut_alike(tables: Sequence[Scored]) -> list[Scored]:
 
 
 def without_items(tables: Sequence[Scored], named: Sequence[str]) -> list[Scored]:
-    """Return the tables without the items that are named, by id, pair id or sentence; refuse a name that fits none."""
     wrong, unknown, kept = list(dict.fromkeys(named)), set(named), []
     for table in tables if wrong else ():
         rows, is_named = table.table, np.zeros(len(table), dtype=bool)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def engine_differences(reference: Scored, other: Scored) -> pd.DataFrame:
-    """Return how far another engine's scores are from the reference's."""
     if not reference.arrow(["item_id"]).equals(other.arrow(["item_id"])) or reference.methods != other.methods:
         raise ScoringError(f"{reference.corpus}: expected two tables of the same items and methods to compare")
     table, other_table = reference.to_pandas(), other.to_pandas()

@@ -49,8 +49,6 @@ Embedding: TypeAlias = "str | Path | Embedder | None"
 
 
 class Embedder(Protocol):
-    """Sentences to vectors."""
-
     @property
     def id(self) -> str:
         """Name and revision, `model@revision`."""
@@ -122,14 +120,12 @@ def add_minimalness(
 
 
 def add_edit_distance(items: Items) -> Items:
-    """Return items, or a scored table, with `edit_distance` alone; needs no model."""
     table = _table(items)
     table = _with_edit_distance(table, *_sides(table))
     return _holding(items, table)
 
 
 def levenshtein(a: str, b: str) -> int:
-    """Return the least number of characters inserted, deleted or replaced that turn one text into the other."""
     return Levenshtein.distance(a, b)
 
 

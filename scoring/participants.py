@@ -68,7 +68,6 @@ class Trial(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The trial with its response."""
         return f"{self.prompt}{self.options[self.response]}>>.\n\n"
 
     @property
@@ -234,7 +233,6 @@ def _alone(sessions: Sequence[Session], scorer: Scorer, asked: str) -> dict[str,
 
 
 def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> list[FloatArray]:
-    """Return the log-probability of each option after each text; what texts share is computed once."""
     requests = [
         Request(context=text, target=target, where=f"{trial.item_id} ({trial.side})")
         for text, trial in prompts

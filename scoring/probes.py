@@ -75,7 +75,6 @@ def fitted(states: ArrayLike, labels: BoolArray, *, c: float = 1.0, balanced: bo
 
 
 def mean_area(log_odds: FloatArray, labels: BoolArray, folds: IntArray) -> float:
-    """Return the area under the ROC curve, mean over folds."""
     from sklearn.metrics import roc_auc_score
 
     by_fold = [roc_auc_score(labels[folds == fold], log_odds[folds == fold]) for fold in np.unique(folds)]

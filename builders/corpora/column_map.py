@@ -54,7 +54,6 @@ def _plain_text(value: str) -> str:
 
 
 def listed(value: object) -> object:
-    """Return a list; one value is a list of one."""
     return [value] if isinstance(value, str | int | float) else value
 
 
@@ -232,13 +231,11 @@ class ColumnMap:
     """Whether it was told from the names of columns: a row may then lack a cell (JSON lines)."""
 
     def named(self) -> frozenset[str]:
-        """Return the table's columns and paths that the map names."""
         label = () if self.label is None else (self.label.column, *(self.label.sides or ()))
         raters = [name for name in (self.rater, self.rating, *self.of_trial.values()) if name]
         return frozenset((*self.columns.values(), *label, *self.pair, *raters, *self.where))
 
     def number(self, shaped: ShapedRow, n: int) -> str:
-        """Return the last part of the id of the item that a row makes, the n-th of its file."""
         return (self.id or "{n}").format(n=n, pair_id=shaped.cells.get("pair_id"), contrast=shaped.contrast)
 
     @functools.cached_property
@@ -275,7 +272,6 @@ class ColumnMap:
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """Return the schema's columns of the texts that are scored."""
         return ("target_good",) if self.layout == "sentences" else ("target_good", "target_bad")
 
     @functools.cached_property
@@ -288,7 +284,6 @@ class ColumnMap:
 
     @functools.cached_property
     def _choices(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-        """Values of the label of the better and of the worse side, a contrast."""
         if self.contrasts or self.label is None:
             return tuple(((good,), (bad,)) for good, bad in self.contrasts)
         return ((self.label.better, self.label.worse),)

@@ -130,7 +130,6 @@ def corpus_map(name: str) -> CorpusMap:
 
 
 def rating_value(text: object, where: str) -> float:
-    """Return a rating; errors name where it stands."""
     try:
         return float(str(text))
     except ValueError as error:

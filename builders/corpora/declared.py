@@ -132,7 +132,6 @@ class CorpusFile(Declaration):
         )
 
     def corpus_of(self, name: str, rows: Rows) -> Corpus:
-        """Return the corpus, its rows being made by a function."""
         facts, design = self.corpus, self.design
         known: dict[str, object] = {RATERS: facts.raters} if facts.raters else {}
         if design is not None:
@@ -182,7 +181,6 @@ class OwnFacts(Facts):
     """BibTeX."""
 
     def own_source(self) -> Source:
-        """Return what is stated of where the corpus comes from."""
         known = self.licence != "unknown"
         note = "" if known else "A file of your own: state its licence before you publish it."
         return Source(
@@ -209,7 +207,6 @@ class OwnFile(CorpusFile):
 
 
 def corpus_files() -> list[str]:
-    """Return the names of the corpora that have a file of facts."""
     return sorted(file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml"))
 
 
@@ -219,11 +216,9 @@ def facts_of(name: str) -> CorpusFile:
 
 
 def declared(name: str, rows: Rows, *, metadata: Metadata | None = None) -> Corpus:
-    """Return a corpus of ours: the facts of its file, and the function that makes its rows."""
     corpus = facts_of(name).corpus_of(name, rows)
     return replace(corpus, metadata=metadata or corpus.metadata)
 
 
 def declared_with_ratings(name: str, rated: RatedRows) -> Corpus:
-    """Return a corpus of ours whose source has individual ratings."""
     return replace(facts_of(name).corpus_of(name, judged_items_of(rated)), rated=rated)

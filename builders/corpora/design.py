@@ -44,7 +44,6 @@ class Design(Declaration):
         return tuple(dict.fromkeys(names))
 
     def check_whole(self, where: str) -> None:
-        """Refuse a design that does not fit its map."""
         if self.factors and not self.item_set:
             missing = 'item = "COLUMN" under [columns], or item_set'
             raise CorpusError(f"{where}, [design]: needs {missing}; a row holds one sentence or pair of an item set")

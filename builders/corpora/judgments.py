@@ -47,7 +47,6 @@ class AttentionCheck(Declaration):
         return [plain_value(value) for value in (values if isinstance(values, list) else [values])]
 
     def is_passed(self, value: float | None) -> bool:
-        """Return whether a rating is as an attentive rater gives it."""
         low, high = self.at_least, self.at_most
         return value is not None and (low is None or value >= low) and (high is None or value <= high)
 
@@ -85,11 +84,9 @@ class RatingRules(Declaration):
 
     @property
     def stated_scale(self) -> str:
-        """The scale of ratings as they are kept."""
         return scale_after(self.scale, self.normalisation)
 
     def check_whole(self, column_map: ColumnMap, where: str) -> None:
-        """Refuse rules that do not fit a table's map."""
         kinds = {"columns": bool(self.columns), "cell": bool(self.cell), "rater": bool(column_map.rater)}
         if sum(kinds.values()) != 1:
             named = ", ".join(name for name, is_there in kinds.items() if is_there) or "none"
@@ -167,7 +164,6 @@ class RatingRules(Declaration):
         return tuple((who, value, {}) for who, value in values if value is not None)
 
     def value(self, cell: object, where: str, column: str, *, with_commas: bool) -> float | None:
-        """Return a rating, None for an empty cell."""
         value = number_in(label_in(cell, where, column), where, column, with_commas=with_commas)
         check_on_scale(value, self.scale, where, column)
         return value
@@ -340,7 +336,6 @@ class Judgments:
         return {who: (statistics.fmean(rated), statistics.stdev(rated)) for who, rated in values.items()}
 
     def rows(self, where: str) -> Iterator[tuple[int, Row]]:
-        """Yield (row number, row) of each sentence of a table."""
         excluded = set[str]().union(*self._excluded.values())
         for sentence in self._tables[where]:
             provided = tuple(

@@ -84,7 +84,6 @@ class Tables:
         return named | ({"tag": language_tag(named["language"])} if "language" in named else {})
 
     def map_of(self, path: str) -> ColumnMap:
-        """Return the map with the fields of one file's path filled in."""
         named = self.fields(path) or {}
         fixed = {name: PATH_FIELD.sub(lambda field: named[field[1]], text) for name, text in self.map.fixed.items()}
         escaped = {name: text.replace("{", "{{").replace("}", "}}") for name, text in named.items()}
@@ -203,7 +202,6 @@ class OwnMap:
 
 
 def read_map(path: Path) -> OwnMap:
-    """Return what a TOML file says of a user's corpus."""
     with reading(path, CorpusError, saying="not TOML", remedy="correct it"):
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     return own_map(document, path)

@@ -106,7 +106,6 @@ class BadRows:
         self._n_noted = self._n_bad = 0
 
     def note(self, error: CorpusError, *, n_rows: int = 1) -> None:
-        """Take the fault of a row, or one that several rows have."""
         self._n_noted += 1
         self._n_bad += n_rows
         if len(self._first) < self._shown:

@@ -46,8 +46,6 @@ _DIGITS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing wrong with one row."""
-
     item_id: str
     field: str
     got: str
@@ -245,17 +243,14 @@ class _File(Declaration):
 
 @cache
 def errata() -> tuple[Erratum, ...]:
-    """Return all lists of known faulty items."""
     with resources.as_file(resources.files("pairbank.builders") / "data" / _FILE) as path:
         return _File.load(Path(path), error=CorpusError).errata
 
 
 @cache
 def faulty_pairs(corpus: str) -> frozenset[str]:
-    """Return the digests of a corpus's known faulty pairs."""
     return frozenset(digest for erratum in errata() if corpus in erratum.corpora for digest in erratum.items.values())
 
 
 def digest_of(good: str, bad: str) -> str:
-    """Return what identifies a pair in a list."""
     return sha256_of_text(f"{good}\n{bad}")[:_DIGITS]

@@ -32,8 +32,6 @@ PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadProgress:
-    """How far one file has come."""
-
     name: str
     done_bytes: int
     total_bytes: int | None

@@ -212,7 +212,6 @@ def records(
 
 
 def check_width(cells: Sequence[str], header: Sequence[str], where: str, delimiter: str) -> None:
-    """Refuse a row that has more or fewer cells than the header."""
     if len(cells) != len(header):
         raise CorpusError(
             f"{where}: {len(cells)} cells, expected {len(header)} as in the header; "

@@ -102,12 +102,10 @@ def locked_members(path: Path, pattern: str, *, password: str, remedy: str) -> I
 
 
 def read_zip_member(path: Path, name: str) -> str:
-    """Return one member's text; a damaged member is an error that names it."""
     return decode(read_zip_bytes(path, name), f"{path}:{name}")
 
 
 def read_zip_bytes(path: Path, name: str, *, password: bytes = b"") -> bytes:
-    """Return one member's bytes; a damaged member is an error that names it."""
     with (
         open_zip(path) as archive,
         reading(f"{path}:{name}", CorpusError, saying="damaged", remedy="download it again"),
@@ -215,7 +213,6 @@ def bibtex(*keys: str, between: str = "\n\n") -> str:
 
 @functools.cache
 def references() -> Mapping[str, str]:
-    """Return every entry by its key, in the order of the file."""
     text = (resources.files("pairbank.builders") / "data" / "references.bib").read_text(encoding="utf-8")
     pairs = entries(text)
     keys = [key for key, _ in pairs]

@@ -79,13 +79,11 @@ class Table:
 
     @property
     def has_decimal_commas(self) -> bool:
-        """Whether `6,4` is a number in it."""
         return self.delimiter not in ("", ",")
 
     def rows(
         self, bad_row: BadRow | None = None, blank_row: BlankRow | None = None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield (line or row number, row)."""
         if self.made:
             yield from self.made
             return

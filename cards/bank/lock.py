@@ -52,7 +52,6 @@ class Lock:
     holder: Holder
 
     def check(self) -> None:
-        """Make sure that nobody has taken the lock over."""
         if (now := _holder(self.path)) != self.holder:
             raise BankError(
                 f"{self.path.parent}: the lock of this bank was taken over ({now or 'nobody holds it now'}) while this "
@@ -146,7 +145,6 @@ def _created_exclusively(path: Path, holder: Holder) -> bool:
 
 
 def _holder(path: Path) -> Holder | None:
-    """Return who holds a lock; None where nobody does, or it cannot be told."""
     try:
         return Holder(**json.loads(path.read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, TypeError):

@@ -68,7 +68,6 @@ def _kept_items(path: Path, _written_ns: int) -> datasets.Dataset:
 
 
 def write_table(path: Path, items: datasets.Dataset) -> None:
-    """Write a Dataset to one parquet file that carries its Features."""
     table: pa.Table = items.with_format("arrow")[:]
     write_parquet(path, table.cast(items.features.arrow_schema))
 

@@ -108,12 +108,10 @@ class Contents:
 
 
 def contents_of(root: Path, manifest: Mapping[str, Any]) -> dict[str, Contents]:
-    """Return what each corpus of a bank holds."""
     return {corpus: _contents(root, corpus, manifest) for corpus in manifest["corpora"]}
 
 
 def columns_in(path: Path) -> dict[str, str]:
-    """Return the columns of a parquet file and their types."""
     return {field.name: type_name(field.type) for field in pq.read_schema(path)}
 
 
@@ -255,12 +253,10 @@ class Entry:
 
 
 def dictionary(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> list[Entry]:
-    """Return an entry for each column of a bank's items and scored tables, in the order of the files."""
     return [*_items(contents), *_scores(manifest, contents)]
 
 
 def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> dict[str, Entry]:
-    """Return an entry by the real name of each column."""
     results = {
         name: Entry(column=name, type="", unit=unit, meaning=meaning)
         for name, (unit, meaning) in (RATINGS if manifest.get("ratings") else {}).items()
@@ -341,8 +337,6 @@ class FigureFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bank:
-    """What the card is made from."""
-
     manifest: Mapping[str, Any]
     summary: pd.DataFrame | None
     figures: tuple[FigureFile, ...] = ()

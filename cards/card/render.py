@@ -139,7 +139,6 @@ def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | Non
 
 
 def columns_of_configs(root: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the columns of each config: those of its first split, for all have the same."""
     nothing = dict.fromkeys(data_files(manifest), "0" * 64)
     configs = configs_of(manifest, nothing)
     return {config["config_name"]: columns_in(root / config["data_files"][0]["path"]) for config in configs}

@@ -149,6 +149,5 @@ def alpha_text(alpha: Mapping[str, Any]) -> str:
 
 
 def few(tags: list[str], *, limit: int = 20) -> str:
-    """Return names in a row, the first twenty of many."""
     shown = ", ".join(markdown.shown(tag, limit=limit) for tag in tags[:20])
     return shown if len(tags) <= 20 else f"{shown} and {len(tags) - 20} more"

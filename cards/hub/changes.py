@@ -67,8 +67,6 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """All that publishing changes."""
-
     added: tuple[FileChange, ...] = ()
     changed: tuple[FileChange, ...] = ()
     removed: tuple[FileChange, ...] = ()
@@ -84,7 +82,6 @@ class Changes:
 
     @property
     def brief(self) -> str:
-        """The same without the files of data, which a site has hundreds of."""
         return self._text(lambda path: "/" not in path)
 
     def _text(self, is_shown: Callable[[str], bool]) -> str:

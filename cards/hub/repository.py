@@ -50,7 +50,6 @@ class Repository:
         return f"{self.api.endpoint}/{self.kind}s/{self.repo_id}"
 
     def read(self) -> Remote:
-        """Return its files at main's newest commit; an empty `revision` where there is none."""
         from huggingface_hub.errors import RepositoryNotFoundError
         from huggingface_hub.hf_api import RepoFile
 

@@ -85,7 +85,6 @@ class Packs:
         return f"{self._kind}-{self._number}"
 
     def close(self) -> None:
-        """Write what has been taken since the last file."""
         if self._pieces:
             inner = ",".join(f"{json.dumps(name)}:{text}" for name, text in self._pieces.items())
             path = self._folder / "packs" / f"{self._kind}-{self._number}{SUFFIX}"
@@ -95,8 +94,6 @@ class Packs:
 
 @dataclass(slots=True, kw_only=True)
 class CorpusWritten:
-    """What later files of the site need of a corpus."""
-
     facts: dict[str, Any]
     """For the site's manifest."""
     groups: dict[str, pd.Categorical] = field(default_factory=dict)
@@ -184,12 +181,10 @@ class _Rows:
         return self._read([name])[name].combine_chunks()
 
     def different(self, name: str) -> list[Any]:
-        """Return the values of a column in the order of the rows, each once; none where there is no such column."""
         values: list[Any] = self.column(name).unique().to_pylist() if name in self.names else []
         return values
 
     def frame(self, names: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
-        """Return those of some columns that the file has."""
         return frame_of(self._read([n for n in names if n in self.schema.names]), methods)
 
     def pages(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:

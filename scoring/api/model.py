@@ -113,7 +113,6 @@ class ModelInfo:
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """The tokens that stand before a text."""
         return self.prefix_ids or (() if self.bos_id is None else (self.bos_id,))
 
     @property
@@ -183,7 +182,6 @@ class ScoringStats:
 
     @property
     def sharing(self) -> float:
-        """Tokens asked for per token computed."""
         return self.n_sequence_tokens / self.n_computed_tokens if self.n_computed_tokens else float("nan")
 
 
@@ -263,7 +261,6 @@ class _Begun(Generic[T]):
 
 
 def ended(steps: Generator[None, None, T]) -> T:
-    """Take all steps that are left, and return what they lead to."""
     return _Begun(steps).result()
 
 

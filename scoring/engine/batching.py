@@ -192,7 +192,6 @@ class Answers:
 
 
 def structural_problem(model: PreTrainedModel) -> str | None:
-    """Return why the model cannot follow a tree attention mask, or None if nothing speaks against it."""
     if "position_ids" not in inspect.signature(model.forward).parameters:
         return "its forward pass takes no position ids"
     config = model.config.get_text_config()

@@ -52,8 +52,6 @@ def on_device(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
 
 
 class Download:
-    """Values on their way from a device to the host."""
-
     def __init__(self, values: torch.Tensor) -> None:
         self._values, self._copied = values, None
         if values.device.type == "cuda":
@@ -238,7 +236,6 @@ def _keeps_by_mask() -> bool:
 
 @contextmanager
 def scoring_mode(model: PreTrainedModel) -> Iterator[None]:
-    """Run in eval mode and without gradients; afterwards every module is in the mode it was in."""
     in_training = [module for module in model.modules() if module.training]
     model.train(mode=False)
     try:

@@ -86,8 +86,6 @@ class Once(Generic[R]):
 
 
 class UnderWay(Generic[J, R]):
-    """Jobs in order, some of them running at once; they are taken as they are needed."""
-
     def __init__(self, run: Callable[[J], R], jobs: Iterator[J], *, n: int, ahead: int = 0) -> None:
         self._run, self._jobs, self._n = run, jobs, n
         # one job waits for each that runs, so that no pass ever does

@@ -26,7 +26,6 @@ class Chunk:
         return f"{self.path}, row {self.lines[row]}"
 
     def column(self, name: str) -> Cells:
-        """Return a column; all empty where the file has none."""
         return self.cells.get(name) or [None] * len(self.lines)
 
     def some(self, rows: Sequence[int]) -> Chunk:

@@ -91,7 +91,6 @@ class Stated:
 
     @property
     def is_same(self) -> bool:
-        """Return whether both are the same number, as far as the source prints it."""
         return abs(self.stated - self.computed) <= SAME + self.printed_to
 
     def __str__(self) -> str:
@@ -101,8 +100,6 @@ class Stated:
 
 @dataclass(slots=True, kw_only=True)
 class Log:
-    """What a tool's files hold about one model."""
-
     model: str
     tool: str
     version: str = "not stated"
@@ -168,7 +165,6 @@ class Source:
         return file
 
     def cells(self, row: Mapping[str, Any]) -> dict[str, str | None]:
-        """Return a row's cells under our names, by the profile's columns."""
         return {name: row[column] for name, (column,) in self.how.columns.items()}
 
     def columns(self) -> list[str]:

@@ -188,7 +188,6 @@ class _TheirItems:
 
 
 def _source_of(method: ImportedMethod, how: ImportProfile) -> str:
-    """Return where the numbers come from, and of a declared score what they are."""
     declared = "imported" in method.definition
     meaning = method.definition["paper"]
     if not how.paper:

@@ -117,8 +117,6 @@ def load_profile(name: str) -> ImportProfile:
 
 
 class _OwnKeys(Declaration):
-    """Keys of a profile's file that `ImportProfile` has in another form."""
-
     columns: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
     """Our name -> the file's column, or several."""
     prompts: str = ""

@@ -88,7 +88,6 @@ def _folders(name: str, data_dir: str | Path | None) -> Sequence[Path]:
 
 
 def _others(pins: Iterable[Pinned], folder: Path) -> tuple[str, ...]:
-    """Return the pinned files that a folder does not have as published, be it packed (`.gz`, or one `.tar.xz`)."""
     others = [pin for pin in pins if pin.sha256 != _digest(folder / pin.name)]
     packed = dict(_packed(folder)) if others else {}
     return tuple(pin.name for pin in others if pin.sha256 != packed.get(pin.name))

@@ -212,7 +212,6 @@ class ProbeGrammar(OfSides):
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
-        """Log-odds of both sides, their difference, flags."""
         c = ScoreColumns(self.name)
         return {name: kind for name, kind in side_columns(self.name).items() if name not in (c.good_n, c.bad_n)}
 
@@ -222,11 +221,9 @@ class ProbeGrammar(OfSides):
         return {self.name: dict(self.facts)} if self.facts else {}
 
     def applies_to(self, _row: Row) -> bool:
-        """Every item."""
         return True
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
-        """Return one request a side, about the texts of `direct`."""
         if self.probe is None:
             return Direct().requests(row, scorer)
         return [
@@ -235,7 +232,6 @@ class ProbeGrammar(OfSides):
         ]
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
-        """Return both sides' log-odds, their difference and flags."""
         values = side_values(self.name, [answer.total_nats for answer in answers], answers)
         return {name: values[name] for name in self.columns}
 

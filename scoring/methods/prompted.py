@@ -109,7 +109,6 @@ class Prompted:
         return self.prompt.kind == "rating" or (self.prompt.kind == "judgment" and self.prompt.tasks == (SENTENCE,))
 
     def _label(self) -> str:
-        """Return what the paper calls the prompt, and what is asked differently."""
         n_shots = self.shots.n_shots if self.shots else 0
         more = [*(["in chat"] if self.in_chat else []), *([f"{n_shots}-shot"] if n_shots else [])]
         return ", ".join([self.prompt.label, *more])
@@ -336,7 +335,6 @@ class Pool:
         self.sha256 = sha256_of_text(*(repr(sorted(row.items())) for row in ordered))
 
     def alike(self, row: Row) -> Sequence[Row]:
-        """Return the items of the same task and language."""
         return self._by_kind.get((row["task"], row["language"]), ())
 
 

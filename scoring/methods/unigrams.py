@@ -82,12 +82,10 @@ class Unigrams:
 
     @property
     def n_tokens(self) -> int:
-        """Number of tokens counted."""
         return int(self.counts.sum())
 
     @property
     def signature(self) -> dict[str, Any]:
-        """What a score's signature says of the table, JSON-ready."""
         return {
             "tokenizer": self.tokenizer,
             "tokenizer_sha256": self.tokenizer_sha256,

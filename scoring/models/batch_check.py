@@ -57,7 +57,6 @@ class Batched(Scorer, Protocol):
 
 
 def allowed_nats(dtype: str) -> float:
-    """Return what rounding may differ by in this type."""
     return TOLERANCE_NATS.get(dtype, LOW_PRECISION_TOLERANCE_NATS)
 
 

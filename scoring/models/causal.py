@@ -326,8 +326,6 @@ def _with_probes(read: Reading, probes: Sequence[LinearProbe], states: Mapping[i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PassResult:
-    """What a forward pass makes."""
-
     owners: IntArray
     """(n_reads,) the request of each read."""
     read: Reading

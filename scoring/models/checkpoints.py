@@ -26,8 +26,6 @@ GGUF_TYPE = re.compile(r"(?<![A-Za-z0-9])(I?Q\d\w*|BF16|F16|F32)(?![A-Za-z0-9])"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A model's files and what the signature says of them."""
-
     path: str
     """Folder or Hub id, as transformers takes it."""
     model_id: str

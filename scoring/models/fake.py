@@ -110,7 +110,6 @@ class FakeScorer:
         over_length: OverLength,  # noqa: ARG002 - it takes any
         progress: Progress,
     ) -> list[Continuation]:
-        """Return an answer with a digit from 1 to 5, or now and then none, by a hash of name, prompt and draw."""
         results = []
         for ask in prompts:
             drawn = f" {ask.draw.temperature} {ask.draw.seed}" if ask.draw else ""

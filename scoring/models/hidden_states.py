@@ -51,7 +51,6 @@ class HiddenStates:
     n_hidden: int
 
     def layer(self, layer: int, texts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the states of some texts at one layer."""
         result = np.empty((len(texts), self.n_hidden), dtype=np.float32)
         shard, row = np.divmod(self.place[texts], SHARD_TEXTS)
         for number in np.unique(shard):

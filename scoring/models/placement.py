@@ -24,7 +24,6 @@ QUANTISATIONS: dict[str | None, str] = {
 
 
 def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
-    """Return what `from_pretrained` needs to put the weights where they go, in the type and code asked for."""
     quantisation = chosen["quantisation"]
     arguments: dict[str, Any] = {"dtype": dtype_for(chosen["dtype"], device)}
     if chosen["tensor_parallel"]:

@@ -45,7 +45,6 @@ ANSWER = "My answer is"
 
 
 def packing_problem(scorer: CausalScorer) -> str | None:
-    """Return why packed scoring cannot be used with this model, or None if it agrees with plain scoring."""
     requests = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
     plain = [_scored(scorer, [request], batching="padded")[0] for request in requests]
     _refuse_if_not_causal(scorer, requests, plain)

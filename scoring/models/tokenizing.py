@@ -173,7 +173,6 @@ def prefix_facts(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) 
 def thinking_for(
     option: Thinking, tokenizer: PreTrainedTokenizerBase, name: str, *, prompt_format: Literal["base", "chat"]
 ) -> Literal["", "off", "on"]:
-    """Return whether a chat model thinks before it answers; empty where its template has no such mode."""
     template = getattr(tokenizer, "chat_template", None) if prompt_format == "chat" else None
     texts = [*template.values()] if isinstance(template, dict) else [template or ""]
     can_think = any(SWITCH in text or any(start in text for start, _ in BLOCKS) for text in texts)
@@ -187,7 +186,6 @@ def thinking_for(
 def prompt_format_for(
     option: Literal["auto", "base", "chat"], tokenizer: PreTrainedTokenizerBase, name: str
 ) -> Literal["base", "chat"]:
-    """Return how prompts are sent: through the chat template where there is one, unless plain text is asked for."""
     has_template = bool(getattr(tokenizer, "chat_template", None))
     if option == "chat" and not has_template:
         raise ModelLoadError(f"{name}: the tokenizer has no chat template; load it with prompt_format='base'")

@@ -24,8 +24,6 @@ from pairbank.scoring.run.store import schema_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Asks a model about items by methods."""
-
     reader: Scorer
     """Answers requests."""
     writer: Scorer

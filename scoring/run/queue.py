@@ -27,8 +27,6 @@ LEAST_PLACES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What one worker does next."""
-
     job: Job
     share: Share = WHOLE
     values_nats: FloatArray | None = None
@@ -63,7 +61,6 @@ class WorkQueue:
 
     @property
     def share_done(self) -> float:
-        """Of the work, from 0 to 1."""
         done = sum(self._jobs[unit].work * n / N_PLACES for unit, n in self._n_places_done.items())
         return done / sum(job.work for job in self._jobs.values())
 

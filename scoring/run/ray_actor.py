@@ -46,7 +46,6 @@ class Worker:
             self._problem = error  # for whoever asks first: an actor that cannot begin is gone, and its reason with it
 
     def facts(self) -> Facts:
-        """Return the model's facts, the versions of the code, and where this is."""
         if self._problem is not None:
             raise ModelLoadError(f"on {socket.gethostname()}: {self._problem}") from self._problem
         return Facts(info=self._model.info, versions=VERSIONS, pid=os.getpid(), host=socket.gethostname())
@@ -70,7 +69,6 @@ class Worker:
     def scored(
         self, job: Job, recipe: Recipe, share: Share = WHOLE, values_nats: FloatArray | None = None, *, ticket: str = ""
     ) -> Done:
-        """Return a job's tables, or what a share of its forward passes gives."""
         began = time.perf_counter()
         stats = getattr(self._model, "stats", None) or ScoringStats()
         before = (stats.n_sequence_tokens, stats.n_computed_tokens)
@@ -106,8 +104,6 @@ class Worker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a worker says of itself."""
-
     info: ModelInfo
     versions: str
     """Of the code that decides numbers."""

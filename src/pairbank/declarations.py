@@ -122,7 +122,6 @@ def _faults(cls: type, table: Any, problem: ValidationError) -> list[str]:  # no
 
 
 def _path(fault: ErrorDetails, table: Any) -> tuple[int | str, ...]:  # noqa: ANN401 - what TOML gave
-    """Return the keys that lead to a fault: pydantic puts the name of the type it tried behind them."""
     path: list[int | str] = []
     inner = table
     for step in fault["loc"]:

@@ -93,7 +93,6 @@ def sha256_of_text(*parts: str) -> str:
 
 
 def sha256_of_texts(parts: Iterable[str]) -> str:
-    """Return what `sha256_of_text` does, from parts that are taken one after the other."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
@@ -177,7 +176,6 @@ def refuse_other_than_a_file(path: Path) -> None:
 
 
 def _part_of(path: Path) -> str:
-    """Return how the names of a file's temporary ones start."""
     return f".{path.name.encode()[:_NAME_BYTES].decode(errors='ignore')}."
 
 
@@ -187,7 +185,6 @@ def _machine() -> str:
 
 
 def temporary_prefix(path: Path) -> str:
-    """Return how the name of this process's temporary file or folder beside `path` starts."""
     return f"{_part_of(path)}{_machine()}-{os.getpid()}."
 
 

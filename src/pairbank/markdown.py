@@ -56,7 +56,6 @@ def to_markdown(table: pd.DataFrame, *, cell: Callable[[str], str] = as_cell) ->
 
 
 def table_of(rows: Iterable[Mapping[str, str]]) -> str:
-    """Return rows of the same keys as a table of Markdown, in whose cells markup counts."""
     return to_markdown(pd.DataFrame([*rows]), cell=lambda text: text.replace("|", "\\|"))
 
 
@@ -106,7 +105,6 @@ def code(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return a block of code, with a fence longer than any run of backticks in it; lines stay lines."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{language}", *(spelt_out(line) for line in text.splitlines()), fence])

@@ -115,8 +115,6 @@ def probe_cost(
 
 
 class Items(Protocol):
-    """What is asked of items: a `datasets.Dataset`, which this package does not import."""
-
     column_names: list[str]
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - a column
@@ -326,7 +324,6 @@ def _group_scores(pairs: _Pairs, states: HiddenStates, rng: np.random.Generator,
 def _layer_scores(
     layer: int, *, states: HiddenStates, texts: IntArray, labels: list[BoolArray], folds: IntArray, standardise: bool
 ) -> list[FoldScores]:
-    """Return what the probes of one layer score; sent to other processes, which read the states themselves."""
     return cross_validated(states.layer(layer, texts), labels, folds, standardise=standardise)
 
 

@@ -94,7 +94,6 @@ def _log(file: Path, document: Mapping[str, Any]) -> Log:
 
 
 def _problem(sample: Mapping[str, Any]) -> str:
-    """Return why a sample is no pair; "" where it is one."""
     choices, target = sample.get("choices") or [], str(sample.get("target")).strip()
     if sample.get("error"):
         return "the sample ended in an error"

@@ -27,7 +27,6 @@ _STEP = re.compile(r"step(?P<step>\d+)(-tokens\d+B)?")
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a model or checkpoint, by name and step."""
     logs = [_log(source, *table) for table in _tables(source.paths)]
     if not logs:
         raise ScoreImportError(f"{source}: no {FOLDER}/MODEL.csv and no {ARCHIVE} of lm-task-demands")

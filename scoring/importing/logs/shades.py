@@ -28,7 +28,6 @@ _IS_SCORED, _YES = "is_continuation_token", ("True", "true")
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a model or checkpoint, checkpoints in the order of their steps."""
     logs = [_log(source, file) for file in source.files("token_*.csv", expected="token_MODEL.csv")]
     return sorted(logs, key=lambda log: (str(log.facts.get("family", log.model)), log.facts.get("step", 0)))
 

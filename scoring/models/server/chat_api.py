@@ -36,7 +36,6 @@ class ChatSettings:
 
     @property
     def deviations(self) -> list[str]:
-        """What differs from the usual parameters, in words."""
         return [
             *([self.limit] if self.limit != "max_tokens" else []),
             *(["no temperature"] if not self.takes_temperature else []),

@@ -43,8 +43,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ServerError(ScoringError):
-    """A server that refused a question or gave none of the answers asked for."""
-
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
@@ -88,7 +86,6 @@ class Client:
 
     @property
     def servers(self) -> list[Client]:
-        """This server and its replicas, without those that are gone; each of them alone."""
         return [replace(one, others=()) for one in (self, *self.others) if one.url not in self.gone]
 
     def goes_on_without(self, error: ServerGoneError) -> bool:
@@ -214,7 +211,6 @@ class Client:
 
     @property
     def root(self) -> str:
-        """The server's own address, before the API's version."""
         return self.url.removesuffix("/v1")
 
     def shown(self, text: str) -> str:

@@ -148,7 +148,6 @@ def _moved_nats(tops: Mapping[str, float], other: Mapping[str, float]) -> float 
 
 
 def chat_answers(client: Client, served: str, settings: ChatSettings, *, tells_top: bool) -> ChatAnswers:
-    """Ask the questions that identify a model."""
     body = settings.body(IDENTITY_TOKENS, temperature=0.0) | ({"seed": 0} if settings.takes_seed else {})
     body |= {"logprobs": True, "top_logprobs": MOST_TOP} if tells_top else {}
     questions = [[{"role": "user", "content": text}] for text in IDENTITY_QUESTIONS]

@@ -205,7 +205,6 @@ def _wrong_logarithms(
 
 
 def _top(asking: Asking, prompts: Sequence[tuple[int, ...]]) -> list[dict[str, float]]:
-    """Return the most probable tokens after each prompt, named by their ids where the server does so."""
     settings = {**PLAIN, "temperature": 0.0, "logprobs": N_TOP.get(asking.way.name, MOST_LAST_TOKENS)}
     settings |= {"return_tokens_as_token_ids": True}
     results: list[dict[str, float]] = [{} for _ in range(len(prompts))]

@@ -28,8 +28,6 @@ _many = partial(typer.Option, rich_help_panel="Many machines")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
-    """How the work is shared out."""
-
     part: Annotated[
         str | None, _many(help="Score only part I of N (I/N) into the store; --join N then assembles the table.")
     ] = None

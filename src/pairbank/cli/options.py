@@ -56,7 +56,6 @@ Dtype = Annotated[str, "auto, float32, bfloat16 …"]
 
 
 def corpora_named(start: str) -> list[str]:
-    """Return the corpora whose names begin so, for the shell's completion."""
     from pairbank.builders.corpora.registry import CORPORA
 
     return [name for name in CORPORA if name.startswith(start)]

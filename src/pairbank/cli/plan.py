@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostOptions:
-    """For which models and devices costs are estimated."""
-
     parameters: Annotated[list[float] | None, "Also estimate a model with this many parameters (70e9); repeatable."] = (
         None
     )

@@ -131,7 +131,6 @@ class Study:
 
 
 def study_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a study's TOML file, with what each key means."""
     schema = TypeAdapter(Study).json_schema()
     required = [key for key in schema["required"] if key != "name"]  # the file's name, where it is not given
     either = [{"required": ["corpora", "methods"]}, {"required": ["imports"]}]

@@ -51,8 +51,6 @@ SCOPE = ("corpora", "languages")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShippedList:
-    """The models of a paper."""
-
     name: str
     source: str
     """Where the paper says which they are."""
@@ -118,8 +116,6 @@ def _value(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """One model that a study is to be run with."""
-
     id: str
     """`demo`, a folder, a GGUF file, a Hub id, a server's address, or what a back end loads, `BACKEND:rest`."""
     options: LoadOptions = field(default_factory=LoadOptions)
@@ -192,7 +188,6 @@ class ModelChoice:
 
 
 def choice_of(model: str, options: LoadOptions | None = None) -> ModelChoice:
-    """Return the choice of a model as it is named on the command line (`ID` or `ID@REVISION`)."""
     reference = reference_of(model)
     return ModelChoice(id=reference.id, options=with_reference(options or {}, reference))
 
@@ -202,7 +197,6 @@ def with_defaults(choice: ModelChoice, options: LoadOptions) -> ModelChoice:
 
 
 def load_list(name: str) -> list[ModelChoice]:
-    """Return the models of a list: a TOML file by path, or a list that ships by name."""
     if not name.endswith(".toml"):
         return shipped_list(name).choices
     path = Path(name)

@@ -40,8 +40,6 @@ MOST_CHARACTERS = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A model that could not be loaded, or not be scored on a corpus."""
-
     model: str
     corpus: str
     """Empty where it was not loaded at all."""

@@ -35,8 +35,6 @@ Asked = Scorer | ModelChoice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A run that nothing known speaks against."""
-
     study: Study
     out: Path
     models: tuple[Asked, ...]

@@ -42,7 +42,6 @@ def console_width() -> int:
 
 
 def show(table: pd.DataFrame, *, name: str = "", whole: Sequence[str] = ()) -> None:
-    """Print a table; under a name, it is part of the document of `--json`."""
     from rich.console import Console
 
     from pairbank.cli.display.tables import lines
@@ -213,7 +212,6 @@ def _some(names: Sequence[str], *, most: int = 3) -> str:
 
 @contextlib.contextmanager
 def status(text: str) -> Iterator[None]:
-    """Show what is going on while a block runs."""
     from rich.console import Console
     from rich.markup import escape
 

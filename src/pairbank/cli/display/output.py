@@ -34,7 +34,6 @@ _asked: list[Output] = []
 
 
 def output() -> Output:
-    """Return what the command that runs was asked to give; plain words, where none runs."""
     return _asked[-1] if _asked else Output()
 
 
@@ -57,7 +56,6 @@ def warn(text: str) -> None:
 
 
 def hint(text: str) -> None:
-    """Print what could be done next; nothing with --quiet."""
     if not output().quiet:
         say(text)
 

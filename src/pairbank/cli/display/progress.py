@@ -100,8 +100,6 @@ def worker_rates(stats: ScoringStats | None) -> list[str]:
 
 @dataclass(slots=True, kw_only=True)
 class Meter:
-    """Rates since it was made."""
-
     stats: ScoringStats | None = None
     unit: str = " items"
     clock: Callable[[], float] = time.monotonic
@@ -115,7 +113,6 @@ class Meter:
         self.n_asked = self.stats.n_sequence_tokens if self.stats else 0
 
     def rates(self, n_done: float, n_total: int) -> str:
-        """Return "120/2,000 items, 14.2 items/s, 620 tokens/s, 1.6x shared"; without what is not known yet."""
         seconds = self.clock() - self.began
         parts = [f"{number(n_done, digits=0)}/{n_total:,}{self.unit}"]
         if seconds > 0:
@@ -134,7 +131,6 @@ class Meter:
         return "\n".join([self.rates(n_done, n_total), *(f"  {line}" for line in lines[:MOST_LINES]), *beyond])
 
     def seconds_left(self, n_done: float, n_total: int) -> float:
-        """Return the time left at the rate so far; NaN before anything is done."""
         return (self.clock() - self.began) * (n_total - n_done) / n_done if n_done else float("nan")
 
 
@@ -152,7 +148,6 @@ class Lines:
         self._last = self.meter.clock()
 
     def on_progress(self, n_done: float, n_total: int) -> None:
-        """Take note of items done, and say so where the last line is long ago or this is the end."""
         now, is_done = self.meter.clock(), n_done >= n_total
         if self._is_done or not (is_done or now - self._last >= SECONDS_A_LINE):
             return
@@ -173,8 +168,6 @@ class Lines:
 
 
 class FileProgress(Protocol):
-    """How much of some files is done."""
-
     @property
     def name(self) -> str:
         """The file."""

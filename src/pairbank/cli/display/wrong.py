@@ -27,8 +27,6 @@ _COLUMNS = ("item_id", "phenomenon", "paradigm", "context_good", "target_good", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missed:
-    """Items of one table that one method got wrong."""
-
     model: str
     corpus: str
     method: str
@@ -45,7 +43,6 @@ class Missed:
 
 
 def say_wrong(tables: Sequence[Scored], n: int | None, method: str | None) -> None:
-    """Print the worst items of each table; nothing where nobody asked."""
     if n is None:
         if method is not None:
             raise typer.BadParameter("--wrong-by says by which method: say how many too, as in --wrong 10")
