@@ -87,11 +87,7 @@ class Session(NamedTuple):
 
 
 def kind_of(scale: str, values: Sequence[float]) -> Kind:
-    """Return how a scale is asked.
-
-    >>> kind_of("likert4", [1.0, 3.0]).options, kind_of("binary", [1.0]).options, kind_of("points", [0.0, 2.0]).options
-    (('1', '2', '3', '4'), ('no', 'yes'), ('0', '1', '2'))
-    """
+    """Return how a scale is asked."""
     if scale in (BINARY, FORCED_CHOICE):
         return Kind(scale, (0.0, 1.0), tuple(_wording()[scale]["options"]))
     likert = re.fullmatch(r"likert(\d+)", scale)

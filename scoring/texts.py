@@ -57,11 +57,7 @@ def text_in_words(id: str, text: str, *, language: str = "en") -> Text:  # noqa:
 
 
 def text_of_words(id: str, words: Sequence[str], regions: Sequence[str] = (), *, language: str = "en") -> Text:  # noqa: A002
-    """Return the text that words make, with a space between them where the language has one.
-
-    >>> text_of_words("1", ["The", "dog"]).spans
-    ((0, 3), (4, 7))
-    """
+    """Return the text that words make, with a space between them where the language has one."""
     if not words or not all(word.strip() for word in words):
         raise ScoringError(f"text {id}: {'an empty word' if words else 'no word'}; expected words with characters")
     between = separator(language)

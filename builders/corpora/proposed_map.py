@@ -178,21 +178,7 @@ def _is_filled(cell: object) -> bool:
 
 
 def proposed_map(header: Sequence[str], rows: Rows) -> str:
-    """Return a column map for a table, filled in from the names of its columns and its first rows.
-
-    >>> rows = [{"s": "Dogs bark.", "ok": 1}, {"s": "Dogs barks loudly.", "ok": 0}]
-    >>> print(proposed_map(["s", "ok"], rows))
-    layout = "sentences"
-    <BLANKLINE>
-    [columns]
-    sentence = "s"
-    <BLANKLINE>
-    [label]
-    column = "ok"
-    good = ["1"]
-    bad = ["0"]
-    <BLANKLINE>
-    """
+    """Return a column map for a table, filled in from the names of its columns and its first rows."""
     if (results := map_of_results(header, rows)) is not None:
         return results[1]
     words = {name: words_of(name) for name in header}

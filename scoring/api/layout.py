@@ -75,12 +75,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumns:
-    """The names of a method's columns; which of them it has, and in which order, the method says.
-
-    >>> columns = ScoreColumns("direct")
-    >>> columns.delta, columns.of("good"), columns.kinds(columns.bad, columns.bad_n)
-    ('direct_delta', 'direct_good', {'direct_bad': 'float64', 'direct_bad_n': 'int32'})
-    """
+    """The names of a method's columns; which of them it has, and in which order, the method says."""
 
     method: str
 

@@ -187,11 +187,7 @@ def _points(_: Presentation, option: str) -> float:
 
 
 def first_answer(text: str, pattern: str, options: Sequence[str]) -> str | None:
-    """Return the first match of a pattern that is one of the options, whatever its case; None if there is none.
-
-    >>> first_answer("I'd say 3, no, 2.", "[1-5]", ["1", "2", "3", "4", "5"]), first_answer("yes.", "(?i)yes", ["Yes"])
-    ('3', 'Yes')
-    """
+    """Return the first match of a pattern that is one of the options, whatever its case; None if there is none."""
     known = {option.strip().casefold(): option for option in options}
     matches = (match[0].strip().casefold() for match in re.finditer(pattern, text))
     return next((known[match] for match in matches if match in known), None)

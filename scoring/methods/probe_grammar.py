@@ -137,11 +137,7 @@ PERTURBATIONS: Mapping[str, Callable[[Words, str, Mapping[str, list[str]]], Word
 
 
 def perturbed(sentences: Sequence[str]) -> list[dict[str, str]]:
-    """Return each sentence's perturbations, by name; none that leaves it, or makes another sentence of the text.
-
-    >>> perturbed(["The dog barks at night.", "Old dogs bark."])[0]["agreement"]
-    'The dogs barks at night.'
-    """
+    """Return each sentence's perturbations, by name; none that leaves it, or makes another sentence of the text."""
     cut = [_cut(sentence) for sentence in sentences]
     inner = {word for words, _, _ in cut for word in words[1:]}
     known, forms = set(sentences), _forms(inner)

@@ -116,11 +116,7 @@ def table(frame: pd.DataFrame) -> str:
 
 
 def parsed_tables(page: str) -> list[list[dict[str, str]]]:
-    r"""Return the tables of a page, a row a dict from heading to cell, unescaped; what `table` wrote reads back.
-
-    >>> parsed_tables("text\n\n| a | b |\n| --- | --- |\n| 1 | &lt; |\n\ntext")
-    [[{'a': '1', 'b': '<'}]]
-    """
+    r"""Return the tables of a page, a row a dict from heading to cell, unescaped; what `table` wrote reads back."""
     tables: list[list[dict[str, str]]] = []
     lines = page.splitlines()
     for number, line in enumerate(lines):

@@ -111,18 +111,7 @@ def _paired(tables: Sequence[_Own], corpus: str) -> list[list[str]]:
 
 
 def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
-    """Return what a reader must know of models that have different items; nothing where all have the same.
-
-    >>> import pandas as pd
-    >>> from pairbank.scoring.api.layout import MethodLayout
-    >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
-    >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-    >>> def table(model, ids):
-    ...     frame = pd.DataFrame({"item_id": list(ids), "direct_delta": 1.0})
-    ...     return ScoredFrame(corpus="toy", model=model, frame=frame, layouts=(direct,))
-    >>> item_set_notes([table("a", "wxyz"), table("b", "xyz"), table("c", "yzx")])[0]
-    '**The models have different items of toy** (`direct`): `a` 4; `b`, `c` 3; 3 in common.'
-    """
+    """Return what a reader must know of models that have different items; nothing where all have the same."""
     notes = [text for corpus in dict.fromkeys(table.corpus for table in tables) for text in _of_corpus(corpus, tables)]
     return (*notes, HOW_COMPARED) if notes else ()
 

@@ -23,13 +23,7 @@ _PARADIGMS = ("low_paradigms", "high_paradigms")
 
 
 def headline(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows for a first look: whole corpora, or their subsets where these are few and differ in kind.
-
-    >>> rows = [{"model": "m", "corpus": "c", "group_by": g, "group": x, "metric": "accuracy"}
-    ...         for g, x in (("all", ""), ("subset", "a"), ("subset", "b"), ("phenomenon", "p"))]
-    >>> headline(pd.DataFrame(rows))["group"].tolist()
-    ['', 'a', 'b']
-    """
+    """Return the rows for a first look: whole corpora, or their subsets where these are few and differ in kind."""
     by_subset = summary[summary["group_by"] == "subset"]
     n_subsets = by_subset.groupby("corpus")["group"].nunique()
     few = set(n_subsets.index[n_subsets <= MOST_SUBSETS])
@@ -82,15 +76,7 @@ def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_numbers(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `accuracy_table` as numbers, with all digits: value, low, high and n of each column.
-
-    >>> row = {"model": "gpt2", "corpus": "toy", "group_by": "all", "group": "", "method": "direct",
-    ...        "versus": "", "metric": "accuracy", "value": 0.8231, "low": 0.788, "high": 0.851, "n": 640,
-    ...        "n_excluded": 0, "ci_method": "wilson", "reason": None}
-    >>> found = accuracy_numbers(pd.DataFrame([row]))
-    >>> found[["accuracy", "accuracy low", "accuracy high", "accuracy n"]].values.tolist()
-    [[0.8231, 0.788, 0.851, 640]]
-    """
+    """Return the rows of `accuracy_table` as numbers, with all digits: value, low, high and n of each column."""
     shown = headings("accuracy", present=set(summary["metric"]))
     return _as_numbers(summary, shown, ["model", "corpus", "group_by", "group", "method"])
 

@@ -75,11 +75,6 @@ def match_type(direct_model: str, direct: ModelFeatures | None, meta_model: str,
     """Return the match type of a pair of models, one of `MATCH_TYPES`.
 
     Source: Song, Hu & Mahowald 2025, section 2; the authors' analysis.R for the order of the tests.
-
-    >>> small = ModelFeatures(family="Llama", generation="3.1", size_billions=8, type="base")
-    >>> chat = ModelFeatures(family="Llama", generation="3.1", size_billions=8, type="instruct")
-    >>> match_type("a", small, "b", chat), match_type("a", small, "a", small), match_type("a", small, "b", None)
-    ('base/instruct', 'self', 'undeclared')
     """
     if direct_model == meta_model:
         return SELF
@@ -100,13 +95,7 @@ def find_features(
     given: Mapping[str, ModelFeatures] | None = None,
     beside: Collection[str] = (),
 ) -> ModelFeatures | None:
-    """Return what is declared about a model, by the user first, then in the shipped lists; None where nothing is.
-
-    >>> find_features("Llama-3.1-8B").size_billions, find_features("OLMo 7B", corpus="hu-frank-2024-syntax").generation
-    (8, '1')
-    >>> find_features("a-model-of-mine") is None
-    True
-    """
+    """Return what is declared about a model, by the user first, then in the shipped lists; None where nothing is."""
     for declared in (given or {}, _names_for(corpus), shipped_features(), _short_names()):
         for key in (name, model_id):
             if key in declared:
@@ -140,12 +129,7 @@ def _published(name: str, beside: Collection[str]) -> ModelFeatures | None:
 
 
 def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
-    """Return features by name from tables such as the `[[models]]` of a study file.
-
-    >>> entry = {"name": "mine", "family": "Mine", "generation": "1", "size_billions": 0.1, "type": "base"}
-    >>> features_from_entries([entry])["mine"].family
-    'Mine'
-    """
+    """Return features by name from tables such as the `[[models]]` of a study file."""
     required, known = {"name", "family", "generation", "size_billions", "type"}, {*ModelFeatures.__slots__, "name"}
     results: dict[str, ModelFeatures] = {}
     for entry in entries:
@@ -229,9 +213,6 @@ def by_size(models: Sequence[str], features: Mapping[str, ModelFeatures | None])
     """Return models from small to large; those of which nothing is declared stand last, in their own order.
 
     Checkpoints of one model are in the order of their training.
-
-    >>> by_size(["x@step-100", "y", "x@step-20"], {})
-    ['x@step-20', 'x@step-100', 'y']
     """
     runs = {run: nth for nth, run in enumerate(dict.fromkeys(model.partition("@")[0] for model in models))}
 

@@ -244,13 +244,7 @@ def read_table(table: ScoredFrame) -> ScoredTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaStack:
-    """What some models say about the same items, directly and when asked.
-
-    >>> stack = DeltaStack(corpus="toy", models=("a",), prompts=("meta",), item_ids=("x", "y"), n_identical=0,
-    ...                    direct_nats=np.array([[1.0, -1.0]]), meta_nats=np.array([[[0.5, 0.2]]]))
-    >>> stack.select(np.array([True, False])).item_ids
-    ('x',)
-    """
+    """What some models say about the same items, directly and when asked."""
 
     corpus: str
     models: tuple[str, ...]

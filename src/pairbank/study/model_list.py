@@ -129,12 +129,7 @@ class ModelChoice:
     all."""
 
     def is_for(self, corpus: str, languages: Iterable[str]) -> bool:
-        """Return whether it is scored on a corpus whose items are in some languages.
-
-        >>> english = ModelChoice(id="org/m", languages=("en",))
-        >>> english.is_for("cola", ["en"]), english.is_for("comps", ["en-GB"]), english.is_for("xcomps", ["en", "zh"])
-        (True, True, False)
-        """
+        """Return whether it is scored on a corpus whose items are in some languages."""
         if self.corpora and corpus not in self.corpora:
             return False
         return not self.languages or all(
