@@ -22,6 +22,7 @@ from pairbank.builders.sources.readers import encoding_of, text_lines
 from pairbank.builders.sources.tables import SUFFIXES, open_table
 from pairbank.errors import ScoringError
 from pairbank.files import read_parquet, replaced_atomically
+from pairbank.scoring.api.names import PARTICIPANT_COLUMNS
 from pairbank.scoring.texts import Text, plain_word, text_in_words, text_of_words
 
 logger = logging.getLogger(__name__)
@@ -34,7 +35,6 @@ NUMBER_COLUMNS = re.compile(
 """Names of columns that say where in its text a word is."""
 WORD_NUMBERS = re.compile(r"(word|token)_?(number|num|nr|no|index|position|pos|order)", re.IGNORECASE)
 """Those that say it of words beyond doubt: numbers that never repeat in a text are those of one copy."""
-PARTICIPANT_COLUMNS = re.compile(r"subj|particip|ppt|reader|worker|rater|user|session|person|md5|hash", re.IGNORECASE)
 OF_PARTICIPANTS, OF_OTHERS = 0.5, 0.9
 """Of the words of a copy, those that another copy has too, at least: participants may have read two conditions; rows
 that another column tells apart may be sentences of one story, which can be much alike."""

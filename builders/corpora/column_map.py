@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field
 
 from pairbank.builders.corpora.cells import kept_in
 from pairbank.builders.schema.columns import Column, ColumnType, Scalar
-from pairbank.builders.sources.formats import MENDED, NOTHING_SAID, TableFormat
+from pairbank.builders.sources.formats import NOTHING_SAID, REPAIRS, TableFormat
 from pairbank.builders.sources.readers import RepeatedKeyError, without_repeats
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
@@ -309,12 +309,12 @@ class ColumnMap:
             first, second = self.label.sides
             good, bad = (first, second) if self.label.says(row, where) else (second, first)
             cells |= {"target_good": value_at(row, good, where), "target_bad": value_at(row, bad, where)}
-        return ShapedRow(number=number, cells=cells, good=row, flags=_mends(row))
+        return ShapedRow(number=number, cells=cells, good=row, flags=_repairs(row))
 
     def _sentence(self, number: int, row: Row, where: str) -> ShapedRow:
         cells = self._cells(row, where, of_a_side=False) | self._side(row, where, "good")
         label = None if self.label is None else int(self.label.says(row, where))
-        return ShapedRow(number=number, cells=cells, good=row, label=label, flags=_mends(row))
+        return ShapedRow(number=number, cells=cells, good=row, label=label, flags=_repairs(row))
 
     def _long(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
         for group in self._groups(rows, where):
@@ -384,7 +384,7 @@ class ColumnMap:
             )
         cells |= self._side(good[1], f"{where}, row {good[0]}", "good")
         cells |= self._side(bad[1], f"{where}, row {bad[0]}", "bad")
-        flags = tuple(dict.fromkeys((*_mends(good[1]), *_mends(bad[1]))))
+        flags = tuple(dict.fromkeys((*_repairs(good[1]), *_repairs(bad[1]))))
         return ShapedRow(number=good[0], cells=cells, good=good[1], bad=bad[1], flags=flags, contrast=contrast)
 
     def _cells(self, row: Row, where: str, *, of_a_side: bool) -> dict[str, Any]:
@@ -482,5 +482,5 @@ def _parsed(cell: str) -> Any:  # noqa: ANN401 - what JSON gives
     return cell
 
 
-def _mends(row: Row) -> tuple[str, ...]:
-    return tuple(row.get(MENDED, ()))
+def _repairs(row: Row) -> tuple[str, ...]:
+    return tuple(row.get(REPAIRS, ()))

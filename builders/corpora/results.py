@@ -131,7 +131,7 @@ def _joined(path: Path, root: Path, encoding: str | None) -> Table | None:
 
 
 def _opened(file: Path, encoding: str | None) -> Table | None:
-    """Return a file of a folder of results; None if it is no table."""
+    """Return a file of a folder of results; None if no known program wrote it."""
     data = file.read_bytes()
     if not any(name.encode() in data[:_SNIFFED] for known in FORMATS for name in (*known.has[:1], "ImportId")):
         return None
@@ -146,8 +146,10 @@ def _opened(file: Path, encoding: str | None) -> Table | None:
             write_text(file, text)
         table = open_table(file, encoding=encoding)
         return _judgments(table) if _is_known(table) else None
-    except (CorpusError, json.JSONDecodeError):
-        return None
+    except (CorpusError, json.JSONDecodeError) as error:
+        raise CorpusError(
+            f"{file.name}: results that cannot be read ({error}); correct the file, or take it out of the folder or zip"
+        ) from error
 
 
 def _of_json(text: str) -> Iterator[dict[str, Any]]:
@@ -187,14 +189,19 @@ def _of_qualtrics(table: Table, rows: Rows) -> tuple[Sequence[str], Rows]:
             statements[name] = match[1]
     if not statements:
         return table.columns, rows
-    asked = {name for name, (_, import_id) in zip(table.frame.header, table.frame.questions, strict=False)
-             if "QID" in import_id}  # fmt: skip
+    asked = {
+        name
+        for name, (_, import_id) in zip(table.frame.header, table.frame.questions, strict=False)
+        if "QID" in import_id
+    }
     others = [name for name in table.columns if name not in asked]
     made: Rows = []
     for number, row in rows:
         kept = {name: row[name] for name in others} | {"respondent": str(row.get(_RESPONSE_ID) or number)}
-        made += ((number, {**kept, "question": name, "sentence": said, ANSWER: row[name]})
-                 for name, said in statements.items())  # fmt: skip
+        made += (
+            (number, {**kept, "question": name, "sentence": said, ANSWER: row[name]})
+            for name, said in statements.items()
+        )
     return (*others, "respondent", "question", "sentence", ANSWER), made
 
 

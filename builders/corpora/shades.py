@@ -47,9 +47,11 @@ def shades_rated(files: Mapping[str, LocatedFile], _options: BuildOptions) -> It
             ratings = given.pop((event, condition), [])
             yield judged(
                 item,
-                (Rating(item_id=item.item_id, side="good", rater=rater, value=value, scale=SCALE)
-                 for rater, value in ratings),
-            )  # fmt: skip
+                (
+                    Rating(item_id=item.item_id, side="good", rater=rater, value=value, scale=SCALE)
+                    for rater, value in ratings
+                ),
+            )
     for event, condition in given:
         raise CorpusError(f"{files[RATINGS].path}: {STIMULI} has no event {event} that is {condition}; get both again")
 

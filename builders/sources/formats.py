@@ -26,13 +26,13 @@ from pairbank.errors import CorpusError
 
 FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".pickle")
 
-MENDED = "mended:flags"
+REPAIRS = "repairs:flags"
 """Key of a row that holds the flags of its repairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mend:
-    """A fault of a text file without whose mending a line cannot be read: what is replaced, and the flag of its row."""
+class Repair:
+    """A fault of a text file that makes a line unreadable: what is replaced, and the flag of its row."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -59,7 +59,7 @@ class TableFormat:
     """Of a workbook: whether rows that are hidden or struck through are read."""
     results: bool = False
     """Whether the file, folder or zip is results of an experiment program, with one row per judgment made of them."""
-    mends: tuple[Mend, ...] = ()
+    repairs: tuple[Repair, ...] = ()
     missing: tuple[str, ...] = ("NA", "NaN", "<NA>", "#N/A")
     """Cells of sentences and classes in which R, pandas and spreadsheets write that there is no value."""
 
@@ -137,21 +137,21 @@ def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def _delimited(text: str, delimiter: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     flags: dict[int, list[str]] = {}
     lines: Iterable[str] = io.StringIO(text, newline="")
-    if how.mends:
-        lines = mended(lines, how.mends, flags)
+    if how.repairs:
+        lines = repaired(lines, how.repairs, flags)
     result = records(lines, where=where, delimiter=delimiter, quotes=how.quotes)
     for number, row in _with_header(result, how, where):
-        yield number, row | ({MENDED: flags[number]} if number in flags else {})
+        yield number, row | ({REPAIRS: flags[number]} if number in flags else {})
 
 
-def mended(lines: Iterable[str], mends: Sequence[Mend], flags: dict[int, list[str]]) -> Iterator[str]:
+def repaired(lines: Iterable[str], repairs: Sequence[Repair], flags: dict[int, list[str]]) -> Iterator[str]:
     """Yield lines with their faults repaired; `flags` gets the number and the flags of each line that had one."""
     for number, line in enumerate(lines, 1):
         text = line
-        for mend in mends:
-            if mend.find in text:
-                flags.setdefault(number, []).append(mend.flag)
-                text = text.replace(mend.find, mend.put)
+        for repair in repairs:
+            if repair.find in text:
+                flags.setdefault(number, []).append(repair.flag)
+                text = text.replace(repair.find, repair.put)
         yield text
 
 

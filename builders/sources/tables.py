@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.sources.formats import MENDED, NOTHING_SAID, TableFormat, json_rows, mended, padded
+from pairbank.builders.sources.formats import NOTHING_SAID, REPAIRS, TableFormat, json_rows, padded, repaired
 from pairbank.builders.sources.frames import (
     COMMENT,
     ELEMENT,
@@ -100,7 +100,7 @@ class Table:
         else:
             flags: dict[int, list[str]] = {}
             for number, row in _named_rows(_records(self, flags=flags), self, bad_row, blank_row):
-                yield number, row | ({MENDED: flags[number]} if number in flags else {})
+                yield number, row | ({REPAIRS: flags[number]} if number in flags else {})
 
 
 def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NOTHING_SAID) -> Table:
@@ -193,8 +193,8 @@ def _own_log(table: Table, frame: Frame) -> Iterator[str]:
 def _records(
     table: Table, delimiter: str = "", flags: dict[int, list[str]] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    text = mended(
-        text_lines(table.path, table.encoding, newline=""), table.format.mends, {} if flags is None else flags
+    text = repaired(
+        text_lines(table.path, table.encoding, newline=""), table.format.repairs, {} if flags is None else flags
     )
     n_before = table.n_lines_before
     lines = itertools.islice(text, n_before, None)
@@ -295,7 +295,7 @@ def _pcibex_rows(
 def _check_unnamed(cells: Sequence[str], frame: Frame, where: str) -> None:
     for place, (name, cell) in enumerate(zip(frame.header, cells, strict=True), 1):
         if not name.strip() and cell.strip() and not (place == 1 and frame.has_index):
-            raise CorpusError(f"{where}: {cell!r} stands in column {place}, which has no name; name it in the header")
+            raise CorpusError(f"{where}: {cell!r} is in column {place}, which has no name; name it in the header")
 
 
 # JSON lines -----------------------------------------------------------------------------------------------------------

@@ -92,6 +92,10 @@ def reference_of(names: Iterable[str]) -> str | None:
     return DIRECT if DIRECT in known else next(iter(known), None)
 
 
+PARTICIPANT_COLUMNS = re.compile(r"subj|particip|ppt|reader|worker|rater|user|session|person|md5|hash", re.IGNORECASE)
+"""Names of columns that say who read a word."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodName:
     """A method's name in parts: the prompt, and how it is asked."""

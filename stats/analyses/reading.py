@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import PARTICIPANT_COLUMNS
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.measures.families import crossed_mean
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 TIME = re.compile(r"rts?|reading_?times?(_?ms)?|rt_?ms", re.IGNORECASE)
-PARTICIPANT = re.compile(r"subj|particip|ppt|reader|worker|user|session|person", re.IGNORECASE)
 SURPRISAL, LAG = "surprisal_bits", re.compile(r"surprisal_bits_lag(\d+)")
 LEAST_TEXTS, MOST_FOLDS, LEAST_TIMES = 5, 10, 50
 ALPHA = 0.05
@@ -171,7 +171,8 @@ def _columns(frame: pd.DataFrame, time: str, participant: str, text: str) -> tup
         )
     names = [str(name) for name in frame.columns]
     found = {}
-    for what, stated, pattern in (("time", time, TIME.fullmatch), ("participant", participant, PARTICIPANT.search)):
+    stated_and_pattern = {"time": (time, TIME.fullmatch), "participant": (participant, PARTICIPANT_COLUMNS.search)}
+    for what, (stated, pattern) in stated_and_pattern.items():
         fitting = [stated] if stated else [name for name in names if pattern(name)]
         if stated not in ("", *names) or len(fitting) > 1 or (what == "time" and not fitting):
             raise BankError(

@@ -52,9 +52,16 @@ _SMALL = 8
 
 
 def curve_panels(
-    table: pd.DataFrame, *, x: str, panel: str, series: str, x_label: str, y_label: str, zero: bool = False,
+    table: pd.DataFrame,
+    *,
+    x: str,
+    panel: str,
+    series: str,
+    x_label: str,
+    y_label: str,
+    zero: bool = False,
     diagonal: bool = False,
-) -> Drawing:  # fmt: skip
+) -> Drawing:
     """Draw a panel a method and in it a line a model; few have their intervals, beside each other."""
     names, looks = levels(table, panel), line_looks(levels(table, series))
     with styled():
@@ -152,9 +159,15 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
             for x, y, model in () if one_model else zip(value, at, part["model"], strict=True):
                 up = numbers[model] % 2  # odd ones above, even ones below: neighbours hide each other less
                 axes.annotate(
-                    f"{numbers[model]}", (x, y), (0, 3 if up else -3), textcoords="offset points", ha="center",
-                    va="bottom" if up else "top", fontsize=5, color=INK,
-                )  # fmt: skip
+                    f"{numbers[model]}",
+                    (x, y),
+                    (0, 3 if up else -3),
+                    textcoords="offset points",
+                    ha="center",
+                    va="bottom" if up else "top",
+                    fontsize=5,
+                    color=INK,
+                )
         axes.set_yticks(range(len(corpora)), [label(name) for name in corpora])
         axes.set_ylim(len(corpora) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
@@ -356,9 +369,14 @@ def _chance_line(axes: Axes, chance: float | None) -> None:
     if chance is not None:
         reference(axes, x=chance, dashed=bool(chance))
         axes.annotate(
-            "chance" if chance else "0", (chance, 1), xycoords=("data", "axes fraction"), xytext=(3, 2),
-            textcoords="offset points", color=INK, fontsize=8,
-        )  # fmt: skip
+            "chance" if chance else "0",
+            (chance, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 2),
+            textcoords="offset points",
+            color=INK,
+            fontsize=8,
+        )
 
 
 MOST_SERIES = 8

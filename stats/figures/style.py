@@ -207,9 +207,12 @@ def legend_below(made: Drawing, axes: Axes, n_series: int) -> None:
         longest = max(len(str(name)) for name in names)
         n_columns = max(1, int(made.get_figwidth() / (0.45 + 0.072 * longest)))
         drawn = made.legend(
-            handles, names, loc="outside lower left", ncols=min(n_columns, n_series),
+            handles,
+            names,
+            loc="outside lower left",
+            ncols=min(n_columns, n_series),
             fontsize=9 if n_series <= len(COLOURS) else 7.5,
-        )  # fmt: skip
+        )
         for handle in drawn.legend_handles:
             if handle is not None:
                 handle.set_alpha(1)
@@ -234,18 +237,15 @@ def save_figure(made: Drawing, path: Path, *, on_undrawn: Callable[[str], None] 
             engine.execute(made)
             made.set_layout_engine("none")
         # The canvases themselves, for savefig draws each file twice, the first time to find places.
+        files: dict[str, tuple[Any, dict[str, Any]]] = {
+            "png": (FigureCanvasAgg, {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": PNG_EFFORT}}),
+            "svg": (FigureCanvasSVG, {"metadata": {"Date": None, "Creator": None}}),
+            "pdf": (FigureCanvasPdf, {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}}),
+        }
         return [
-            _written(made, path, "png", partial(
-                FigureCanvasAgg(made).print_png, metadata={"Software": None},
-                pil_kwargs={"compress_level": PNG_EFFORT},
-            )),
-            _written(made, path, "svg", partial(
-                FigureCanvasSVG(made).print_svg, metadata={"Date": None, "Creator": None},
-            )),
-            _written(made, path, "pdf", partial(
-                FigureCanvasPdf(made).print_pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None},
-            )),
-        ]  # fmt: skip
+            _written(made, path, kind, partial(getattr(canvas(made), f"print_{kind}"), **options))
+            for kind, (canvas, options) in files.items()
+        ]
 
 
 def _written(made: Drawing, path: Path, ending: str, write: Callable[[io.BytesIO], object]) -> Path:

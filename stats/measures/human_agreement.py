@@ -411,9 +411,13 @@ def disattenuated(delta: FloatArray, human: FloatArray, noise: FloatArray, *, cl
         return undefined("the ratings are noise only, or do not vary", n=delta.size, method=CORRECTED)
     half = half_width(deleted(without), level=0.95)
     return Estimate(
-        value=whole, low=whole - half, high=whole + half, n=delta.size, method=CORRECTED,
+        value=whole,
+        low=whole - half,
+        high=whole + half,
+        n=delta.size,
+        method=CORRECTED,
         n_paradigms=0 if codes is None else without.size,
-    )  # fmt: skip
+    )
 
 
 def _ceiling(reliability: float, *, n: int, method: str) -> Ceiling:

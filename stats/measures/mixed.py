@@ -258,9 +258,13 @@ def _optimum(plan: Plan) -> FloatArray | None:
     lowest = least / (1 + least)
     for start in (0.3, 0.05, 0.8):
         result = minimize(
-            deviance, np.full(len(plan.parts), start), jac=True, method="L-BFGS-B",
-            bounds=[(lowest, _LARGEST)] * len(plan.parts), options={"ftol": 1e-13, "gtol": 1e-7, "maxiter": 500},
-        )  # fmt: skip
+            deviance,
+            np.full(len(plan.parts), start),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(lowest, _LARGEST)] * len(plan.parts),
+            options={"ftol": 1e-13, "gtol": 1e-7, "maxiter": 500},
+        )
         _, slope = deviance(result.x)
         downhill = np.where(result.x > lowest, np.abs(slope), -slope)
         if (result.x < _LARGEST).all() and (downhill <= _FLAT).all():

@@ -224,10 +224,17 @@ class _Model:
             kinds += t_kind**2 * (between - crossed @ inverse @ crossed.transpose(0, 2, 1)).sum(axis=0)
             log_determinant += float(np.linalg.slogdet(kinds)[1])
         return _Solver(
-            t_item=t_item, t_kind=t_kind, w=w, diagonal=diagonal, between=between, scaled=scaled, crossed=crossed,
-            inverse_local=inverse, inverse_kinds=np.asarray(np.linalg.inv(kinds), dtype=np.float64),
+            t_item=t_item,
+            t_kind=t_kind,
+            w=w,
+            diagonal=diagonal,
+            between=between,
+            scaled=scaled,
+            crossed=crossed,
+            inverse_local=inverse,
+            inverse_kinds=np.asarray(np.linalg.inv(kinds), dtype=np.float64),
             log_determinant=log_determinant,
-        )  # fmt: skip
+        )
 
     def solve(self, s: _Solver, right: Blocks) -> tuple[Blocks, FloatArray]:
         """Return H^-1 of a right side in three blocks, and what that adds to log odds."""
@@ -362,9 +369,13 @@ def _optimum(model: _Model, start: FloatArray) -> tuple[FloatArray, FloatArray, 
     bounds = [(0.0, _LARGEST)] * n + [(-_LARGEST, _LARGEST)] * len(start)
     for _ in range(_RESTARTS):
         result = minimize(
-            deviance, at, jac=True, method="L-BFGS-B", bounds=bounds,
+            deviance,
+            at,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
             options={"ftol": 1e-11, "gtol": 1e-4, "maxiter": 300},
-        )  # fmt: skip
+        )
         at = np.asarray(result.x)
         # the slope at a standard deviation of 0 is always 0: is the deviance smallest there?
         lower = [nth for nth in range(n) if at[nth] < _NEARLY_0 and _is_lower_above_0(deviance, at, nth)]

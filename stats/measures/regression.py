@@ -289,11 +289,14 @@ def crossed_components(values: FloatArray, factors: Mapping[str, IntArray]) -> l
     return [
         Component(
             name=" x ".join(kind) if len(kind) < len(names) else REST,
-            variance=float(whole[nth]), share=float(shares[nth]), low=float(low[nth]), high=float(high[nth]),
+            variance=float(whole[nth]),
+            share=float(shares[nth]),
+            low=float(low[nth]),
+            high=float(high[nth]),
             n_levels=_n_levels([factors[name] for name in kind]),
         )
         for nth, kind in enumerate(_kinds(names))
-    ]  # fmt: skip
+    ]
 
 
 def _kinds(names: list[str]) -> list[tuple[str, ...]]:

@@ -65,8 +65,10 @@ def _stated(file: Path, sums: dict[tuple[str, str], float]) -> list[Stated]:
     """Return the stated sum that is farthest from the sum of its tokens, where the summary is there."""
     if not file.is_file():
         return []
-    stated = {(row["item_id"], row["condition"]): finite(row[SUM], f"{file}, row {line}")
-              for line, row in published_rows(file, "item_id", "condition", SUM)}  # fmt: skip
+    stated = {
+        (row["item_id"], row["condition"]): finite(row[SUM], f"{file}, row {line}")
+        for line, row in published_rows(file, "item_id", "condition", SUM)
+    }
     if stated.keys() != sums.keys():
         raise ScoreImportError(f"{file}: has other sentences than its tokens; get both files again")
     worst = max(sums, key=lambda key: abs(sums[key] - stated[key]))

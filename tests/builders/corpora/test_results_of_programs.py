@@ -58,6 +58,14 @@ def test_a_row_of_one_cell_is_no_end_of_another_programs_file(tmp_path: Path) ->
         pairbank.load_corpus(path)
 
 
+def test_results_of_a_participant_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
+    folder = raw_results.write("jspsych_folder", tmp_path)
+    file = sorted(folder.iterdir())[1]
+    file.write_text(file.read_text(encoding="utf-8") + 'one cell, "open\n', encoding="utf-8")
+    with pytest.raises(CorpusError, match=rf"{file.name}: results that cannot be read .*; correct the file, or take"):
+        pairbank.load_corpus(folder)
+
+
 def test_a_zip_of_results_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = raw_results.write("osf", tmp_path)
     monkeypatch.setattr("pairbank.builders.sources.source.MAX_UNPACKED_BYTES", 100)
