@@ -8,6 +8,9 @@ DEMO_READY := $(VENV)/.demo-ready
 TEST_READY := $(VENV)/.test-ready
 DOCS_READY := $(VENV)/.docs-ready
 
+# Without byte code each Python that a test starts compiles all packages anew, whatever the environment asks for.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo demo-full test check docs gpu gallery setup clean
 
 demo: $(DEMO_READY)

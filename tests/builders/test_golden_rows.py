@@ -26,6 +26,7 @@ from pairbank.builders.corpora.tabular import tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.builders.dataset import BUILDERS_VERSION
 from pairbank.builders.load import located_files
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusFileNotFoundError
@@ -43,26 +44,24 @@ owls.,owl.,I saw two,agreement,number,,NA,,,en,a2,
 """
 
 
-def _lines(corpus: Corpus, files: Mapping[str, LocatedFile], *, repair: bool) -> Iterator[str]:
+def _items(corpus: Corpus, files: Mapping[str, LocatedFile], *, repair: bool) -> Iterator[Item]:
     rows = corpus.rows(files, BuildOptions(repair=repair))
-    for item in Validator(corpus.name, corpus.extra_columns, own=corpus.own).checked(rows):
-        yield json.dumps(item.row())
+    return Validator(corpus.name, corpus.extra_columns, own=corpus.own).checked(rows)
 
 
-def _spread(corpus: Corpus, files: Mapping[str, LocatedFile]) -> dict[str, str]:
-    return paradigm_row(corpus.name, (item.paradigm for item in corpus.rows(files, BuildOptions())))
-
-
-def _record(corpus: Corpus, files: Mapping[str, LocatedFile]) -> dict[str, Any]:
-    mended = list(_lines(corpus, files, repair=True))
-    as_is = list(_lines(corpus, files, repair=False)) if len(mended) <= SMALL else []
+def _record(corpus: Corpus, files: Mapping[str, LocatedFile]) -> tuple[dict[str, Any], dict[str, Counter[str | None]]]:
+    """Return what the file holds, and how many items have each paradigm, subset, language and flag."""
+    mended, counts = [], {name: Counter[str | None]() for name in ("paradigm", "subset", "language", "flags")}
+    for item in _items(corpus, files, repair=True):
+        mended.append(json.dumps(item.row()))
+        for name in ("paradigm", "subset", "language"):
+            counts[name][getattr(item, name)] += 1
+        counts["flags"].update(item.flags)
+    as_is = [json.dumps(x.row()) for x in _items(corpus, files, repair=False)] if len(mended) <= SMALL else []
     columns = [f"{column.name}:{column.type}" for column in corpus.extra_columns]
     facts = json.dumps(dict(corpus.metadata(files)), sort_keys=True)
-    return {
-        "version": corpus.version,
-        "n_rows": len(mended),
-        "sha256": sha256_of_texts((*columns, facts, *mended, *as_is)),
-    }
+    sha256 = sha256_of_texts((*columns, facts, *mended, *as_is))
+    return {"version": corpus.version, "n_rows": len(mended), "sha256": sha256}, counts
 
 
 def _move(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -107,8 +106,17 @@ def test_rows_move_only_with_a_version(name: str) -> None:
     except CorpusFileNotFoundError as error:
         pytest.skip(str(error).split(";", 1)[0])
     assert name in golden, f"{name} has no golden rows yet; run {COMMAND}"
-    assert _move(name, golden[name], _record(CORPORA[name], files)) == ""
-    assert _spread(CORPORA[name], files) in counted_paradigms(), f"paradigms.tsv is out of step; run {COMMAND}"
+    corpus = CORPORA[name]
+    record, counts = _record(corpus, files)
+    assert _move(name, golden[name], record) == ""
+    spread = paradigm_row(name, counts["paradigm"].elements())
+    assert spread in counted_paradigms(), f"paradigms.tsv is out of step; run {COMMAND}"
+    declared = {subset: n for subset, n in corpus.n_by_subset.items() if subset in counts["subset"]}
+    assert not corpus.n_by_subset or counts["subset"] == declared
+    assert counts["flags"]["identical_sides"] == corpus.n_identical
+    assert counts["language"].keys() <= set(corpus.languages)
+    if name != "multiblimp":  # of which this folder may hold some languages only
+        assert (record["n_rows"], {*counts["language"]}) == (corpus.n_items, set(corpus.languages))
 
 
 @pytest.mark.upstream
@@ -127,7 +135,7 @@ def test_pairs_of_linguistic_inquiry_have_the_paradigms_that_their_ids_state(sha
 
 
 def test_rows_of_a_file_of_your_own_move_only_with_a_version(tmp_path: Path) -> None:
-    assert _move("tabular", read_json(GOLDEN)["tabular"], _record(*_table(tmp_path))) == ""
+    assert _move("tabular", read_json(GOLDEN)["tabular"], _record(*_table(tmp_path))[0]) == ""
 
 
 def test_a_move_says_what_to_raise_and_what_to_run() -> None:
@@ -158,12 +166,12 @@ def _rewrite() -> None:
 
     golden: dict[str, Any] = read_json(GOLDEN) if GOLDEN.is_file() else {}
     with tempfile.TemporaryDirectory() as folder:
-        records = {"tabular": _record(*_table(Path(folder)))}
+        records = {"tabular": _record(*_table(Path(folder)))[0]}
     spreads = {}
     for name, corpus in CORPORA.items():
         try:
-            records[name] = _record(corpus, files := _files_of(corpus, _root()))
-            spreads[name] = _spread(corpus, files)
+            records[name], counts = _record(corpus, _files_of(corpus, _root()))
+            spreads[name] = paradigm_row(name, counts["paradigm"].elements())
         except CorpusFileNotFoundError as error:
             sys.stderr.write(f"{str(error).split(';', 1)[0]}: left as it is\n")
     counted = {row["corpus"]: row for row in counted_paradigms()} | spreads

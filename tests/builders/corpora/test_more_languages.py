@@ -7,13 +7,10 @@ from pathlib import Path
 import pytest
 
 import pairbank
-from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.declared import corpus_files
 from pairbank.builders.corpora.registry import CORPORA, MAPS, OURS
 from pairbank.builders.corpora.syntaxgym import joined_with_spans
-from pairbank.builders.load import located_files
-from pairbank.builders.schema.validation import Validator
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 NAMES = [
@@ -21,25 +18,6 @@ NAMES = [
     *("syntaxgym-suites", "xcopa", "kauf-2024", "jcola", "rucola", "itacola", "escola", "colac", "nocola"),
     *("mega-acceptability", "morcela", "lau-2020-context"),
 ]
-
-
-@pytest.mark.ci
-@pytest.mark.upstream
-@pytest.mark.parametrize("name", NAMES)
-def test_every_row_of_the_source_is_an_item(shared: Path, name: str) -> None:
-    corpus = CORPORA[name]
-    files = located_files(corpus, shared / "corpora")
-    assert all(file.verified for file in files.values())
-    subsets, flags, languages = Counter[str](), Counter[str](), set[str]()
-    for item in Validator(name, corpus.extra_columns).checked(corpus.rows(files, BuildOptions())):
-        subsets[item.subset] += 1
-        languages.add(item.language)
-        flags.update(item.flags)
-    assert subsets == {subset: n for subset, n in corpus.n_by_subset.items() if subset in subsets}
-    assert flags["identical_sides"] == corpus.n_identical
-    assert languages <= set(corpus.languages)
-    if name != "multiblimp":
-        assert (subsets.total(), languages) == (corpus.n_items, set(corpus.languages))
 
 
 def test_the_corpora_are_in_thirty_languages() -> None:
