@@ -119,7 +119,7 @@ def structures() -> Iterator[Case]:
     )
     yield csv("columns without name or content", "good,bad,,\nA.,B.,,\n", pairs=[("A.", "B.")], said="by its name")
     yield csv(
-        "content without a name", "good,bad,\nA.,B.,x\n", refused="row 2: 'x' stands in column 3, which has no name"
+        "content without a name", "good,bad,\nA.,B.,x\n", refused="row 2: 'x' is in column 3, which has no name"
     )
     yield csv("a name twice", "good,bad,bad\nA.,B.,C.\n", refused="column 'bad' stands 2 times in the header")
     yield csv(
