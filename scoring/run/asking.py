@@ -31,7 +31,6 @@ class Run:
     over_length: OverLength
 
     def computed(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> dict[str, pa.Table]:
-        """Return the methods' columns for these items, scored now and not stored."""
         return ended(self.steps(rows, methods, lambda _share: None))
 
     def steps(
@@ -156,7 +155,6 @@ class UnitRequests:
         return self.tables(np.split(values_nats, ends[:-1]) if len(ends) else [])
 
     def tables(self, logprobs_nats: Sequence[FloatArray]) -> Iterator[pa.Table]:
-        """Yield each method's columns, given the answers to `requests`."""
         scored = iter(logprobs_nats)
         distinct = [
             answered(e, next(scored)) if ok else Answered(request=e, logprobs_nats=None)

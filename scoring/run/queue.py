@@ -34,7 +34,6 @@ class Task:
 
     @property
     def gives_tables(self) -> bool:
-        """The job is done with it; else it gives values."""
         return self.share.is_whole
 
 
@@ -56,7 +55,6 @@ class WorkQueue:
 
     @property
     def n_units_waiting(self) -> int:
-        """Units of which something is not given out."""
         return len({task.job.unit for task in self._next} | {job.unit for job in self._waiting})
 
     @property

@@ -248,7 +248,6 @@ class RayModel:
         self.close()
 
     def close(self) -> None:
-        """Let the workers go, and the Ray that was started for them."""
         if not self._ray.is_initialized():
             return
         for worker in getattr(self, "_workers", ()):

@@ -38,7 +38,6 @@ class Shard:
 
     @property
     def missing(self) -> list[Method]:
-        """The methods whose columns are not known."""
         return [method for method in self.methods if method.name not in self.tables]
 
 
@@ -70,7 +69,6 @@ class StoredShards:
         return packs.find(key, schema, n_rows=n_rows)
 
     def keep(self, shard: Shard, tables: Mapping[str, pa.Table]) -> None:
-        """Store columns of a shard, which knows them from then on."""
         for name, table in tables.items():
             write_shard(shard.keys[name], table)
             self.loose.add(shard.keys[name])

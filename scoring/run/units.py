@@ -29,7 +29,6 @@ class Unit:
 
     @property
     def n_items(self) -> int:
-        """How many items."""
         return self.stop - self.start
 
 

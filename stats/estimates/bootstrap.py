@@ -164,7 +164,6 @@ def _check_settings(level: float, n_resamples: int) -> None:
 
 
 def _cluster_totals(values: FloatArray, clusters: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """Return the sum of the values and the number of rows of each cluster, shape (clusters,)."""
     if clusters.shape != values.shape:
         raise BankError(f"clusters has shape {clusters.shape}; expected one label per value, {values.shape}")
     _, index = np.unique(clusters, return_inverse=True)

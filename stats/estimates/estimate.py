@@ -54,7 +54,6 @@ def paired_vectors(x: ArrayLike, y: ArrayLike, *, names: tuple[str, str]) -> tup
 
 
 def check_level(level: float) -> None:
-    """Raise unless the confidence level is a share between 0 and 1."""
     if not 0 < level < 1:
         raise BankError(f"level is {level!r}; expected a share between 0 and 1, such as 0.95")
 
@@ -122,7 +121,6 @@ class Estimate:
 
     @property
     def is_defined(self) -> bool:
-        """Whether the value is a number; its interval may still be missing."""
         return not math.isnan(self.value)
 
 

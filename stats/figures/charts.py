@@ -418,7 +418,6 @@ def pages(models: Sequence[T], most: int) -> Iterator[tuple[int, list[T]]]:
 
 
 def place_text(corpus: object, subset: object) -> str:
-    """Return the name of a corpus, or of one of its subsets."""
     return f"{corpus}: {subset}" if subset else str(corpus)
 
 

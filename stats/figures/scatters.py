@@ -138,7 +138,6 @@ def _within(values: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def _r(x: FloatArray, y: FloatArray) -> str:
-    """Return Pearson's r as it is written in a cell; nothing where it is undefined."""
     if len(x) < 3 or not (varies(x) and varies(y)):
         return ""
     return number(np.corrcoef(x, y)[0, 1])

@@ -177,20 +177,17 @@ def line_looks(names: Sequence[Any]) -> dict[Any, dict[str, Any]]:
 
 
 def grid(axes: Axes, *, axis: str) -> None:
-    """Draw faint lines behind the data along one axis (`x` or `y`)."""
     axes.set_axisbelow(True)
     getattr(axes, f"{axis}axis").grid(visible=True, color=FAINT, linewidth=0.7)
 
 
 def levels(table: pd.DataFrame, column: str) -> list[Any]:
-    """Return the values of a column in order of appearance."""
     if table.empty:
         raise BankError(f"no row to draw by {column}")
     return list(dict.fromkeys(table[column]))
 
 
 def series_style(nth: int) -> dict[str, Any]:
-    """Return colour and marker of a series."""
     return {"color": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
 
 

@@ -172,7 +172,6 @@ def _without_paradigms(x: FloatArray, y: FloatArray, codes: IntArray) -> FloatAr
 
 
 def _standardised(values: FloatArray) -> FloatArray:
-    """Return the values as deviations from their mean whose squares sum to 1."""
     deviation = values - values.mean()
     return np.asarray(deviation / np.linalg.norm(deviation), dtype=np.float64)
 

@@ -117,7 +117,6 @@ def _over_paradigms(
 
 
 def _r(u: FloatArray, v: FloatArray) -> float:
-    """Return the r of residuals, whose means are 0."""
     return float(np.clip(u @ v / math.sqrt(float((u @ u) * (v @ v))), -1, 1))
 
 

@@ -38,12 +38,10 @@ class Confusion:
 
     @property
     def cells(self) -> tuple[int, int, int, int]:
-        """The four counts, row by row."""
         return self.first_first, self.first_second, self.second_first, self.second_second
 
     @property
     def n(self) -> int:
-        """Items."""
         return sum(self.cells)
 
     @property

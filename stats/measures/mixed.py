@@ -158,11 +158,9 @@ class Plan:
 
     @property
     def n_fixed(self) -> int:
-        """Columns of the design."""
         return int(self.design.shape[1])
 
     def fitted(self, effects: FloatArray) -> FloatArray:
-        """Return what the effects predict of each cell."""
         return np.asarray(self.design @ effects)
 
     @cached_property
@@ -409,7 +407,6 @@ def patterns_of(
 
 
 def _levels(cells: pd.DataFrame, term: str) -> list[str]:
-    """Return the levels of a term; phenomena only where each has two units, else their units tell nothing."""
     if term not in cells.columns or cells[term].isna().any():
         return []
     if term == PHENOMENON and cells.groupby(term)[UNIT].nunique().min() < 2:

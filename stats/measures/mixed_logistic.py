@@ -181,20 +181,16 @@ class _Model:
 
     @cached_property
     def ends(self) -> list[tuple[int, int]]:
-        """First item of each unit, and the one after its last."""
         return list(zip(self.starts.tolist(), [*self.starts[1:].tolist(), len(self.y)], strict=True))
 
     @property
     def has_items(self) -> bool:
-        """Whether items are a random part within units."""
         return ITEM in self.parts
 
     def over_units(self, numbers: FloatArray) -> FloatArray:
-        """Return sums over the items of each unit."""
         return np.asarray(np.add.reduceat(numbers, self.starts, axis=0))
 
     def sds(self, theta: FloatArray) -> tuple[float, FloatArray, float]:
-        """Return the standard deviation of items, of each local column, and of kinds."""
         first, last = int(self.has_items), BY_MODEL in self.parts
         return (
             float(theta[0]) if first else 0.0,
@@ -249,7 +245,6 @@ class _Model:
         return (items, own, kinds), added + (s.t_item * items)[:, np.newaxis]
 
     def transposed(self, theta: FloatArray, numbers: FloatArray) -> Blocks:
-        """Return A' of numbers of shape (items, kinds)."""
         t_item, t_local, t_kind = self.sds(theta)
         return (
             t_item * numbers.sum(axis=1),
@@ -258,7 +253,6 @@ class _Model:
         )
 
     def log_odds(self, theta: FloatArray, beta: FloatArray, u: Blocks) -> FloatArray:
-        """Return the log odds of each item and kind."""
         t_item, t_local, t_kind = self.sds(theta)
         n = self.by_kind.shape[1]
         of_units = (self.between @ beta[n:])[:, np.newaxis] + (u[1] * t_local) @ self.local.T
@@ -270,7 +264,6 @@ class _Model:
         return float(-2 * log_likelihood[self.there].sum() + sum(float((x**2).sum()) for x in u))
 
     def nothing(self) -> Blocks:
-        """Return random effects of 0."""
         return np.zeros(len(self.y)), np.zeros((len(self.starts), self.local.shape[1])), np.zeros(self.y.shape[1])
 
     def mode(

@@ -44,16 +44,13 @@ class Grouping:
 
     @property
     def formula(self) -> str:
-        """The grouping as R writes it."""
         return f"({' + '.join(dict.fromkeys(self.terms))} {'|' if self.correlated else '||'} {self.name})"
 
     @property
     def n_levels(self) -> int:
-        """How many levels there are."""
         return int(self.codes.max()) + 1
 
     def some(self, kept: BoolArray) -> Grouping:
-        """Return the grouping with some of its columns."""
         terms = tuple(term for term, is_kept in zip(self.terms, kept, strict=True) if is_kept)
         return replace(self, columns=self.columns[:, kept], terms=terms)
 
@@ -88,17 +85,14 @@ class MixedFit:
 
     @property
     def formula(self) -> str:
-        """The random part as R writes it."""
         return " + ".join(grouping.formula for grouping in self.model.groupings)
 
     @property
     def factors(self) -> dict[str, FloatArray]:
-        """Relative Cholesky factor of each grouping's covariance."""
         names = [grouping.name for grouping in self.model.groupings]
         return dict(zip(names, self.model.factors(self.parameters), strict=True))
 
     def covariance_of(self, name: str) -> FloatArray:
-        """Return the covariance of the random effects of a grouping."""
         factor = self.factors[name]
         return self.scale * factor @ factor.T
 
@@ -160,7 +154,6 @@ class _Model:
         np.add.at(self.own, first.codes, first.columns[:, :, np.newaxis] * first.columns[:, np.newaxis])
 
     def factors(self, parameters: FloatArray) -> list[FloatArray]:
-        """Return the relative Cholesky factor of each grouping."""
         result, start = [], 0
         for grouping in self.groupings:
             factor = np.zeros((grouping.columns.shape[1],) * 2)
@@ -175,7 +168,6 @@ class _Model:
         n_second = int(self.ends[-1])
 
         def scaled(columns: FloatArray) -> FloatArray:
-            """Return columns of random effects times the relative factors."""
             parts = [
                 (columns[..., start:end].reshape(*columns.shape[:-1], *shape) @ factor).reshape(*columns.shape[:-1], -1)
                 for start, end, shape, factor in zip(self.ends[:-1], self.ends[1:], self.shapes, others, strict=True)
@@ -303,7 +295,6 @@ def fit_slopes(
 
 
 def _optimum(model: _Model) -> FloatArray:
-    """Return the parameters of the lowest deviance."""
     from scipy.optimize import minimize
 
     diagonal = model.is_diagonal

@@ -72,7 +72,6 @@ class Regression:
     """Why something is NaN; None where everything is there."""
 
     def __getitem__(self, term: str) -> Coefficient:
-        """Return a coefficient by its term."""
         for coefficient in self.coefficients:
             if coefficient.term == term:
                 return coefficient
@@ -82,7 +81,6 @@ class Regression:
 
     @property
     def is_defined(self) -> bool:
-        """Whether the coefficients are numbers."""
         return not any(math.isnan(c.estimate) for c in self.coefficients)
 
     def table(self) -> pd.DataFrame:

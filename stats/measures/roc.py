@@ -239,5 +239,4 @@ def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def _item_sums(values: FloatArray, item: IntArray, n_items: int) -> FloatArray:
-    """Return the sum of the values of each item, shape (items,)."""
     return np.bincount(item, weights=values, minlength=n_items).astype(np.float64)

@@ -188,7 +188,6 @@ def _unasked(facts: Facts) -> Iterator[Finding]:
 
 
 def has_numbers(table: ScoredFrame, method: str) -> bool:
-    """Return whether a method has a number of any item of a table."""
     columns = [f"{method}_{name}" for name in ("delta", "good", "unparsed", "answers", "logprobs")]
     return any(table.part([name]).notna().to_numpy().any() for name in columns)
 

@@ -38,7 +38,6 @@ class KeptFrames:
     frames: OrderedDict[int, tuple[int, pd.DataFrame]] = field(default_factory=OrderedDict)
 
     def get(self, place: int) -> pd.DataFrame | None:
-        """Return a table's frame if it is kept."""
         if place not in self.frames:
             return None
         self.frames.move_to_end(place)
@@ -71,7 +70,6 @@ class FileRows:
         return len(self.table)
 
     def read(self, names: Sequence[str] | None = None) -> pd.DataFrame:
-        """Return the rows, or some of their columns."""
         frame = self.kept.get(self.place)
         if frame is not None:
             return frame if names is None else frame[list(names)]

@@ -44,7 +44,6 @@ MOST_PHENOMENA = 15
 
 
 def layouts_of(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
-    """Return the methods of all tables, by name."""
     return {layout.method: layout for table in tables for layout in table.layouts}
 
 
@@ -137,7 +136,6 @@ def question_of(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
 
 
 def facts_of(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Facts:
-    """Return what checks look at."""
     layouts = layouts_of(tables)
     own = own_accuracies(summary, layouts)
     return Facts(tables=tables, summary=summary, own=own, labels=labels_of(tables), layouts=layouts)

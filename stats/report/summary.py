@@ -108,18 +108,15 @@ class _Part:
     """People's, of the table's single sentences."""
 
     def where(self, is_kept: BoolArray, *, of_choices: bool = True, versus: str = "") -> _Part:
-        """Return some of the rows."""
         rows = self.rows[is_kept]
         used = rows[self.table.is_choice[rows]] if of_choices else rows
         return replace(self, rows=rows, used=used, place=replace(self.place, versus=versus))
 
     def at(self, values: NDArray[V]) -> NDArray[V]:
-        """Return a column of the table at the rows that are used."""
         return values[self.used]
 
     @property
     def clusters(self) -> IntArray:
-        """The paradigms of the rows that are used."""
         return self.at(self.table.paradigms)
 
     @property
@@ -134,11 +131,9 @@ class _Part:
         return None if direct is self.scores else direct
 
     def row(self, metric: str, estimate: Estimate) -> dict[str, Any]:
-        """Return a row of the summary."""
         return replace(self.place, metric=metric).row(estimate, n_rows=self.rows.size)
 
     def correlations(self, x: FloatArray, y: FloatArray, end: str = "") -> Rows:
-        """Yield Pearson's r and Spearman's rho of two columns."""
         yield self.row(f"pearson{end}", pearson(self.at(x), self.at(y), clusters=self.clusters))
         yield self.row(f"spearman{end}", spearman(self.at(x), self.at(y), clusters=self.clusters))
 

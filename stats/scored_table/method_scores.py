@@ -63,19 +63,16 @@ class ScoredFrame:
     signature: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, names: Sequence[str]) -> pd.DataFrame:
-        """Return those of some columns that the table has; of stored rows, no others are read."""
         rows: pd.DataFrame | StoredRows = self.__dict__["_rows"]
         present = [name for name in dict.fromkeys(names) if name in rows.columns]
         return rows[present] if isinstance(rows, pd.DataFrame) else rows.read(present)
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns."""
         return list(self.__dict__["_rows"].columns)
 
     @property
     def n_rows(self) -> int:
-        """How many items the table has."""
         return len(self.__dict__["_rows"])
 
     @property
@@ -165,7 +162,6 @@ class MethodScores:
 
     @property
     def was_asked(self) -> bool:
-        """Whether it was asked of any row."""
         return bool(self.applies.any() or self.predicts.any() or self.rates.any() or not np.isnan(self.unparsed).all())
 
 
@@ -197,7 +193,6 @@ def needed_columns(layout: MethodLayout) -> list[str]:
 
 
 def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
-    """Return a method's numbers."""
     delta = delta_of(frame, layout.method)
     rates = layout.kind == "rating" and layout.has_logprobs
     sentence_score = _sentence_scores(frame, layout)
@@ -262,7 +257,6 @@ def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> Floa
 
 
 def _sentence_scores(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
-    """Return the scores of single sentences."""
     scores = np.full(len(frame), np.nan)
     if "task" in frame.columns and (of_sentence := (frame["task"] == SENTENCE).to_numpy(dtype=np.bool_)).any():
         scores[of_sentence] = side_of(frame, layout.method, "good")[of_sentence]

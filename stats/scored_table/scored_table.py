@@ -80,12 +80,10 @@ class ScoredTable:
 
     @property
     def n_identical(self) -> int:
-        """Rows that are no choice."""
         return int((~self.is_choice).sum())
 
     @property
     def item_ids(self) -> list[str]:
-        """The ids of the rows."""
         return self.frame["item_id"].to_list()
 
     @cached_property
@@ -99,7 +97,6 @@ class ScoredTable:
         return self if self.is_choice.all() else self.rows(self.is_choice)
 
     def rows(self, which: BoolArray | IntArray) -> ScoredTable:
-        """Return some of the rows."""
         return replace(self, frame=self.frame.iloc[which], is_choice=self.is_choice[which])
 
     def has_value(self, column: str, *values: str) -> BoolArray:
@@ -273,7 +270,6 @@ class DeltaStack:
             )
 
     def select(self, keep: BoolArray) -> DeltaStack:
-        """Return the stack with some of its items."""
         return replace(
             self,
             item_ids=tuple(item for item, kept in zip(self.item_ids, keep, strict=True) if kept),
@@ -429,7 +425,6 @@ class SummaryRow:
         return np.random.default_rng([seed, key])
 
     def row(self, estimate: Estimate, *, n_rows: int) -> dict[str, Any]:
-        """Return all cells of the row."""
         return self.identity | {
             "value": estimate.value,
             "low": estimate.low,

@@ -118,9 +118,7 @@ def structures() -> Iterator[Case]:
         "a blank row inside", "good;bad\nA.;B.\n;\nC.;D.\n", said="1 blank row", pairs=[("A.", "B."), ("C.", "D.")]
     )
     yield csv("columns without name or content", "good,bad,,\nA.,B.,,\n", pairs=[("A.", "B.")], said="by its name")
-    yield csv(
-        "content without a name", "good,bad,\nA.,B.,x\n", refused="row 2: 'x' is in column 3, which has no name"
-    )
+    yield csv("content without a name", "good,bad,\nA.,B.,x\n", refused="row 2: 'x' is in column 3, which has no name")
     yield csv("a name twice", "good,bad,bad\nA.,B.,C.\n", refused="column 'bad' stands 2 times in the header")
     yield csv(
         "a name twice but for capitals", "good,Bad,bad\nA.,B.,C.\n", refused="'Bad' and 'bad' may both be target_bad"
