@@ -63,12 +63,6 @@ def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: st
     however many corpora it has. Undefined numbers are left out and counted.
 
     Source: Hu & Levy 2023, section 5, figures 3 and 6.
-
-    >>> rows = [("m", "a", 0.8), ("m", "b", 0.9), ("n", "a", 0.5)]
-    >>> summary = pd.DataFrame([{"model": m, "corpus": c, "group_by": "all", "method": "meta", "versus": "direct",
-    ...                          "metric": "pearson", "value": r} for m, c, r in rows])
-    >>> mean_agreement(summary)[["model", "value", "n_corpora"]].round(6).values.tolist()
-    [['m', 0.85, 2], ['n', 0.5, 1], ['all models', 0.675, 2]]
     """
     methods = groups(_whole(summary, metric, versus), "method")
     rows = [row for method in methods for row in _mean_rows(str(method.key[0]), method.frame)]
@@ -79,11 +73,6 @@ def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: st
     """Return the mean and range of agreement over models and corpora, for each method and for all together.
 
     Source: Song, Hu & Mahowald 2025, appendix B, figure 5.
-
-    >>> summary = pd.DataFrame({"model": ["m", "n"], "corpus": "a", "group_by": "all", "method": "meta",
-    ...                         "versus": "direct", "metric": "kappa", "value": [0.2, 0.3]})
-    >>> agreement_ranges(summary)[["method", "mean", "min", "max"]].values.tolist()
-    [['meta', 0.25, 0.2, 0.3], ['all methods', 0.25, 0.2, 0.3]]
     """
     whole = _whole(summary, metric, versus)
     parts = [(group.key[0], group.frame["value"]) for group in groups(whole, "method")]

@@ -42,14 +42,7 @@ def rows_by_bin(pairs: ScoredTable, x: FloatArray, y: FloatArray, place: Summary
 
 
 def close_pairs(tables: Sequence[ScoredFrame], filtered: Sequence[str]) -> tuple[list[ScoredFrame], Rows]:
-    """Return the tables, those of some corpora with their close pairs only, and what is left of each filtered corpus.
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"item_id": list("abcde"), "edit_distance": [1, 2, 3, 3, 9]})
-    >>> toy = ScoredFrame(corpus="toy", model="m", frame=frame, layouts=())
-    >>> close_pairs([toy], ["toy"])[1]
-    [{'corpus': 'toy', 'n_close': 4, 'n': 5, 'limit': 3.0}]
-    """
+    """Return the tables, some corpora with their close pairs only, and what is left of each filtered corpus."""
     used, filters = list[ScoredFrame](), Rows()
     for table in tables:
         close, counts = _close(table) if table.corpus in filtered else (table, {})

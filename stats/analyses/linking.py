@@ -186,17 +186,7 @@ class FittedLinking:
 
 
 def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinking | str:
-    """Return MORCELA fitted to ratings by cross-validation, or why it cannot be.
-
-    >>> rng = np.random.default_rng(0)
-    >>> n, length = 400, rng.integers(4, 20, 400)
-    >>> unigram, merit = -9.0 * length + rng.normal(size=n), rng.normal(size=n)
-    >>> logprob = length * merit + 0.6 * unigram - 5
-    >>> found = fitted_linking(RatedSentences(ratings=merit, logprob_nats=logprob, unigram_nats=unigram,
-    ...                                       n_tokens=length + 0.0, groups=np.arange(n)))
-    >>> round(found.beta.value, 2), round(found.gamma.value, 2), round(found.r.value, 2)
-    (0.6, 5.0, 1.0)
-    """
+    """Return MORCELA fitted to ratings by cross-validation, or why it cannot be."""
     columns = (given.ratings, given.logprob_nats, given.unigram_nats, given.n_tokens)
     if len({x.shape for x in (*columns, given.groups)}) > 1 or not all(np.isfinite(x).all() for x in columns):
         raise BankError(

@@ -235,11 +235,6 @@ def ceiling_of(table: ScoredTable, spreads: pd.DataFrame | None = None) -> Ceili
 
     It needs the spread and the number of the ratings of each sentence (columns human_sd_good, human_n_good,
     human_sd_bad, human_n_bad). A source that publishes means only, with or without a number of raters, has none.
-
-    >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
-    >>> frame = pd.DataFrame({"item_id": list("abc"), "human_good": [1.0, 2.0, 4.0], "human_bad": 0.0, "human_n": 12})
-    >>> ceiling_of(read_table(ScoredFrame(corpus="toy", model="m", frame=frame, layouts=()))).reason
-    'the source gives mean ratings without their spread'
     """
     delta = table.human_delta
     sd_good, n_good, sd_bad, n_bad = _spreads(table, pd.DataFrame(columns=[*_SPREADS]) if spreads is None else spreads)

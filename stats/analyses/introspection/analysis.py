@@ -67,19 +67,7 @@ class SelfContrast:
 def self_contrasts(
     pairs: PairCorrelations, resampled: ResampledCorrelations, match_types: Sequence[str], *, level: float = 0.95
 ) -> tuple[SelfContrast, ...]:
-    """Return the contrast of self with each match type that occurs, and with all other models together.
-
-    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
-    >>> from pairbank.stats.analyses.introspection.model_pairs import resampled_correlations
-    >>> from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
-    >>> direct = np.array([[1.0, 2.0, 3.0, 5.0], [3.0, 1.0, 2.0, 4.0]])
-    >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=("w", "x", "y", "z"),
-    ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])
-    >>> resampled = resampled_correlations(stack, rng=np.random.default_rng(7), n_resamples=50)
-    >>> found = self_contrasts(pair_correlations(stack), resampled, ["self", "other", "other", "self"])
-    >>> round(found[0].plain.value, 4), found[0].at_equal_similarity.reason  # r(a, b) is .5292
-    (0.4708, 'similarity does not vary within match types, so that it is confounded with them')
-    """
+    """Return the contrast of self with each match type that occurs, and with all other models together."""
     x, y = pairs.direct_direct.reshape(1, -1), pairs.meta_direct.reshape(1, -1)
     mean = mean_over_prompts(resampled.meta_direct_by_prompt)
     draws = resampled.direct_direct.reshape(len(mean), -1), mean.reshape(len(mean), -1)
@@ -120,10 +108,6 @@ def adjusted_differences(x: FloatArray, y: FloatArray, groups: FloatArray) -> Fl
     """Return how much higher the first group's mean is than each group's, at equal x (analysis of covariance).
 
     The slope of x is common to the groups. Minus the result is the group's coefficient in `lm(y ~ x + group)`.
-
-    >>> groups = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=float)
-    >>> adjusted_differences(np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 2, 2, 3]]), groups).round(6).tolist()
-    [[0.0, 1.0]]
     """
     present = (~np.isnan(x) & ~np.isnan(y)).astype(np.float64)
     x, y = np.where(present > 0, x, 0.0), np.where(present > 0, y, 0.0)

@@ -100,16 +100,7 @@ class OwnAdvantage:
 def own_advantage(
     stack: DeltaStack, pairs: PairCorrelations, features: Mapping[str, ModelFeatures | None], *, level: float = 0.95
 ) -> OwnAdvantage:
-    """Return the advantage of own probabilities over declared relatives', over the most similar model's, and partial r.
-
-    >>> from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
-    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
-    >>> direct = np.random.default_rng(7).normal(size=(2, 50))
-    >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=tuple(map(str, range(50))),
-    ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])
-    >>> own_advantage(stack, pair_correlations(stack), {}).over_relatives.reason
-    'no two of the models are declared relatives'
-    """
+    """Return the advantage of own probabilities over relatives', over the most similar model's, and partial r."""
     read = np.flatnonzero(~np.isnan(np.diag(pairs.direct_direct))).tolist()
     n_items = int(pairs.n_items_by_prompt.max(initial=0))
     declared = closest_relatives(stack.models, features, read=read)

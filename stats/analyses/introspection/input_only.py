@@ -95,12 +95,6 @@ def compare_predictors(
     error is that of the summed influences of groups (paradigms; CR2), with its degrees of freedom. The
     variance of r with predictions is enlarged for the training sets that folds share (Nadeau & Bengio 2003: the ratio
     of tested to trained items times the number of folds); there are none in one fold.
-
-    >>> rng = np.random.default_rng(0)
-    >>> x, folds = rng.normal(size=300), np.arange(300) % 5
-    >>> found = compare_predictors(x + rng.normal(size=300), x, rng.normal(size=300), folds, np.arange(300))
-    >>> bool(found["low"] > 0.4), bool(found["p"] < 1e-6)
-    (True, True)
     """
     n, n_groups = answer.size, int(np.unique(groups).size)
     counts = {"n": n, "n_groups": n_groups}

@@ -89,13 +89,6 @@ def pair_correlations(stack: DeltaStack) -> PairCorrelations:
     All pairs are compared on the same items: those that every model answered with the prompt (and directly). With
     complete tables that is every item, as published. A prompt whose r is undefined for a pair (a model that gives one
     answer to everything, or was not asked) is left out of the pair's mean.
-
-    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
-    >>> direct, meta = np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]), np.array([[[1.0, 2.0, 3.0], [0.0, 2.0, 1.0]]])
-    >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=("x", "y", "z"),
-    ...                    n_identical=0, direct_nats=direct, meta_nats=meta)
-    >>> pair_correlations(stack).meta_direct.round(6).tolist()
-    [[1.0, 0.5], [-0.5, -1.0]]
     """
     has_direct = complete_items(stack.direct_nats)
     direct = standardised(stack.direct_nats[:, has_direct])
@@ -219,11 +212,6 @@ def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share:
     deltas and for prompted ones. As published, shares are taken over rows of model x prompt: the direct delta of a
     model counts once for each prompt that the model answers, and the prompted criterion is about cells, not models. A
     delta of exactly 0 is not negative. A cell that is NaN is not a row; an item without rows is not kept.
-
-    >>> direct = np.array([[1.0, -1.0, 2.0], [1.0, 2.0, -1.0]])
-    >>> meta = np.array([[[1.0, 0.5, 1.0], [-1.0, -0.5, 2.0]]])
-    >>> disagreement(direct, meta).keep.tolist()
-    [False, True, False]
     """
     if direct_nats.ndim != 2 or meta_nats.ndim != 3 or meta_nats.shape[1:] != direct_nats.shape:
         raise BankError(

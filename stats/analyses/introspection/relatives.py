@@ -44,13 +44,7 @@ _DIGITS = 10
 
 
 def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> FloatArray:
-    """Return r of each model's answers with its own direct differences, given the direct differences of all others.
-
-    >>> direct = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> # by hand: 0.45 / sqrt(0.75 * 0.91), -.15 / sqrt(0.75 * 0.91)
-    >>> partial_correlations(direct, np.array([[0.6, 0.3], [0.3, 0.0]])).round(6).tolist()
-    [0.544705, -0.181568]
-    """
+    """Return r of each model's answers with its own direct differences, given the direct differences of all others."""
     n_models = len(direct_direct)
     values = np.full(n_models, np.nan)
     for model in range(n_models):
@@ -98,11 +92,6 @@ def closest_relatives(
     same family. Yardsticks are all other models but those that are closer to one of the two than the two are to each
     other: what such a model shares with one of them would count as that one's reliability. A pair without a yardstick
     is left out.
-
-    >>> from pairbank.stats.scored_table.model_features import shipped_features
-    >>> names = ["HuggingFaceTB/SmolLM2-135M", "HuggingFaceTB/SmolLM2-360M", "openai-community/gpt2"]
-    >>> closest_relatives(names, shipped_features(), read=[0, 1, 2])[0]
-    Comparison(asked=0, relative=1, yardsticks=(2,))
     """
     kinds = {
         (a, b): MATCH_TYPES.index(match_type(models[a], features.get(models[a]), models[b], features.get(models[b])))
@@ -128,12 +117,7 @@ def _comparison(asked: int, relative: int, others: Sequence[int], kinds: Mapping
 
 
 def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Sequence[int]) -> tuple[Comparison, ...]:
-    """Return each asked model beside the one whose direct differences correlate most with its own, declared or not.
-
-    >>> r = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.4], [0.3, 0.4, 1.0]])
-    >>> [found.relative for found in most_similar(r, read=[0, 1, 2], asked=[0, 1, 2])]
-    [1, 0, 1]
-    """
+    """Return each asked model beside the one whose direct differences correlate most with its own, declared or not."""
     comparisons = []
     for model in asked:
         others = [k for k in read if k != model]
@@ -168,18 +152,7 @@ class ModelAdvantages:
 
 
 def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> ModelAdvantages:
-    """Return the advantage of each model, the mean over its comparisons and the prompts that they are defined for.
-
-    >>> from pairbank.stats.analyses.introspection.relatives import Comparison
-    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
-    >>> rng = np.random.default_rng(7)
-    >>> direct = rng.normal(size=9999) + rng.normal(size=(3, 9999))
-    >>> stack = DeltaStack(corpus="toy", models=("a", "b", "c"), prompts=("p",), item_ids=tuple(map(str, range(9999))),
-    ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])  # answers as probable
-    >>> found = model_advantages(stack, [Comparison(asked=0, relative=1, yardsticks=(2,))])
-    >>> found.value.round(1).tolist()  # half of the variance of a is its own
-    [0.5, nan, nan]
-    """
+    """Return the advantage of each model, the mean over its comparisons and the prompts that they are defined for."""
     n_models = len(stack.models)
     value, own, relatives = np.full((3, n_models), np.nan)
     influence = np.full((n_models, len(stack.item_ids)), np.nan)

@@ -192,10 +192,6 @@ def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return the bars of Song et al.'s figures 3a and 4a: mean r of each match type, with mean +- 1.96 standard errors.
 
     Figures 3a, 4a and 7a; the authors' analysis.R (plotrix std.error).
-
-    >>> pairs = pd.DataFrame({"match_type": "self", "direct_direct": 1.0, "meta_direct": [0.1, 0.2, 0.3, 0.2]})
-    >>> means_by_match_type(pairs)[["n_pairs", "value", "low"]].round(4).values.tolist()  # sd .0816, se .0408
-    [[4.0, 0.2, 0.12]]
     """
     rows = []
     for kind in MATCH_TYPES:
@@ -274,12 +270,6 @@ def correctness_by_size(cells: pd.DataFrame) -> Regression:
     once for each prompt. The standard errors are therefore too small for the direct method.
 
     Section 3.2.1, appendix G, Table 5.
-
-    >>> cells = pd.DataFrame({"is_meta": [False, False, True, True], "size_billions": [1.0, 8.0, 1.0, 8.0],
-    ...                       "n_correct": [80, 82, 60, 90], "n_trials": [100] * 4})
-    >>> fit = correctness_by_size(cells)
-    >>> round(fit["is_meta"].estimate, 4) == round(np.log(60 / 40) - np.log(80 / 20), 4)  # at log 1 = 0
-    np.True_
     """
     log_size, is_meta = _log(cells["size_billions"]), cells["is_meta"].to_numpy(dtype=np.float64)
     return binomial(
@@ -294,12 +284,6 @@ def consistency_by_size(pairs: pd.DataFrame) -> Regression:
     """Return r(direct of A, asked B) as a function of both log sizes and their product (Table 6).
 
     Sections 3.2.1 and 4.2.1, appendix G, Table 6.
-
-    >>> pairs = pd.DataFrame({"direct_size_billions": [1.0, 1.0, 8.0, 8.0, 2.0],
-    ...                       "meta_size_billions": [1.0, 8.0, 1.0, 8.0, 2.0],
-    ...                       "meta_direct": [0.1, 0.3, 0.2, 0.5, 0.1]})
-    >>> consistency_by_size(pairs).df_residual
-    1
     """
     direct, meta = _log(pairs["direct_size_billions"]), _log(pairs["meta_size_billions"])
     return least_squares(
@@ -316,11 +300,6 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
     introspection would make it negative.
 
     Section 3.2.2, appendix G, Tables 7a and 7b.
-
-    >>> pairs = pd.DataFrame({"match_type": ["self"] * 2 + ["other"] * 3, "direct_direct": [1, 1, 0.2, 0.4, 0.6],
-    ...                       "meta_direct": [0.5, 0.6, 0.2, 0.3, 0.4]})
-    >>> round(consistency_by_similarity(pairs)["other"].estimate, 6)  # slope .5: 0.55 at 1; others reach .6 there
-    0.05
     """
     terms = {"direct_direct": pairs["direct_direct"].to_numpy(dtype=np.float64)} | _match_types(pairs)
     return least_squares(pairs["meta_direct"], terms, formula="meta_direct ~ direct_direct + match_type")

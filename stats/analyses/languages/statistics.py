@@ -91,14 +91,7 @@ def leave_one_out(x: ArrayLike, y: ArrayLike, names: Sequence[str], *, level: fl
 
 
 def typology_means(cells: pd.DataFrame, typology: Mapping[str, str | None]) -> pd.DataFrame:
-    """Return the unweighted mean over the languages of each morphological type (He et al. 2025, Figure 4).
-
-    >>> cells = pd.DataFrame({"model": "m", "method": "direct", "negative_type": "random",
-    ...                       "language": ["en", "zh", "vi"], "value": [0.9, 0.75, 0.5]})
-    >>> means = typology_means(cells, {"en": None, "zh": "analytic", "vi": "analytic"})
-    >>> means[["typology", "value", "n_languages"]].values.tolist()
-    [['analytic', 0.625, 2]]
-    """
+    """Return the unweighted mean over the languages of each morphological type (He et al. 2025, Figure 4)."""
     _check_cells(cells)
     kinds = cells["language"].map(dict(typology))
     known = cells.assign(typology=kinds)[kinds.notna()]
@@ -108,14 +101,7 @@ def typology_means(cells: pd.DataFrame, typology: Mapping[str, str | None]) -> p
 
 
 def method_correlations(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the correlation of every two methods over languages, for each model and negative type.
-
-    >>> cells = pd.DataFrame([{"model": "m", "method": m, "negative_type": "random", "language": x, "value": v}
-    ...     for m, vs in (("direct", (9, 0, 1, 0, 1)), ("meta", (9, 0, 0, 1, 1)))
-    ...     for x, v in zip(("en", "ca", "nl", "fr", "es"), vs)])
-    >>> method_correlations(cells)[["value", "without_english", "most_influential"]].round(3).values.tolist()
-    [[0.983, 0.0, 'en']]
-    """
+    """Return the correlation of every two methods over languages, for each model and negative type."""
     _check_cells(cells)
     rows = list(_correlation_rows(cells))
     return pd.DataFrame(rows, columns=list(_CORRELATION_TYPES)).astype(_CORRELATION_TYPES)
@@ -279,12 +265,6 @@ def languages_differ(pairs: PairCredits) -> dict[str, Any]:
 
     A one-way analysis of variance; units are the properties of a language, each with the mean over its pairs. Languages
     share properties, so that equal languages differ by less than the test supposes.
-
-    >>> pairs = PairCredits(credit=np.array([1.0, 1, 1, 0, 0, 1]), language=np.array(list("aaabbb"), dtype=object),
-    ...                 kind=np.array(["random"] * 6, dtype=object), cluster=np.array(list("pqrpqr"), dtype=object))
-    >>> found = languages_differ(pairs)
-    >>> round(found["F"], 3), round(found["p"], 3), found["n_languages"]
-    (4.0, 0.116, 2)
     """
     from scipy.stats import f as f_distribution
 
@@ -363,12 +343,7 @@ def drew(rows: pd.DataFrame) -> bool:
 
 
 def permuted_rho(x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator) -> dict[str, float]:
-    """Return Spearman's rho with its permutation p, and the least |rho| that could be seen, and would be with power.
-
-    >>> found = permuted_rho([0, 1, 1, 2, 2], [1, 2, 3, 4, 5], rng=np.random.default_rng(0))
-    >>> round(found["rho"], 3), round(found["p"], 3)  # 8 of 120 orders are as extreme
-    (0.949, 0.067)
-    """
+    """Return Spearman's rho with its permutation p, and the least |rho| that could be seen, and would be with power."""
     from scipy.stats import rankdata
 
     a, b = (_standard(rankdata(merged(values))) for values in (x, y))

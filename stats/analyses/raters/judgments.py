@@ -93,14 +93,7 @@ def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
 
 
 def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> Choices | None:
-    """Return the choices of raters among the items of a table; None where raters judged single sides.
-
-    >>> frame = pd.DataFrame({"item_id": ["a", "a", "b"], "side": "good", "rater": [0, 1, 1], "value": [1.0, 0.0, 1.0],
-    ...                       "scale": "forced-choice"})
-    >>> choices_of(frame, ["a", "b"]).made
-    array([[ 1., -1.],
-           [nan,  1.]])
-    """
+    """Return the choices of raters among the items of a table; None where raters judged single sides."""
     forced = ratings["scale"] == FORCED_CHOICE
     chosen = ratings[forced].assign(difference=2 * ratings["value"][forced] - 1)
     sides = [ratings[~forced & (ratings["side"] == side)] for side in ("good", "bad")]
