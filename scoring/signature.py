@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from pydantic import Field, model_validator
 
+from pairbank.builders.schema.columns import DESIGN
 from pairbank.declarations import StoredRecord, problems_of
 from pairbank.errors import BankError, OutputError
 from pairbank.files import (
@@ -189,6 +190,12 @@ def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> di
     }
     unpinned = sorted(name for name, file in manifest.get("files", {}).items() if file.get("verified") is False)
     return results | ({"unpinned_files": unpinned} if unpinned else {})
+
+
+def design_of(signature: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return factors, item sets and fillers as the manifest of the corpus states them; empty where it states none."""
+    manifest = signature.get("corpus", {}).get("manifest") or {}
+    return (manifest.get("facts") or {}).get(DESIGN) or {}
 
 
 def unpinned_note(signature: Mapping[str, Any]) -> str | None:

@@ -16,9 +16,9 @@ from pydantic import Field, field_validator
 
 from pairbank.builders.corpora.column_map import Keep, TablesTable
 from pairbank.builders.corpora.corpus import RATERS, Corpus, Metadata, RatedRows, Rows, judged_items_of, no_metadata
-from pairbank.builders.corpora.design import DESIGN, Design
+from pairbank.builders.corpora.design import Design
 from pairbank.builders.corpora.judgments import RatingRules
-from pairbank.builders.schema.columns import Column, ColumnType, Task
+from pairbank.builders.schema.columns import DESIGN, Column, ColumnType, Task
 from pairbank.builders.sources.source import Source, SourceFile, bibtex
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError

@@ -17,8 +17,6 @@ from pairbank.builders.corpora.judgments import raters_of
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError, unknown_name
 
-DESIGN = "design"
-"""Among the facts of a manifest: factors with their levels, and the columns of item sets, designs and fillers."""
 Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
 

@@ -24,7 +24,7 @@ from pairbank.builders.corpora.column_use import is_personal, not_used
 from pairbank.builders.corpora.corpus import RATERS, BuildOptions, Corpus, is_requested, items_of, judged_items_of
 from pairbank.builders.corpora.corpus_map import LABELS, kept_cells
 from pairbank.builders.corpora.declared import OwnFacts
-from pairbank.builders.corpora.design import DESIGN, Crossing, Design
+from pairbank.builders.corpora.design import Crossing, Design
 from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
 from pairbank.builders.corpora.maps import OwnMap, read_map
 from pairbank.builders.corpora.marks import MarkedRowError, MarkedRows, mark_before
@@ -42,7 +42,7 @@ from pairbank.builders.corpora.tabular_items import (
     tidy_item,
 )
 from pairbank.builders.ratings import ConstantRater, Rated, Raters, judged
-from pairbank.builders.schema.columns import COLUMNS, Column, Item
+from pairbank.builders.schema.columns import COLUMNS, DESIGN, Column, Item
 from pairbank.builders.schema.language_tags import language_name, language_tag
 from pairbank.builders.sources.formats import NOTHING_SAID
 from pairbank.builders.sources.source import LocatedFile

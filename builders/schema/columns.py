@@ -18,6 +18,8 @@ NOT_NFC = "not_nfc"
 """Flag: a text is not in Unicode normal form C (reported, never changed)."""
 KNOWN_ERROR = "known_error"
 """Flag: a public list says that this pair is faulty (`data/errata.toml`); it is kept, and counts as any other."""
+DESIGN = "design"
+"""Among the facts of a manifest: factors with their levels, and the columns of item sets, designs and fillers."""
 NO_TRUTH = "no_truth"
 """Flag: `good` is a label and neither side is right, so accuracy means nothing here."""
 Task = Literal["sentence_pair", "continuation_pair", "concept_pair", "context_pair", "word_prediction", "sentence"]

@@ -29,7 +29,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pairbank.builders.corpora.design import DESIGN
 from pairbank.builders.schema.columns import COLUMNS as ITEM_COLUMNS
 from pairbank.builders.schema.language_tags import separator
 from pairbank.cards.bank.layout import LONG, MANIFEST, RATINGS, data_files, items_path, ratings_path, read_manifest
@@ -40,7 +39,7 @@ from pairbank.errors import BankError, OutputError, unknown_name
 from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json, written_together
 from pairbank.scoring.api.layout import columns_of
 from pairbank.scoring.scored import Scored
-from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, write_copy
+from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, design_of, write_copy
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.scored_table.method_scores import MethodScores, choices_of, credits_of
 from pairbank.stats.scored_table.model_features import find_features
@@ -305,7 +304,7 @@ def _own_columns(scored: Scored) -> list[str]:
 
 def _design_rows(scored: Scored) -> Iterator[dict[str, str]]:
     """Yield the columns of a corpus's design: corpus, role, column, and levels or values joined by `|`."""
-    facts = scored.signature["corpus"].get("manifest", {}).get("facts", {}).get(DESIGN, {})
+    facts = design_of(scored.signature)
     roles = [("factor", factor["column"], factor["levels"]) for factor in facts.get("factors", ())]
     roles += [("item_set", facts["item_set"], ())] if facts else []
     roles += [("by", name, ()) for name in facts.get("by", ())]

@@ -100,9 +100,9 @@ def _correlations(
         named.insert(0, ("no context", next(iter(conditions.values())), "human_without", {WITHOUT: "_without"}))
     for method in (layout.method for layout in table.layouts if layout.method in rated):
         for condition, both, human, scored in named:
+            used = both.dropna(subset=[human, *(f"{method}{suffix}" for suffix in scored.values())])
             for score, suffix in scored.items():
-                used = both[[f"{method}{suffix}", human]].dropna()
-                r = pearson(used.iloc[:, 0], used.iloc[:, 1])
+                r = pearson(used[f"{method}{suffix}"], used[human])
                 names = {"corpus": table.corpus, "model": table.model, "method": method}
                 yield names | {"ratings": condition, "score": score} | cells(r) | {"n": r.n, "reason": r.reason or ""}
 

@@ -15,19 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.corpora.column_map import plain_value
-from pairbank.builders.corpora.design import DESIGN
 from pairbank.builders.ratings import FORCED_CHOICE, normalised, without_constant_raters
 from pairbank.errors import BankError
+from pairbank.scoring.signature import design_of
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, typed, where, wide
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import interaction_panels, pages
-from pairbank.stats.figures.scatters import scatter_grid
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.designs import ContrastTest, Effect, effects_of, of_item_sets, of_ratings
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, is_filler, read_table
 from pairbank.stats.wording import with_interval
 
 if TYPE_CHECKING:
@@ -43,7 +41,6 @@ LEAST_DESIGNS = 3
 """Of a correlation over designs."""
 MOST_DESIGNS, MOST_COLUMNS = 6, 4
 """Rows and columns of an interaction plot; of more designs there are more figures."""
-MOST_POINTS = 1_500
 MOST_NAMED = 3
 """Methods of models, and people, that the answer has."""
 KEYS = ["corpus", "model", "method"]
@@ -62,8 +59,7 @@ class Stated:
     @classmethod
     def of(cls, table: ScoredFrame) -> Stated:
         """Return the design of a table; of one that states none, the two sides of its pairs."""
-        facts = table.signature.get("corpus", {}).get("manifest", {}).get("facts", {}).get(DESIGN)
-        if not facts:
+        if not (facts := design_of(table.signature)):
             return cls(levels={SIDE: ["good", "bad"]}, item_set="item_id")
         levels = {factor["column"]: factor["levels"] for factor in facts["factors"]}
         if "target_bad" in table.column_names and table.part(["target_bad"])["target_bad"].notna().any():
@@ -92,11 +88,8 @@ class Stated:
             frame = pd.concat(sides, ignore_index=True)
         else:
             frame = frame.assign(side="good", row=frame.index)
-        filler = np.zeros(len(frame), dtype=np.bool_)
-        for name, values in self.fillers.items():
-            filler |= frame[name].map(plain_value).isin(values).to_numpy()
         codes = [pd.Index(known).get_indexer(pd.Index(frame[name])) for name, known in self.levels.items()]
-        inside = np.all([code >= 0 for code in codes], axis=0) & ~filler
+        inside = np.all([code >= 0 for code in codes], axis=0) & ~is_filler(frame, self.fillers)
         cell = np.ravel_multi_index([np.maximum(code, 0) for code in codes], [*map(len, self.levels.values())])
         label = frame[self.by].astype("string").fillna("").agg(", ".join, axis=1) if self.by else table.corpus
         return pd.DataFrame(
@@ -155,15 +148,13 @@ class Observed:
 )
 def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False) -> Result:
     """Return cell means and effects of each design, of people and of each model and method; `raw`: not as z-scores."""
-    observed, points = list[Observed](), list[pd.DataFrame]()
+    observed = list[Observed]()
     given = without_constant_raters(ratings_given(context.ratings))[0] if context.ratings else pd.DataFrame()
     for table in tables:
         stated, read = Stated.of(table), read_table(table)
         sentences = Sentences(table=read, stated=stated, rows=stated.sentences(read), raw=raw)
-        of_models = list(sentences.of_model())
         observed += () if any(one.corpus == table.corpus for one in observed) else sentences.of_people(given)
-        observed += of_models
-        points += [sentences.points(one) for one in of_models if one.method == read.reference]
+        observed += sentences.of_model()
     cells, effects = _estimates(observed)
     if effects.empty:
         return Result()
@@ -177,7 +168,7 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
             "cells": cells,
             "with_people": typed(over, () if over else KEYS),
         },
-        charts=[*_interaction_charts(cells, highest), *_scatters(points)],
+        charts=[*_interaction_charts(cells, highest)],
         values={
             "highest": highest, "raw": raw, "SIGNIFICANCE": SIGNIFICANCE, "HUMAN": HUMAN, "MOST_NAMED": MOST_NAMED,
             "designs": {one.corpus: one.stated for one in observed},
@@ -231,13 +222,6 @@ class Sentences:
     def _observed(self, rows: pd.DataFrame, **place: str) -> Observed:
         kept = rows[rows["cell"] >= 0].dropna(subset=["value"])
         return Observed(corpus=self.table.corpus, stated=self.stated, rows=kept, **place)
-
-    def points(self, one: Observed) -> pd.DataFrame:
-        """Return rating and score of each sentence, with its condition."""
-        conditions = one.rows["cell"].map(self.stated.cells.agg(", ".join, axis=1))
-        shown = one.rows.assign(human=self.side("human_{side}")[one.rows.index], condition=conditions, unit=one.unit)
-        rated = shown.assign(**one.place).dropna(subset=["human"]).sort_values("cell", kind="stable")
-        return rated.iloc[:: 1 + len(rated) // MOST_POINTS]
 
 
 def _estimates(observed: Sequence[Observed]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -303,20 +287,3 @@ def _interaction_charts(cells: pd.DataFrame, highest: pd.DataFrame) -> Iterator[
                 draw=partial(interaction_panels, part, x_label=factors[-1]),
                 values={"corpus": corpus.key[0], "n": part["n_item_sets"], "factors": factors},
             )
-
-
-def _scatters(points: Sequence[pd.DataFrame]) -> Iterator[Chart]:
-    known = [part for part in points if len(part)]
-    for corpus in dict.fromkeys(part["corpus"].iloc[0] for part in known):
-        of_corpus = [part for part in known if part["corpus"].iloc[0] == corpus]
-        for nth, shown in pages(of_corpus, MOST_COLUMNS):
-            panels = {f"{part['model'].iloc[0]}\n{part['method'].iloc[0]}": part for part in shown}
-            yield Chart(
-                name=f"scatter {corpus}{'' if len(shown) == len(of_corpus) else f' {nth}'}",
-                caption="scatter",
-                draw=partial(
-                    scatter_grid, panels, x="raw", y="human", series="condition",
-                    x_label=f"score ({shown[0]['unit'].iloc[0]})", y_label="mean rating",
-                ),
-                values={"corpus": corpus, "n": shown[0]["item_id"].nunique()},
-            )  # fmt: skip

@@ -265,6 +265,18 @@ _ACCURACY = (
         high=0.0,
         always_shown=False,
     ),
+    *(
+        Metric(
+            id=name,
+            heading="mean score",
+            what=f"mean of {what} of a condition's single sentences",
+            table="accuracy",
+            low=-math.inf,
+            high=math.inf,
+            always_shown=False,
+        )
+        for name, what in (("mean_score", "a method's scores"), ("mean_rating", "people's mean ratings"))
+    ),
 )
 _OF_WHAT = {
     "": "the differences of a method and of `direct`",

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
+from pairbank.scoring.signature import design_of
 from pairbank.stats.scored_table.method_scores import ScoredFrame, needed_columns
 from pairbank.stats.scored_table.scored_table import SUMMARY_COLUMNS
 
@@ -105,7 +106,9 @@ def scored_frame(
     layouts = tuple(MethodLayout.from_dict(layout) for layout in table.layouts)
     columns = table.column_names
     if not for_analyses:
+        design = design_of(table.signature)
         needed = {*SUMMARY_COLUMNS, *(name for layout in layouts for name in _of_method(layout))}
+        needed |= {*(factor["column"] for factor in design.get("factors", ())), *design.get("fillers", ())}
         columns = [name for name in columns if name in needed]
     return ScoredFrame(
         corpus=table.corpus,

@@ -24,7 +24,7 @@ from pairbank.stats.figures.charts import MOST_CELLS, MOST_SERIES, heat_map, int
 from pairbank.stats.report.checks import KEYS, POOLED, Facts, by_place, has_numbers, picks, sentences
 from pairbank.stats.report.overview_figures import PEOPLE, overview_charts
 from pairbank.stats.scored_table.method_scores import BIAS_NOTE, MARK, ScoredFrame, flagged, shows_both
-from pairbank.stats.scored_table.scored_table import PARADIGM, is_reference
+from pairbank.stats.scored_table.scored_table import CONDITION, PARADIGM, is_reference
 from pairbank.stats.wording import MISSING, counts, names, span, with_interval
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LOG_P = "log P of the sentence, or of the target given its context, summed over tokens"
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
 """Metrics of single sentences on the first page, and their headings there."""
+OF_CONDITIONS = dict.fromkeys(("mean_rating", "mean_logprob", "mean_score"), "mean") | OF_SENTENCES
 MOST_LINES = 25
 """Of the table on the first page; a longer one becomes a line per corpus, with the range over models."""
 MOST_INTERVALS = 4
@@ -171,11 +172,13 @@ def overview(tables: Sequence[ScoredFrame], _context: Context, *, summary: pd.Da
             of_all, facts.labels, sentence_tables["sentences"]
         )
     sentence_tables = {name: table for name, table in sentence_tables.items() if len(table)}
+    by_condition = _sentence_table(facts, group_by=CONDITION, metrics=OF_CONDITIONS)
     without = {
         table.corpus for table in tables if table.n_rows and flagged(table.part(["flags"]), "flags", NO_TRUTH).all()
     }
     return Result(
-        tables={"accuracies": _first_table(own)} | sentence_tables,
+        tables={"accuracies": _first_table(own)} | sentence_tables | {"conditions": by_condition},
+        second_table="conditions" if len(by_condition) else "",
         main_table=next(reversed(sentence_tables), "accuracies") if own.empty else "accuracies",
         charts=[*overview_charts(facts)],
         values={
@@ -266,27 +269,32 @@ def _rater_facts(tables: Sequence[ScoredFrame]) -> dict[str, str]:
     return {corpus: text for corpus, fact in facts.items() if (text := fact.get("raters"))}
 
 
-def _sentence_table(facts: Facts) -> pd.DataFrame:
-    """Return how scores of single sentences go with labels and people: one row per model, corpus and method."""
+def _sentence_table(facts: Facts, *, group_by: str = "all", metrics: Mapping[str, str] = OF_SENTENCES) -> pd.DataFrame:
+    """Return how scores of single sentences go with labels and people: one row per model, corpus, method and group."""
     corpora = {
         table.corpus
         for table in facts.tables
         if "task" in table.column_names and (table.part(["task"])["task"] == SENTENCE).all()
     }
-    whole = where(facts.summary, group_by="all")
+    shown = where(facts.summary, group_by=group_by)
+    shown = shown[shown["corpus"].isin(corpora)]
+    of_people = shown["method"] == HUMAN
+    shown = shown.assign(model=shown["model"].mask(of_people, PEOPLE), method=shown["method"].mask(of_people, ""))
+    if group_by == CONDITION:
+        shown = pd.concat([shown[of_people], shown[~of_people]])
+        shown = shown.sort_values(["corpus", "model", "method"], key=lambda x: pd.factorize(x)[0], kind="stable")
     rows = Rows()
-    for group in groups(whole[whole["corpus"].isin(corpora)], "model", "corpus", "method"):
-        known = {row["metric"]: row for row in group.rows if row["metric"] in OF_SENTENCES}
+    for group in groups(shown, "model", "corpus", "method", "group"):
+        known = {row["metric"]: row for row in group.rows if row["metric"] in metrics}
         if not known:
             continue
-        model, corpus, method = group.key
+        model, corpus, method, name = group.key
         n = max(int(row["n"]) for row in known.values())
-        names_ = {"model": model, "corpus": corpus, "method": facts.labels.get(method, method), "n": n}
-        rows.append(
-            names_ | {name: cell(known[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known}
-        )
+        names_ = {"model": model, "corpus": corpus, "method": facts.labels.get(method, method)}
+        names_ |= {CONDITION: name, "n": n} if group_by == CONDITION else {"n": n}
+        rows.append(names_ | {name: cell(known[metric], n=n) for metric, name in metrics.items() if metric in known})
     table = pd.DataFrame(rows)
-    order = ["model", "corpus", "method", "n", *OF_SENTENCES.values()]
+    order = ["model", "corpus", "method", CONDITION, "n", *dict.fromkeys(metrics.values())]
     return table[[name for name in order if name in table.columns]].fillna("")
 
 

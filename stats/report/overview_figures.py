@@ -15,9 +15,9 @@ from pairbank.scoring.api.names import is_string_logprob
 from pairbank.stats.analyses.form import Chart, groups, where
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, heat_map, intervals, pages
-from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_text
+from pairbank.stats.figures.scatters import scatter_cells, scatter_grid, scatter_panels, thinned, thinned_text
 from pairbank.stats.report.wide_tables import headline
-from pairbank.stats.scored_table.scored_table import either, read_table
+from pairbank.stats.scored_table.scored_table import CONDITION, either, read_table
 
 if TYPE_CHECKING:
     from pairbank.stats.report.checks import Facts
@@ -27,6 +27,8 @@ PEOPLE = "people"
 """In a figure of several models, whose accuracy that of people is."""
 MOST_MODELS, MOST_METHODS = 10, 8
 """In one figure of scatters; more models go on in another."""
+MOST_PANELS = 4
+"""In one figure of conditions."""
 LEAST_POINTS = 3
 
 
@@ -35,6 +37,7 @@ def overview_charts(facts: Facts) -> Iterator[Chart]:
     yield from _accuracy(_placed(facts.own))
     yield from _sentences(where(facts.summary, group_by="all"))
     yield from _agreement(_placed(facts.summary))
+    yield from _conditions(facts.tables)
     yield from _scatters(facts.tables, _points, _scatter)
     yield from _scatters(facts.tables, _points_with_people, _people)
 
@@ -105,6 +108,36 @@ def _sentences(whole: pd.DataFrame) -> Iterator[Chart]:
         draw = partial(intervals, part, rows="where", series="method", x_label=description, chance=chance)
         values = {"description": description, "n": part["n"]}
         yield Chart(name=f"sentences {metric}", caption="single_sentences", draw=draw, values=values)
+
+
+def _conditions(tables: Sequence[ScoredFrame]) -> Iterator[Chart]:
+    """Yield rating against score of single sentences, a colour per condition and a panel per model."""
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        points = [part for table in tables if table.corpus == corpus and len(part := _rated_sentences(table))]
+        for nth, shown in pages(points, MOST_PANELS):
+            panels = {f"{part['model'].iloc[0]}, {part['method'].iloc[0]}": thinned(part) for part in shown}
+            yield Chart(
+                name=f"conditions {corpus}{f' {nth}' if len(points) > MOST_PANELS else ''}",
+                caption="conditions",
+                draw=partial(
+                    scatter_grid, panels, x="x", y="y", series=CONDITION,
+                    x_label=f"score ({shown[0]['unit'].iloc[0]})", y_label="mean rating",
+                ),
+                values={"corpus": corpus, "n": len(shown[0]), "thinned": thinned_text(pd.Series([*map(len, shown)]))},
+            )  # fmt: skip
+
+
+def _rated_sentences(table: ScoredFrame) -> pd.DataFrame:
+    """Return rating (y), condition, and score (x) by the reference method, of each rated sentence in a condition."""
+    if not {"human_good", "human_bad"} <= {*table.column_names}:
+        return pd.DataFrame()
+    read = read_table(table)
+    scores = read.method(read.reference) or next(iter(read.methods), None)
+    if scores is None or read.conditions is None:
+        return pd.DataFrame()
+    known = {"y": read.numbers("human_good"), "x": scores.sentence_score, CONDITION: read.conditions}
+    points = pd.DataFrame(known).dropna().sort_values(CONDITION, kind="stable")
+    return points.assign(model=table.model, method=scores.layout.method, unit=scores.layout.unit_in_words)
 
 
 def _agreement(shown: pd.DataFrame) -> Iterator[Chart]:

@@ -363,7 +363,7 @@ def _imported_in_words(tables: Sequence[Scored]) -> list[str]:
 
 
 def _summarised(table: ScoredFrame) -> pd.DataFrame:
-    return summarise(table.frame, table.layouts, model=table.model)
+    return summarise(table.frame, table.layouts, model=table.model, signature=table.signature)
 
 
 def _unpinned(scored: Sequence[Scored]) -> list[str]:

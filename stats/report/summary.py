@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -33,9 +33,16 @@ from pairbank.stats.measures.accuracy import (
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.measures.roc import LEAST_OF_A_CLASS, auc, held_out_margins, labelled_strings
 from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
-from pairbank.stats.scored_table.scored_table import DTYPES, Group, ScoredTable, SummaryRow, read_table
+from pairbank.stats.scored_table.scored_table import (
+    CONDITION,
+    DTYPES,
+    Group,
+    ScoredTable,
+    SummaryRow,
+    read_table,
+)
 
-_AGREEMENT_GROUPINGS = ("all", "subset")
+_AGREEMENT_GROUPINGS = ("all", "subset", CONDITION)
 _LEAST_WITH_PEOPLE = 3
 
 
@@ -44,6 +51,7 @@ def summarise(
     layouts: Sequence[MethodLayout],
     *,
     model: str,
+    signature: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Return all estimates of one corpus scored with one model.
 
@@ -53,6 +61,7 @@ def summarise(
             `m_argmax_bad`, and `m_good` where items have one side only.
         layouts: The methods. One that applies to no row is left out of the result.
         model: Name of the model, copied to every row.
+        signature: Of the table: it states the design, whose conditions are groups.
 
     Returns:
         One row per group, method and metric, with the columns and types of `DTYPES`. `n` counts the items
@@ -72,7 +81,9 @@ def summarise(
     [{'metric': 'accuracy', 'value': 0.5, 'n': 2, 'n_excluded': 1}]
     """
     corpus = str(frame["corpus"].iloc[0]) if "corpus" in frame.columns and len(frame) else ""
-    table = read_table(ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts)))
+    table = read_table(
+        ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts), signature=signature or {})
+    )
     del frame  # beside the rows in order, those as they were given would be a second table
     margins, ratings = _margins(table), table.numbers("human_good")
     rows: list[dict[str, Any]] = []
@@ -196,6 +207,12 @@ def _agreement_of_words(part: _Part) -> Rows:
 
 
 def _human_accuracy(table: ScoredTable, group: Group, place: SummaryRow) -> Rows:
+    if group.group_by == CONDITION:
+        ratings = table.numbers("human_good")[group.rows]
+        rated = ~np.isnan(ratings) & np.isnan(table.numbers("human_bad")[group.rows])
+        if rated.any():
+            estimate = mean_of_items(ratings[rated], clusters=table.paradigms[group.rows][rated])
+            yield replace(place, method=HUMAN, metric="mean_rating").row(estimate, n_rows=int(rated.sum()))
     rows = group.rows[~np.isnan(table.human_delta[group.rows])]
     if rows.size:
         used = rows[table.is_choice[rows]]
@@ -267,6 +284,14 @@ def _with_ratings(part: _Part) -> Rows:
         yield from part.correlations(part.scores.sentence_score, part.ratings, "_human_sentence")
 
 
+def _means(part: _Part) -> Rows:
+    """Yield the mean score of a condition's single sentences; of log-probabilities it is among those of words."""
+    scores = part.scores
+    part = part.where(part.at(scores.rates) & np.isnan(part.at(scores.word_nats)), of_choices=False)
+    if part.rows.size and part.place.group_by == CONDITION:
+        yield part.row("mean_score", mean_of_items(part.at(scores.sentence_score), clusters=part.clusters))
+
+
 _WORDS = (_mean_of_words, _agreement_of_words)
 _FAMILIES = (
     (_accuracies, _position_bias),
@@ -274,7 +299,7 @@ _FAMILIES = (
     _WORDS,
     (_agreement,),
     (_with_people,),
-    (_acceptance, _with_labels, _with_ratings),
+    (_acceptance, _means, _with_labels, _with_ratings),
 )
 """Metrics that follow each other in the summary, method by method."""
 

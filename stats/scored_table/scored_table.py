@@ -8,9 +8,10 @@ are here as well.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +19,12 @@ import numpy as np
 import pandas as pd
 
 from pairbank.arrays import BoolArray, FloatArray, IntArray
+from pairbank.builders.corpora.column_map import plain_value
 from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, Side
 from pairbank.scoring.api.names import DIRECT, is_string_logprob, reference_of
+from pairbank.scoring.signature import design_of
 from pairbank.stats.estimates.bootstrap import LEAST_RESAMPLED, drawn_from
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.scored_table.method_scores import (
@@ -36,8 +39,11 @@ from pairbank.stats.scored_table.method_scores import (
     side_of,
 )
 
-GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
-"""Columns by whose values accuracies are given, beside the whole corpus."""
+CONDITION = "condition"
+GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type", CONDITION)
+"""Columns by whose values accuracies are given, beside the whole corpus; conditions are cells of a declared design."""
+MOST_CONDITIONS = 16
+"""A column with more values names no conditions."""
 MOST_SUBSETS = 12
 """A corpus with more subsets than this is shown as a whole in headlines."""
 _REQUIRED = ("item_id", "corpus", "subset", "phenomenon", "language", "human_good", "human_bad", "flags")
@@ -71,6 +77,8 @@ class ScoredTable:
     """False where both sides are the same, which is no choice, shape (rows,)."""
     subset: str = ""
     """Which part of the corpus it is; empty for the whole."""
+    design: Mapping[str, Any] = field(default_factory=dict)
+    """Factors, levels and fillers, as its manifest states them."""
 
     @property
     def place(self) -> dict[str, str]:
@@ -184,11 +192,22 @@ class ScoredTable:
         """All rows, then each value of each column that has at least two."""
         return (Group(group_by="all", group="", rows=np.arange(len(self.frame))), *self._by_value())
 
+    @cached_property
+    def conditions(self) -> pd.Series[Any] | None:
+        """The condition of each row, missing of fillers: its cell of the design, else what its column says."""
+        levels = {factor["column"]: factor["levels"] for factor in self.design.get("factors", ())}
+        if not levels or not {*levels, *self.design["fillers"]} <= {*self.frame.columns}:
+            known = self.frame.get(CONDITION)
+            return known if known is not None and known.nunique() <= MOST_CONDITIONS else None
+        cells = [", ".join(cell) for cell in itertools.product(*levels.values())]
+        named = self.frame[[*levels]].astype("string").fillna("").agg(", ".join, axis=1)
+        named = named.mask(is_filler(self.frame, self.design["fillers"]))
+        return pd.Series(pd.Categorical(named, cells), index=self.frame.index)
+
     def _by_value(self) -> Iterator[Group]:
         for column in GROUPINGS:
-            if column not in self.frame.columns:
-                continue
-            codes, values = pd.factorize(self.frame[column], sort=True)
+            cells = self.conditions if column == CONDITION else self.frame.get(column)
+            codes, values = pd.factorize(cells, sort=True) if cells is not None else ((), ())
             for code, value in enumerate(values if len(values) > 1 else ()):
                 yield Group(group_by=column, group=str(value), rows=np.flatnonzero(codes == code))
 
@@ -206,6 +225,12 @@ class ScoredTable:
         if len(subsets) <= MOST_SUBSETS:
             for group in subsets:
                 yield replace(self.rows(group.rows), subset=group.group)
+
+
+def is_filler(frame: pd.DataFrame, fillers: Mapping[str, Sequence[str]]) -> BoolArray:
+    """Return which rows have one of the values of a column that mark fillers, shape (rows,)."""
+    marked = [frame[name].map(plain_value).isin(values).to_numpy(dtype=np.bool_) for name, values in fillers.items()]
+    return np.any(marked, axis=0) if marked else np.zeros(len(frame), dtype=np.bool_)
 
 
 def read_table(table: ScoredFrame) -> ScoredTable:
@@ -236,6 +261,7 @@ def read_table(table: ScoredFrame) -> ScoredTable:
         layouts=tuple(table.layouts),
         frame=rows,
         is_choice=~flagged(rows, "flags", IDENTICAL_SIDES),
+        design=design_of(table.signature),
     )
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from design_nulls import FACTS, Experiment, outcomes
+from design_nulls import FACTS, LEVELS, Experiment, outcomes
 from pairbank.errors import BankError
+from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.design import design
 from rated_tables import rated_table
@@ -39,6 +40,23 @@ def test_the_difference_of_differences_is_that_of_the_cell_means() -> None:
     assert "| participant) + (1 + structure" in people["model_of_effects"]
     said = f"people {people['value']:.2f} [{people['low']:.2f}, {people['high']:.2f}] (p < .001). `direct` of m: "
     assert said in section.answer
+
+
+def test_a_report_groups_single_sentences_by_the_conditions_of_their_design() -> None:
+    table, _ = Experiment().drawn(0)
+    table.frame["human_good"] = table.frame["direct_good"] * 0.5 + np.arange(len(table.frame)) % 3
+    by_condition = summarise(table.frame, table.layouts, model="m", signature=table.signature)
+    by_condition = by_condition[by_condition["group_by"] == "condition"].set_index(["group", "metric"])["value"]
+    cells = table.frame[table.frame["type"] != "filler"].groupby(["structure", "distance"], sort=False)
+    assert [*by_condition.index.unique("group")] == [f"{s}, {d}" for s in LEVELS[0] for d in LEVELS[1]]
+    for levels, rows in cells:
+        of_cell = by_condition[", ".join(levels)]
+        assert of_cell["mean_rating"] == pytest.approx(rows["human_good"].mean())
+        assert of_cell["mean_logprob"] == pytest.approx(rows["direct_good"].mean())
+        assert of_cell["pearson_human_sentence"] == pytest.approx(rows["human_good"].corr(rows["direct_good"]))
+    plain = table.frame.assign(condition=table.frame["structure"])
+    groups = summarise(plain, table.layouts, model="m")
+    assert {*groups.loc[groups["group_by"] == "condition", "group"]} >= {*LEVELS[0]}
 
 
 def test_ratings_are_z_scores_within_participants_over_fillers_too() -> None:
