@@ -81,6 +81,7 @@ from pairbank.cards.check import check_locked
 from pairbank.errors import BankError, unknown_name
 from pairbank.files import real_path, several, sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import Scored
+from pairbank.scoring.signature import with_prompts
 from pairbank.stats.version import STATISTICS_VERSION
 from pairbank.stats.wording import plural
 
@@ -258,7 +259,9 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
     for (name, slug), table in full.items():
         if slug:
             signature = scores[name][slug]
-            draft.scored[name, slug] = Scored.of(ids_and_scores(table, signature["methods"]), signature)
+            kept = Scored.of(ids_and_scores(table, signature["methods"]), signature)
+            prompts = [shown.model_dump() for shown in draft.table_of(name, slug).prompts]
+            draft.scored[name, slug] = Scored(table=with_prompts(kept.table, prompts), signature=signature)
         else:
             draft.items[name] = ids_and_scores(table, {})
 

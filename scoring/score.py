@@ -30,7 +30,7 @@ from pairbank.scoring.run.shard import Shard
 from pairbank.scoring.run.units import Part
 from pairbank.scoring.run.work import Progress, ScoreOptions, Work, notebook_bar
 from pairbank.scoring.scored import Scored, with_columns
-from pairbank.scoring.signature import corpus_signature
+from pairbank.scoring.signature import corpus_signature, with_prompts
 
 if TYPE_CHECKING:
     import datasets
@@ -214,7 +214,8 @@ def _scored(work: Work, shards: Sequence[Shard], options: ScoreOptions) -> Score
     }
     for lacking in counts_lacking(signature):
         logger.warning("%s by %s: %s", signature["corpus"]["name"], work.info.name, lacking)
-    return Scored(table=with_columns(work.items, work.methods, columns, model=work.info.name), signature=signature)
+    table = with_columns(work.items, work.methods, columns, model=work.info.name)
+    return Scored(table=with_prompts(table, work.rendered()), signature=signature)
 
 
 def counts_lacking(signature: Mapping[str, Any]) -> list[str]:

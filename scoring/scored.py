@@ -18,7 +18,14 @@ from pairbank.files import n_rows_of, read_parquet, sha256_of_file
 from pairbank.scoring.api.layout import SIDES, MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.api.requests import token_spans
-from pairbank.scoring.signature import COPIES, METADATA_KEY, signature_problems, write_scored
+from pairbank.scoring.signature import (
+    COPIES,
+    METADATA_KEY,
+    RenderedPrompt,
+    prompts_of_table,
+    signature_problems,
+    write_scored,
+)
 
 if TYPE_CHECKING:
     import datasets
@@ -138,6 +145,11 @@ class Scored:
     def layouts(self) -> list[dict[str, Any]]:
         """How each method's log-probabilities are laid out."""
         return [definition["layout"] for definition in self.signature["methods"].values()]
+
+    @property
+    def prompts(self) -> tuple[RenderedPrompt, ...]:
+        """Each prompt as the model reads it, special tokens included; none of a table that is imported or older."""
+        return prompts_of_table(self.arrow(()), f"{self.corpus} by {self.model}")
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a DataFrame."""

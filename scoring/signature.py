@@ -13,13 +13,13 @@ import functools
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from pairbank.builders.schema.columns import DESIGN
 from pairbank.declarations import StoredRecord, problems_of
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 METADATA_KEY = b"pairbank"
 """Key of the signature in the schema metadata of a parquet file."""
+RENDERED_KEY = b"pairbank prompts"
+"""Key of the prompts as the model read them, which are no part of the signature; older tables have none."""
 MOST_FILES_SHOWN = 3
 SHARED = ("methods", "corpus")
 """Parts of a signature that all models of a corpus have."""
@@ -98,6 +100,35 @@ def _unigrams_text(model: Mapping[str, Any]) -> str:
     """Return languages and documents of the unigram counts that scores were made with: `en#0123abcd`."""
     tables = model.get("unigrams") or ()
     return "+".join(f"{'/'.join(t['languages']) or 'unknown'}#{t['documents_sha256'][:8]}" for t in tables)
+
+
+class RenderedPrompt(StoredRecord):
+    """A presentation of a method as the model reads it: after its chat template, special tokens included.
+
+    The item's slots stay open (`{good}`), so that it holds no text of a corpus.
+    """
+
+    method: str
+    language: str
+    presentation: str
+    text: str
+
+
+def with_prompts(table: pa.Table, prompts: Sequence[Mapping[str, str]]) -> pa.Table:
+    """Return a table whose file will carry these prompts."""
+    more = {RENDERED_KEY: json.dumps(prompts, ensure_ascii=False).encode()} if prompts else {}
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), **more})
+
+
+def prompts_of_table(table: pa.Table, where: str | Path) -> tuple[RenderedPrompt, ...]:
+    """Return the prompts that a table or its file carries; none of one by an earlier version or imported."""
+    try:
+        return _PROMPTS.validate_json((table.schema.metadata or {}).get(RENDERED_KEY, b"[]"))
+    except ValidationError as error:
+        raise BankError(f"{where}: its rendered prompts are not pairbank's ({error.errors()[0]['msg']})") from error
+
+
+_PROMPTS = TypeAdapter(tuple[RenderedPrompt, ...])
 
 
 class _SignedModel(StoredRecord):

@@ -24,7 +24,18 @@ import pandas as pd
 
 from pairbank.builders.load import rating_features
 from pairbank.builders.ratings import FORCED_CHOICE, NORMALISATIONS, RATING_COLUMNS, Raters
-from pairbank.cards.bank.layout import MANIFEST, PROBES, PROMPTS, RATINGS, probe_paths, ratings_path, read_manifest
+from pairbank.cards.bank.layout import (
+    MANIFEST,
+    PROBES,
+    PROMPTS,
+    RATINGS,
+    RENDERED,
+    probe_paths,
+    ratings_path,
+    read_manifest,
+    scores_path,
+    tables,
+)
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.bank.writing import Draft
 from pairbank.errors import BankError
@@ -33,6 +44,7 @@ from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.methods.prompted import prompt_of_definition
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.prompts.toml import prompt_toml
+from pairbank.scoring.signature import prompts_of_table
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.measures.raters import Level, krippendorff_alpha
 from pairbank.stats.scored_table.model_features import ModelFeatures, features_from_entries
@@ -114,6 +126,15 @@ def write_prompts(root: Path, manifest: Mapping[str, Any]) -> None:
     """Write the prompts of a bank's methods; a file of one that is not known here any more stays as it is."""
     for path, prompt in prompts_in(manifest).items():
         write_text(root / path, prompt_toml(prompt))
+    lines: dict[str, None] = {}
+    for corpus, slug in tables(manifest):
+        path = root / scores_path(corpus, slug)
+        for shown in prompts_of_table(read_parquet(path, ()), path):
+            line = {"model": manifest["scores"][corpus][slug]["model"]["name"], **shown.model_dump()}
+            lines[json.dumps(line, ensure_ascii=False) + "\n"] = None
+    (root / RENDERED).unlink(missing_ok=True)
+    if lines:
+        write_text(root / RENDERED, "".join(lines))
     names = {name for models in manifest["scores"].values() for model in models.values() for name in model["methods"]}
     ids = {MethodName.parsed(name).id for name in names}
     for file in (root / PROMPTS).glob("*.toml"):

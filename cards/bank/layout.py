@@ -8,6 +8,7 @@ scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a mod
 long/<corpus>/<model>.parquet          config `<corpus>_long`, one split a model: a row per item and method
 probes/<corpus>/{layers,groups}/<model>.parquet   what probes found in hidden states; not among the configs
 prompts/<id>.toml                      what a method asks, word for word
+prompts/rendered.jsonl                 each prompt as each model reads it, chat template and special tokens included
 ratings/<corpus>.parquet               config `<corpus>_ratings`, split `ratings`: individual ratings of its items
 results/summary.parquet                config `summary`, split `results`
 reports/<study>/                       report.md, CSV tables, figures and captions.json beside them
@@ -49,6 +50,7 @@ LONG = "long"
 """Folder, and key of the manifest: whether each scored table has its long view, which banks of before lack."""
 PROBES = "probes"
 PROMPTS = "prompts"
+RENDERED = f"{PROMPTS}/rendered.jsonl"
 FOLDERS = ("data", "scores", LONG, RATINGS, PROBES, PROMPTS, "results", REPORTS)
 SUBMISSIONS = "submissions"
 INDEX = f"{SUBMISSIONS}/index.json"

@@ -344,6 +344,8 @@ class Bank:
     """Corpus -> what its tables hold."""
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Config -> column -> type."""
+    has_rendered: bool = False
+    """It has the prompts as models read them."""
 
 
 def pretty_name(manifest: Mapping[str, Any]) -> str:

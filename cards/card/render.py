@@ -22,6 +22,7 @@ from pairbank.cards.bank.beside_tables import prompts_in, question
 from pairbank.cards.bank.layout import (
     LONG,
     RATINGS,
+    RENDERED,
     REPORTS,
     config_name,
     data_files,
@@ -135,6 +136,7 @@ def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | Non
         figures=figures_in(root),
         contents=contents_of(root, manifest),
         columns=columns_of_configs(root, manifest),
+        has_rendered=(root / RENDERED).is_file(),
     )
 
 
@@ -241,6 +243,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
         "first_methods": next((signature["methods"] for signature in signatures), {}),
         "answers": prompts_table(signatures),
+        "has_rendered": bank.has_rendered,
         "prompts": {path: question(prompt, languages) for path, prompt in prompts_in(manifest).items()},
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
         "citations": "\n\n".join(bibtex_of(manifest, on_hub="" if name == THIS_BANK else name)),

@@ -38,7 +38,7 @@ from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.methods.prompted import prompt_of_definition
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.scored import MODEL
-from pairbank.scoring.signature import signature_line
+from pairbank.scoring.signature import prompts_of_table, signature_line
 from pairbank.stats.report.checks import cannot_read
 from pairbank.stats.report.frames import frame_of
 from pairbank.stats.scored_table.method_scores import Credits, ScoredFrame, credits_of, method_scores, needed_columns
@@ -265,6 +265,9 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
     model = signature["model"]["name"]
     pieces: dict[str, str | None] = {}
     facts: dict[str, Any] = {"name": model, "n_rows": len(places), "line": signature_line(signature), "methods": []}
+    for shown in prompts_of_table(read_parquet(path, ()), path):
+        of_method = facts.setdefault("rendered", {}).setdefault(shown.method, {})
+        of_method.setdefault(shown.presentation, {})[shown.language] = shown.text
     if not np.array_equal(places, np.arange(len(work.ids))):
         pieces["places"] = work.axes.put(f"{slug}/places", {"place": numbers(places)})
         facts["places"] = True

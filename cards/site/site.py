@@ -33,6 +33,8 @@ from pairbank.cards.site.report_pages import write_reports
 from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
 from pairbank.errors import OutputError, PairbankError
 from pairbank.files import folder_beside, read_parquet, write_bytes
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.report.overview import method_labels
 from pairbank.stats.scored_table.model_features import ModelFeatures, find_features
 
 if TYPE_CHECKING:
@@ -123,6 +125,9 @@ def site_of(
         known_as = source.root.name if isinstance(source, Folder) else source.name
         shown = _Shown(name=name or known_as, revision=revision or source.revision, closed=closed)
         facts = _facts(manifest, shown, corpora, declared_in(manifest) | dict(features or {}))
+        signatures = [signature for models in manifest["scores"].values() for signature in models.values()]
+        stated = {name: method["layout"] for signature in signatures for name, method in signature["methods"].items()}
+        facts["labels"] = method_labels({name: MethodLayout.from_dict(layout) for name, layout in stated.items()})
         write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports, "problems": problems})
         for corpus in manifest["scores"]:
             write_packed(

@@ -227,6 +227,14 @@ class Divisible(Protocol):
 
 
 @runtime_checkable
+class Spelling(Protocol):
+    """What a scorer has that can write out the special tokens before a text."""
+
+    def as_read(self, text: str, *, chat: bool) -> str:
+        """Return a text behind the special tokens that the model reads before it."""
+
+
+@runtime_checkable
 class Stepwise(Protocol):
     """What a scorer has whose model computes while the caller does something else.
 

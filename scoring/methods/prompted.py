@@ -29,7 +29,7 @@ from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
 from pairbank.scoring.api.method import SHARD_ITEMS_PROMPTED, Answered, Row, flags_of
-from pairbank.scoring.api.model import ExampleTurn, Scorer
+from pairbank.scoring.api.model import ExampleTurn, Scorer, Spelling
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, SENTENCE, TIE, MethodName
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.prompts.prompt import (
@@ -170,7 +170,7 @@ class Prompted:
             Request(context=context, target=joint + answer, chat=chat, where=f"{of} {p.name}, option {answer!r})")
             for p in prompt.presentations
             if p.is_asked(row)
-            for context in (self._context(p, row, values, scorer),)
+            for context in (self._context(p, row["language"], values, scorer, self._examples(row)),)
             for answer in answers
         ]
 
@@ -180,16 +180,32 @@ class Prompted:
 
     def contexts(self, row: Row, scorer: Scorer) -> list[str]:
         """Return, for each asked presentation, all that stands before the answer, as the model reads it."""
-        values = slot_values(row)
-        return [self._context(p, row, values, scorer) for p in self.prompt.presentations if p.is_asked(row)]
+        values, examples = slot_values(row), self._examples(row)
+        asked = [p for p in self.prompt.presentations if p.is_asked(row)]
+        return [self._context(p, row["language"], values, scorer, examples) for p in asked]
 
-    def _context(self, p: Presentation, row: Row, values: Mapping[str, str], scorer: Scorer) -> str:
-        prompt, language = self.prompt, row["language"]
+    def rendered(self, language: str, scorer: Scorer) -> list[dict[str, str]]:
+        """Return each presentation as the model reads it, special tokens included; the item's slots stay open."""
+        examples = self.shots.open_examples(self.prompt, language) if self.shots else []
+        results = []
+        for p in self.prompt.presentations:
+            text = self._context(p, language, {}, scorer, examples)
+            if isinstance(scorer, Spelling):
+                text = scorer.as_read(text, chat=self.uses_chat(scorer))
+            results.append({"method": self.name, "language": language, "presentation": p.name, "text": text})
+        return results
+
+    def _examples(self, row: Row) -> list[Example]:
+        return self.shots.examples(self.prompt, row) if self.shots else []
+
+    def _context(
+        self, p: Presentation, language: str, values: Mapping[str, str], scorer: Scorer, examples: Sequence[Example]
+    ) -> str:
+        prompt = self.prompt
         user = fill(in_language(p.template, language), values)
         stem = fill(in_language(p.stem, language), values)
         chat = self.uses_chat(scorer)
         joint = separator_of(prompt, language, chat=chat)
-        examples = self.shots.examples(prompt, row) if self.shots else []
         if chat:
             turns = [ExampleTurn(user=e.user, assistant=e.stem + joint + e.answer) for e in examples]
             return scorer.render_prompt(system=prompt.system, user=user, stem=stem, examples=turns)
@@ -357,7 +373,16 @@ class Shots:
         rng = np.random.default_rng(int.from_bytes(digest[:16], "big"))
         chosen = self._drawn(prompt, row, self.pool.alike(row), rng)
         shown = _balanced(prompt, self.n_shots, rng)
-        return [_example(prompt, p, other) for p, other in zip(shown, chosen, strict=True)]
+        return [_example(prompt, p, slot_values(x), row["language"]) for p, x in zip(shown, chosen, strict=True)]
+
+    def open_examples(self, prompt: Prompt, language: str) -> list[Example]:
+        """Return examples whose texts are slots, as `{good of example 1}`."""
+        shown = _balanced(prompt, self.n_shots, np.random.default_rng(self.seed))
+        slots = needs(prompt, language).slots | {"good", "bad"}
+        return [
+            _example(prompt, p, {slot: f"{{{slot} of example {i}}}" for slot in slots}, language)
+            for i, p in enumerate(shown, 1)
+        ]
 
     def _drawn(self, prompt: Prompt, row: Row, pool: Sequence[Row], rng: np.random.Generator) -> list[Row]:
         taken, used, chosen = _strings(row), {row["item_id"]}, list[Row]()
@@ -386,8 +411,7 @@ def _balanced(prompt: Prompt, n_shots: int, rng: np.random.Generator) -> list[Pr
     return [shown[int(rng.integers(len(shown)))] for shown in shuffled]
 
 
-def _example(prompt: Prompt, p: Presentation, row: Row) -> Example:
-    values, language = slot_values(row), row["language"]
+def _example(prompt: Prompt, p: Presentation, values: Mapping[str, str], language: str) -> Example:
     return Example(
         user=fill(in_language(p.template, language), values),
         stem=fill(in_language(p.stem, language), values),

@@ -73,6 +73,11 @@ class CausalTokens:
             ) from error
         return without_thinking(str(text)) if self.info.thinking == "off" else str(text)
 
+    def as_read(self, text: str, *, chat: bool) -> str:
+        ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        prefix = self._prefix(Request(context=text, target="", chat=chat), ids)
+        return "".join([*self.tokenizer.convert_ids_to_tokens([*prefix]), text])
+
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         if not requests:
             return []

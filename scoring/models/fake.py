@@ -81,6 +81,9 @@ class FakeScorer:
         before = "".join(f"[user]{turn.user}[assistant]{turn.assistant}" for turn in examples)
         return f"[system]{system}{before}[user]{user}[assistant]{stem}"
 
+    def as_read(self, text: str, *, chat: bool) -> str:  # noqa: ARG002
+        return text
+
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         results = []
         for request in requests:

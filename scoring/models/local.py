@@ -30,7 +30,7 @@ from pairbank.scoring.api.requests import (
 )
 from pairbank.scoring.engine.batching import default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was
+from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, own_prefix
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -104,6 +104,9 @@ class EncoderScorer(LocalScorer, ABC):
         examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
     ) -> str:
         return base_prompt(user=user, stem=stem)
+
+    def as_read(self, text: str, *, chat: bool) -> str:  # noqa: ARG002
+        return "".join([*self.tokenizer.convert_ids_to_tokens([*(own_prefix(self.tokenizer) or ())]), text])
 
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
         """Return each text's tokens as the model reads it whole; special tokens that close it are not its last one."""

@@ -379,6 +379,10 @@ class RayModel:
         result: str = self._asked("call", "render_prompt", (), named)
         return result
 
+    def as_read(self, text: str, *, chat: bool) -> str:
+        result: str = self._asked("call", "as_read", (text,), {"chat": chat})
+        return result
+
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         results: list[EncodedRequest] = self._asked("call", "encode", (requests,), {})
         return results

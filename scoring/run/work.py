@@ -17,17 +17,19 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ModelChangedError, ScoringError
-from pairbank.files import sha256_of_text
+from pairbank.files import cache_dir, cached_json, sha256_of_text, write_json
 from pairbank.scoring.api.method import Method, WritingMethod
 from pairbank.scoring.api.model import one_begun_ahead
 from pairbank.scoring.api.names import MethodName
-from pairbank.scoring.methods.prompted import Pool
+from pairbank.scoring.methods.prompted import Pool, Prompted
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
 from pairbank.scoring.methods.unigrams import UnigramTables
+from pairbank.scoring.prompts.prompt import primary
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.asking import Run
 from pairbank.scoring.run.effort import efforts
 from pairbank.scoring.run.shard import Shard, StoredShards
+from pairbank.scoring.run.store import VERSIONS
 from pairbank.scoring.run.units import Unit, units_of
 from pairbank.scoring.scored import refuse_score_columns
 
@@ -157,10 +159,25 @@ class Work:
         if self.model is None:
             raise ScoringError(f"{self.info.name}: the model is needed to score; load it")
         chosen = self.units if units is None else units
+        self.rendered()
         run = self.recipe.run(self.model, self.methods)
         if isinstance(self.model, Workers):
             return self._shared_out(self.model, chosen, on_progress)
         return self._computed(run, chosen, on_progress)
+
+    def rendered(self) -> list[dict[str, str]]:
+        """Return each prompt as the model reads it, from the store or rendered now; without both, none."""
+        results: list[dict[str, str]] = []
+        for method in self.methods:
+            if isinstance(method, Prompted):
+                tags = [tag for tag in self.recipe.options.languages if primary(tag) in method.prompt.languages]
+                key = sha256_of_text(self.store.model_key, method.name, method.definition["sha256"], VERSIONS, *tags)
+                path = cache_dir() / "rendered" / key[:2] / f"{key}.json"
+                if (prompts := cached_json(path)) is None and self.model is not None:
+                    prompts = [prompt for tag in tags for prompt in method.rendered(tag, self.model)]
+                    write_json(path, prompts)
+                results += prompts or []
+        return results
 
     def rows(self, unit: Unit) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.items.select(range(unit.start, unit.stop)).to_list()

@@ -49,13 +49,16 @@ def layouts_of(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
 
 
 def labels_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
+    return method_labels(layouts_of(tables))
+
+
+def method_labels(layouts: Mapping[str, MethodLayout]) -> dict[str, str]:
     """Return what people call each method, by its name; a label that two methods share is nobody's.
 
     >>> layout = MethodLayout(method="meta", kind="direct", presentations=(), options=(), correct=(), label="Meta")
-    >>> labels_of([ScoredFrame(corpus="c", model="m", frame=pd.DataFrame(), layouts=(layout,), signature={})])
+    >>> method_labels({"meta": layout})
     {'meta': 'Meta'}
     """
-    layouts = layouts_of(tables)
     shown = [layout.label for layout in layouts.values()]
     return {
         name: layout.label

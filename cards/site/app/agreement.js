@@ -4,8 +4,8 @@ import { closer } from "./compare.js";
 import { empty, h, methodName, note, pick } from "./dom.js";
 import { chosen } from "./rows.js";
 import { compare, kappa, matrix, pearson, signs } from "./statistics.js";
-import { interval, pValue, share, whole } from "./text.js";
-import { HUMAN, MEASURES } from "./view.js";
+import { interval, labelOf, pValue, share, whole } from "./text.js";
+import { MEASURES } from "./view.js";
 
 const NOTES = {
   pearson: "Pearson r between the differences, over the items that both methods have.",
@@ -14,7 +14,6 @@ const NOTES = {
 };
 const MOST_BESIDE = 8; // with more methods than this the selected pair stands below the heat map
 const STRONG = 0.7; // from here on the cell is dark enough for light text (and light enough for dark text in the dark)
-const label = (name) => (name === HUMAN ? "people" : name);
 
 export async function panel(bank, view, { table }) {
   const names = table.axes();
@@ -47,7 +46,7 @@ function taken(values, rows) {
 
 function heatMap(names, deltas, view) {
   const found = matrix(deltas, view.measure);
-  const head = names.map((name, k) => h("th", { scope: "col", "data-tip": label(name) }, String(k + 1)));
+  const head = names.map((name, k) => h("th", { scope: "col", "data-tip": labelOf(name) }, String(k + 1)));
   const rows = names.map((name, i) => h("tr", {},
     h("th", { scope: "row" }, h("i", {}, String(i + 1)), " ", methodName(name)),
     names.map((_, j) => cell(names, found, i, j, view.cell))));
@@ -61,7 +60,7 @@ function cell(names, found, i, j, selected) {
   if (i === j) return h("td.same");
   const value = found.values[i][j], n = found.n[i][j];
   const both = `${names[i]}~${names[j]}`;
-  const tip = `${label(names[i])} and ${label(names[j])}: ${share(value)}, n = ${whole(n)}`;
+  const tip = `${labelOf(names[i])} and ${labelOf(names[j])}: ${share(value)}, n = ${whole(n)}`;
   const kind = Number.isFinite(value) ? shade(value) : "none";
   const element = h("td", { class: both === selected ? `${kind} on` : kind, tabindex: 0, ...pick("cell", both), "data-tip": tip }, share(value));
   element.style.setProperty("--w", depth(value));
@@ -103,7 +102,7 @@ function pair(table, names, deltas, earned, view) {
     h("table.pb-table.small", {}, h("tbody", {}, estimate("Pearson r", pearson(a, b)), estimate("Cohen’s κ", kappa(a, b)))),
     h("h4", {}, "Which side is preferred"),
     counts(chosenPair, a, b),
-    biased.length ? note(`Accuracies not compared: with ${biased.join(" and ")} the model picks the same option in 95% of the presentations or more.`) : paired(chosenPair, test),
+    biased.length ? note(`Accuracies not compared: with ${biased.map(labelOf).join(" and ")} the model picks the same option in 95% of the presentations or more.`) : paired(chosenPair, test),
     h("button.pb-link", { type: "button", ...pick("compare", view.cell) }, "Plot them →"),
   );
 }
@@ -135,7 +134,7 @@ export const halfGains = ({ onlyA, onlyB, halfA, halfB, finer }, first, second) 
 // Whether one of the two is right more often, in a line.
 function paired(names, found) {
   if (!found.n) return null;
-  const [first, second] = names.map(label);
+  const [first, second] = names.map(labelOf);
   const tested = Number.isFinite(found.exact) ? pValue(found.exact) : "no item is right for one and wrong for the other";
   return note(`Accuracy ${first} − ${second}, ties one half: ${share(found.difference.value)} ${interval(found.difference.low, found.difference.high)}; McNemar, exact: ${tested}. ${halfGains(found, first, second)}`);
 }

@@ -41,13 +41,13 @@ export async function panel(bank, view, { table }) {
   const [x, y] = await Promise.all([table.delta(view.versus), table.delta(view.method)]);
   const found = await shared(table, view, x, y);
   if (!found.rows.length) {
-    return empty(`No item has both ${who(view.versus)} and ${view.method} under these filters.`,
+    return empty(`No item has both ${who(view.versus)} and ${who(view.method)} under these filters.`,
       "A prompt applies to some tasks and languages only: choose another method, or widen the filters.");
   }
   const names = [view.versus, view.method];
-  const short = (name) => (name === HUMAN ? "people" : table.method(name)?.is_prompted ? "asked" : name);
+  const short = (name) => (name === HUMAN ? "people" : table.method(name)?.is_prompted ? "asked" : who(name));
   let [xName, yName] = names.map(short);
-  if (xName === yName) [xName, yName] = names;
+  if (xName === yName) [xName, yName] = names.map((name) => who(name));
   const plot = {
     names,
     axes: [axisOf(axisLabel(view.versus, table), found.x), axisOf(axisLabel(view.method, table), found.y)],

@@ -4,7 +4,7 @@ import { groupsOf } from "./board.js";
 import { methodOf, SIZE_LABELS } from "./grid.js";
 import { partOf } from "./model.js";
 import { fold, h, option } from "./dom.js";
-import { words } from "./text.js";
+import { labelOf, words } from "./text.js";
 import { FILTERS, HUMAN, MEASURES, referenceOf, ROW_TABS, singleModel } from "./view.js";
 
 // Field of the view -> what the control is called, in the order of the page.
@@ -18,7 +18,7 @@ const LABELS = {
 const FEW_MODELS = 10; // more, and a model can be searched for
 
 const all = (label, values) => [[label, ""], ...values.map((value) => [words(value), value])];
-const person = (name) => [name === HUMAN ? "people" : name, name];
+const labelled = (name) => [labelOf(name), name];
 
 // Field -> choices [label, value]; a control with no choice is not there.
 async function choicesOf(bank, view, found) {
@@ -39,7 +39,7 @@ async function choicesOf(bank, view, found) {
     across: ["corpus", "method", ...site.results.groupings.slice(1)].map((name) => [words(name), name]),
     within: view.across === "method" ? corpora.map((name) => [name, name]) : within,
     draws,
-    bmethod: view.across === "method" ? [] : methods.map((name) => [name, name]),
+    bmethod: view.across === "method" ? [] : methods.map(labelled),
     family: declared("family").length > 1 ? all("All families", declared("family")) : [],
     type: declared("type").length > 1 ? all("Any type", declared("type")) : [],
     size: sizes,
@@ -51,7 +51,7 @@ function modelChoices({ corpora, results }, draws) {
   return {
     within: names(corpora.filter((one) => one.n_models).map((one) => one.name)),
     by: results.groupings.slice(1).map((name) => [words(name), name]),
-    bmethod: names(results.methods.filter((name) => name !== HUMAN)),
+    bmethod: results.methods.filter((name) => name !== HUMAN).map(labelled),
     draws,
   };
 }
@@ -62,7 +62,7 @@ async function listChoices(site, view) {
     by: site.results.groupings.map((name) => [name === "all" ? "whole corpus" : words(name), name]),
     group: view.by === "all" ? [] : all("All groups", await groupsOf(site, view)),
     task: site.corpora.length > 1 && tasks.length > 1 ? all("Any task", tasks) : [],
-    bmethod: [["All methods", ""], ...site.results.methods.map(person)],
+    bmethod: [["All methods", ""], ...site.results.methods.map(labelled)],
     bmodel: [["All models", ""], ...site.models.map((one) => [one.name, one.name])],
   };
 }
@@ -75,16 +75,16 @@ async function rowChoices(bank, view, { table, corpus }) {
   const choices = {
     corpus: bank.site.corpora.map((one) => [one.name, one.name]),
     model: named(corpus.slugs()),
-    method: methods.map((name) => [name, name]),
+    method: methods.map(labelled),
     show: shown(axes, view.method),
     ...Object.fromEntries(FILTERS.map((name) => [name, filter(table, name)])),
   };
   if (isDuel) {
     choices.against = named(corpus.slugs());
     const other = view.against === view.model || !view.against ? table : await bank.table(corpus, view.against);
-    choices.versus = other.axes().filter((name) => name !== HUMAN).map((name) => [name, name]);
+    choices.versus = other.axes().filter((name) => name !== HUMAN).map(labelled);
   }
-  if (view.tab === "compare") choices.versus = axes.filter((name) => name !== view.method).map(person);
+  if (view.tab === "compare") choices.versus = axes.filter((name) => name !== view.method).map(labelled);
   if (view.tab === "agreement") choices.measure = Object.entries(MEASURES).map(([name, label]) => [label, name]);
   if (["all", "any"].includes(view.show) && !["compare", "items", "versus"].includes(view.tab)) delete choices.method;
   return choices;
@@ -99,7 +99,7 @@ function shown(axes, method) {
   const found = [["All items", "all"]];
   if (!method) return found;
   const reference = referenceOf(axes);
-  if (reference && method !== reference) found.push([`Method and ${reference} disagree`, "direct"]);
+  if (reference && method !== reference) found.push([`Method and ${labelOf(reference)} disagree`, "direct"]);
   if (axes.filter((name) => name !== HUMAN).length > 2) found.push(["Any two methods disagree", "any"]);
   found.push(["Method is wrong", "wrong"]);
   if (axes.includes(HUMAN)) found.push(["Method and people disagree", "people"]);

@@ -1,6 +1,6 @@
 // Elements: in, a tag with classes ("td.num"), attributes, children; out, nodes. A string is a text, never markup.
 
-import { share, interval, visible, whole } from "./text.js";
+import { labelOf, share, interval, visible, whole } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 export const PAGE_ROWS = 50;
@@ -51,7 +51,11 @@ const breakable = (name) => {
 };
 // A name in code that may be broken after an underscore.
 export const identifier = (name) => h("code", {}, breakable(name));
-export const methodName = (name) => (name === "human" ? h("em", {}, "people") : identifier(name));
+export function methodName(name) {
+  const label = labelOf(name);
+  if (name === "human") return h("em", {}, label);
+  return label === name ? identifier(name) : h("span.pb-method", { "data-tip": name }, label);
+}
 
 // A tip that is made when it is shown: a large table has thousands.
 const tips = new WeakMap();
@@ -124,7 +128,7 @@ export function fold(label, element) {
 }
 
 export function option(value, label, selected) {
-  const element = h("option", { value }, label);
+  const element = h("option", { value, title: label === value ? null : value }, label);
   element.selected = selected;
   return element;
 }

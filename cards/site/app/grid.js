@@ -5,7 +5,7 @@ import { aboutModel } from "./model.js";
 import { figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table, withTip } from "./dom.js";
 import { BIASED, nothing } from "./board.js";
 import { overallRanks, RANDOM, results, signatureOf, unreadOf } from "./results.js";
-import { interval, share, whole, words } from "./text.js";
+import { interval, labelOf, share, whole, words } from "./text.js";
 import { HUMAN, pageOf, referenceOf, singleModel } from "./view.js";
 
 const MOST_COLUMNS = 40;
@@ -121,7 +121,7 @@ export async function panel(bank, view, found) {
   if (singleModel(site)) return aboutModel(bank, view);
   const { columns, rows } = await gridOf(site, view);
   if (!rows.length) return nothing(site);
-  const several = columns.length > 1;
+  const several = columns.length > 1, shownAs = (name) => (view.across === "method" ? labelOf(name) : name);
   const headings = [
     { label: "Rank", kind: "num", tip: "From the best to the worst rank that paired tests leave a model; models that cannot be told apart share ranks" },
     { label: "Model", key: "model", cls: "c-name" },
@@ -129,7 +129,7 @@ export async function panel(bank, view, found) {
       { label: "Mean", key: "mean", kind: "num", tip: "Of the columns that the model has, each with the same weight" },
       { label: "Has", key: "n", kind: "num", tip: "Columns with a result, of all" },
     ] : []),
-    ...columns.map((name) => ({ label: several ? name : `Accuracy, ${name}`, key: name, kind: several ? "num" : "fig" })),
+    ...columns.map((name) => ({ label: several ? shownAs(name) : `Accuracy, ${shownAs(name)}`, tip: shownAs(name) === name ? "" : name, key: name, kind: several ? "num" : "fig" })),
   ];
   const asked = view.q.toLowerCase();
   const models = rows.filter((row) => row.model && row.name.toLowerCase().includes(asked));

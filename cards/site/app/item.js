@@ -1,9 +1,9 @@
 // One item: in, a table and an item's id; out, everything the bank holds about it, from every model.
 
 import { tokenBars } from "./charts.js";
-import { h, identifier, isolated, marked, note, pick } from "./dom.js";
+import { h, isolated, marked, methodName, note, pick } from "./dom.js";
 import { joined, side } from "./items.js";
-import { bothMarked, logprob, nats, whole, words } from "./text.js";
+import { bothMarked, labelOf, logprob, nats, whole, words } from "./text.js";
 
 const FACTS = ["subset", "phenomenon", "paradigm", "language", "task", "pair_id"];
 const TEXTS = ["context_good", "target_good", "context_bad", "target_bad"];
@@ -22,7 +22,7 @@ export async function detail(bank, found, view) {
     h("h3", {}, isolated(row.item_id)),
     facts(table, row),
     texts(row),
-    table.methods.filter((one) => one.is_prompted && row[`${one.name}_logprobs`]).map((one) => prompt(one, row, view.method)),
+    table.methods.filter((one) => one.is_prompted && row[`${one.name}_logprobs`]).map((one) => prompt(one, row, view.method, table.facts.rendered?.[one.name])),
     human(row),
     scores(table, row),
     tokens(row),
@@ -68,7 +68,7 @@ function scores(table, row) {
     const about = [method.unit, told(row[`${method.name}_good_n`]) ? `${sizes.join(" / ")} tokens` : ""].filter(Boolean).join(", ");
     const flags = (row[`${method.name}_flags`] ?? []).map((flag) => [" ", h("small.flag", {}, words(flag))]);
     const sign = delta > 0 ? "up" : delta < 0 ? "down" : "none";
-    return h("tr", {}, h("td", {}, identifier(method.name), " ", h("small", {}, about), flags),
+    return h("tr", {}, h("td", {}, methodName(method.name), " ", h("small", {}, about), flags),
       h("td.num", {}, logprob(good)), h("td.num", {}, logprob(bad)),
       h(`td.num.${sign}`, delta && Math.abs(delta) < 0.005 ? { "data-tip": String(delta) } : {}, nats(delta)));
   }).filter(Boolean);
@@ -77,10 +77,10 @@ function scores(table, row) {
   return [h("h4", {}, isolated(table.model)), h("table.pb-table.small", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "method, unit"), head)), h("tbody", {}, lines))];
 }
 
-function prompt(method, row, opened) {
+function prompt(method, row, opened, rendered) {
   const logprobs = row[`${method.name}_logprobs`];
   const n = method.options.length;
-  const asked = filledTemplates(method, row);
+  const asked = filledTemplates(method, row, rendered);
   const lines = method.presentations.map((name, k) => {
     const values = Array.from(logprobs.slice(k * n, (k + 1) * n));
     if (values.some(Number.isNaN)) return null; // not asked of this item, or too long for the model
@@ -91,11 +91,12 @@ function prompt(method, row, opened) {
   const shares = n > 1 ? `${boxed}%: share among these options.` : "Nats.";
   const head = h("tr", {}, h("th", { scope: "col" }, "presentation"), method.options.map((label) => h("th.num", { scope: "col" }, label)));
   const [first] = asked;
+  const form = rendered?.[first?.[0]] ? "as the model read it, chat template and special tokens included" : "before any chat template";
   return h(
     "details", { open: method.name === opened },
-    h("summary", {}, identifier(method.name), " ", h("small", {}, "what was asked, and option log-probabilities")),
-    first ? [note(`${words(first[0])}, before any chat template`), h("pre", { dir: "auto" }, first[1])] : null,
-    h("div.pb-scroll", { tabindex: 0, role: "region", "aria-label": `Options of ${method.name}` },
+    h("summary", {}, methodName(method.name), " ", h("small", {}, "what was asked, and option log-probabilities")),
+    first ? [note(`${words(first[0])}, ${form}`), h("pre", { dir: "auto" }, first[1])] : null,
+    h("div.pb-scroll", { tabindex: 0, role: "region", "aria-label": `Options of ${labelOf(method.name)}` },
       h("table.pb-table.small", {}, h("thead", {}, head), h("tbody", {}, lines))),
     note(shares),
   );
@@ -108,8 +109,8 @@ function option(values, k, isCorrect) {
   return h(isCorrect ? "td.num.right" : "td.num", {}, logprob(values[k]), part);
 }
 
-// What was asked in each presentation, before any chat template; empty where it is not known.
-export function filledTemplates(method, row) {
+// What was asked in each presentation: as the model read it, or before any chat template; empty where it is not known.
+export function filledTemplates(method, row, rendered = {}) {
   const asked = new Map();
   if (!method.prompt || !row.target_good) return asked;
   const values = slotValues(row, method.prompt.separators[row.language] ?? " ");
@@ -118,7 +119,8 @@ export function filledTemplates(method, row) {
   for (const { name, template, stem, when } of method.prompt.presentations) {
     if (!Object.entries(when).every(([column, value]) => String(row[column]) === value)) continue;
     const parts = [template, stem].map((texts) => texts["*"] ?? texts[tag] ?? "");
-    asked.set(name, parts.filter(Boolean).map(fill).join(method.prompt.join));
+    const text = rendered[name]?.[row.language];
+    asked.set(name, text ? fill(text) : parts.filter(Boolean).map(fill).join(method.prompt.join));
   }
   return asked;
 }
@@ -173,7 +175,7 @@ const sentence = (name, tokens, values, ranks, highest, language) =>
 
 function otherModels(table, others) {
   if (!others.length) return null;
-  const head = h("tr", {}, h("th", { scope: "col" }, "model"), table.methods.map((one) => h("th.num", { scope: "col" }, one.name, " ", h("small", {}, one.unit))));
+  const head = h("tr", {}, h("th", { scope: "col" }, "model"), table.methods.map((one) => h("th.num", { scope: "col" }, methodName(one.name), " ", h("small", {}, one.unit))));
   const lines = others.map(({ name, values }) => h("tr", {}, h("td", {}, isolated(name)), values.map((value) => h("td.num", {}, nats(value)))));
   return [
     h("h4", {}, "Other models, Δ"),

@@ -1,9 +1,9 @@
 // The items: in, the rows a view keeps; out, a page of them beside everything about the selected one.
 
-import { empty, h, identifier, isolated, marked, pager, pages, PAGE_ROWS, pick, table } from "./dom.js";
+import { empty, h, isolated, marked, methodName, pager, pages, PAGE_ROWS, pick, table } from "./dom.js";
 import { detail } from "./item.js";
 import { ordered, TEXTS } from "./rows.js";
-import { bothMarked, clipped, logprob, nats, whole, words } from "./text.js";
+import { bothMarked, clipped, labelOf, logprob, nats, whole, words } from "./text.js";
 import { HUMAN, pageOf, referenceOf } from "./view.js";
 
 export const SHORT_COLUMNS = ["item_id", ...TEXTS, "language", "phenomenon", "subset"];
@@ -23,7 +23,7 @@ export async function panel(bank, view, found) {
   const [cells, ...deltas] = await Promise.all([data.rows(here, SHORT_COLUMNS), ...shown.map((name) => data.delta(name))]);
   const columns = [
     { label: `${whole(rows.length)} item${rows.length === 1 ? "" : "s"}` },
-    ...shown.map((name) => ({ label: name === HUMAN ? "people" : name, key: name, kind: "num", tip: tip(name, data) })),
+    ...shown.map((name) => ({ label: labelOf(name), key: name, kind: "num", tip: tip(name, data) })),
   ];
   const body = cells.map((row, k) => line(row, here[k], shown, deltas, view));
   return h(
@@ -74,7 +74,7 @@ function deltaCell(name, value) {
 
 function tip(name, data) {
   const what = data.oneSided ? (data.unit(name) === "nats" ? "Log-probability" : "Score") : "Good − bad";
-  return `${what}, ${name === HUMAN ? "on the scale of the judgments" : data.unit(name)}`;
+  return `${labelOf(name) === name || name === HUMAN ? "" : `${name}: `}${what}, ${name === HUMAN ? "on the scale of the judgments" : data.unit(name)}`;
 }
 
 // What stands before a method's name: a difference of two sides, or one side's log-probability.
@@ -82,9 +82,9 @@ export const measured = (data, name) => (!data.oneSided ? "Δ " : data.unit(name
 
 // A table's unit and name for an axis of a plot.
 export function axisLabel(name, data) {
-  if (name !== HUMAN) return `${measured(data, name)}${name} (${data.unit(name)})`;
+  if (name !== HUMAN) return `${measured(data, name)}${labelOf(name)} (${data.unit(name)})`;
   const scales = data.valuesOf("human_scale");
   return `Δ people (${scales.length === 1 ? scales[0] : "judgments"})`;
 }
 
-export const who = (name, code = false) => (name === HUMAN ? "people" : code ? identifier(name) : name);
+export const who = (name, shown = false) => (shown && name !== HUMAN ? methodName(name) : labelOf(name));

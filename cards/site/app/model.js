@@ -6,7 +6,7 @@ import { BIASED } from "./board.js";
 import { cell, features, gridCell, methodOf, NULLS } from "./grid.js";
 import { SHORT_COLUMNS, sides } from "./items.js";
 import { RANDOM, results, signatureOf, unreadOf } from "./results.js";
-import { nats, share, whole, words } from "./text.js";
+import { labelOf, nats, share, whole, words } from "./text.js";
 import { HUMAN, singleModel } from "./view.js";
 
 const WORST = 10;
@@ -51,7 +51,7 @@ async function accuracies(site, model, view) {
   ];
 }
 
-const heading = (name) => ({ label: name === HUMAN ? "people" : name, kind: "fig" });
+const heading = (name) => ({ label: labelOf(name), tip: labelOf(name) === name ? "" : name, kind: "fig" });
 
 function estimate(row, unread) {
   if (!row || !Number.isFinite(row.accuracy.value)) return h("td.fig.none", { "data-tip": row?.accuracy.reason || "no result" }, "–");

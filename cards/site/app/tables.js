@@ -3,6 +3,7 @@
 import { SiteError, loaded, piece } from "./chunks.js";
 import { randomOf } from "./results.js";
 import { credits } from "./statistics.js";
+import { setLabels } from "./text.js";
 import { HUMAN } from "./view.js";
 
 const asIs = (value) => value;
@@ -12,6 +13,7 @@ const MOST_KEPT = 48;
 export class Bank {
   constructor(site) {
     this.site = site;
+    setLabels(site.labels);
     this.tables = new Map();
   }
 

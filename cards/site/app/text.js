@@ -58,6 +58,11 @@ export const whole = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 export const count = (n, noun, many = `${noun}s`) => `${whole(n)} ${n === 1 ? noun : many}`;
 export const words = (name) => name.replaceAll("_", " ");
 
+// What people call each method, as in reports; a method without a name has its id.
+let labels = {};
+export const setLabels = (named) => { labels = named ?? {}; };
+export const labelOf = (method) => (method === "human" ? "people" : labels[method] ?? method);
+
 export function pValue(p) {
   if (!Number.isFinite(p)) return "–";
   if (p < 0.001) return "p < .001";

@@ -6,7 +6,7 @@ import { plotOf, selected, shared, split, titleOf } from "./compare.js";
 import { empty, h, isolated, methodName, note } from "./dom.js";
 import { measured } from "./items.js";
 import { compare } from "./statistics.js";
-import { pValue, share, whole } from "./text.js";
+import { labelOf, pValue, share, whole } from "./text.js";
 
 export async function panel(bank, view, { table, corpus }) {
   if (!view.method || !view.versus || !view.model) {
@@ -56,9 +56,9 @@ function aligned(table, other, values) {
 }
 
 function labels(view, table, other) {
-  if (view.model === view.against) return [view.method, view.versus];
+  if (view.model === view.against) return [labelOf(view.method), labelOf(view.versus)];
   if (view.method === view.versus) return [table.model, other.model];
-  return [`${table.model}, ${view.method}`, `${other.model}, ${view.versus}`];
+  return [`${table.model}, ${labelOf(view.method)}`, `${other.model}, ${labelOf(view.versus)}`];
 }
 
 const side = (table, method) => [isolated(table.model), " with ", methodName(method)];

@@ -90,6 +90,9 @@ class ServerScorer:
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         return self._tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
 
+    def as_read(self, text: str, *, chat: bool) -> str:
+        return self._tokens.as_read(text, chat=chat)
+
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         return self._tokens.encode(requests)
 

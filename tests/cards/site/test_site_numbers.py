@@ -407,7 +407,7 @@ def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: B
         assert page.control("Method").input_value() == prompt
         assert page.page.locator("h2").inner_text().startswith(f"r = {_shown(row['value'])} [")
         text = page.page.locator(".pb-scatter").text_content() or ""
-        assert "log P, direct (nats)" in text
+        assert "log P, Direct (nats)" in text
         assert "both right" not in text
 
 

@@ -194,7 +194,7 @@ def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(op
     shown_value = page.page.locator(".pb-test tr").nth(2).inner_text()
     assert f"{expected.difference.value:.3f}" in shown_value.replace("−", "-")
     page.open("?tab=agreement&corpus=hard&model=likes_one&cell=direct~meta_question_simple")
-    assert "Accuracies not compared: with meta_question_simple the model picks the same option" in page.text()
+    assert "Accuracies not compared: with MetaQuestionSimple the model picks the same option" in page.text()
 
 
 def _meta(table: pairbank.ScoredDataset) -> MethodScores:
@@ -217,7 +217,7 @@ def test_the_list_shows_the_summarys_figures_sorts_and_goes_as_csv(hard: Shown, 
     [row] = one[one["metric"] == "accuracy"].to_dict("records")
     texts = [f"{row[name]:.2f}" for name in ("value", "low", "high")]
     assert "{} [{}, {}]".format(*texts) in hard.text().replace("\n", " ").replace("\t", " ")
-    hard.choose("Method", "direct")
+    hard.choose("Method", "Direct")
     hard.choose("Model", "fake-1")
     assert hard.page.locator(".pb-board tbody tr").count() == 1
     hard.open("?by=subset&group=odd&within=hard")
@@ -395,13 +395,28 @@ def test_points_and_cells_lead_to_items(hard: Shown) -> None:
     hard.go("Agreement")
     hard.page.locator(".pb-heat td[tabindex]").first.focus()
     hard.settled(lambda: hard.page.keyboard.press("Enter"))
-    assert hard.page.locator(".pb-side h3").inner_text() == "direct and meta_question_simple"
+    assert hard.page.locator(".pb-side h3").inner_text() == "Direct and MetaQuestionSimple"
     assert "McNemar" in hard.text()
     hard.choose("Measure", "Cohen’s κ")
     assert "Cohen’s κ between methods" in hard.text()
     hard.settled(hard.page.locator(".pb-heat td[tabindex]").first.click)
     hard.settled(lambda: hard.page.get_by_role("button", name="Plot them →").click())
     assert hard.page.locator("[aria-selected=true]").inner_text() == "Direct vs prompted"
+
+
+def test_methods_have_their_names_and_a_prompt_stands_as_the_model_read_it(hard: Shown) -> None:
+    hard.open("?tab=items&corpus=hard&model=fake_1&method=meta_question_simple")
+    hard.settled(hard.page.locator(".pb-items tbody tr").first.click)
+    detail = hard.page.locator(".pb-detail")
+    assert "as the model read it, chat template and special tokens included" in detail.inner_text()
+    shown = detail.locator("details[open] pre").inner_text()
+    assert "Which" in shown
+    assert "{" not in shown
+    assert detail.inner_text().index("as the model read it") < detail.inner_text().index("method, unit")
+    assert detail.locator(".pb-method").first.get_attribute("data-tip") == "meta_question_simple"
+    assert detail.locator(".pb-method").first.inner_text() == "MetaQuestionSimple"
+    assert hard.control("Method").locator("option[value=direct]").inner_text() == "Direct"
+    assert "method=meta_question_simple" in hard.page.url or "method=" not in hard.page.url
 
 
 def test_two_models_and_two_methods_meet_on_the_same_items_with_the_paired_test(hard: Shown, hard_bank: Path) -> None:
@@ -418,7 +433,7 @@ def test_two_models_and_two_methods_meet_on_the_same_items_with_the_paired_test(
     assert f"p = {expected.p_exact:.3f}".replace("0.", ".") in text
     hard.choose("Against model", "fake-1")
     assert "A model with one method is compared with itself" in hard.text()
-    hard.choose("Against", "meta_question_simple")
+    hard.choose("Against", "MetaQuestionSimple")
     assert "is right more often" in hard.text() or "do not tell them apart" in hard.text()
 
 
