@@ -56,6 +56,7 @@ READERS = {
     "hu-frank-2024-lambada": "pairbank.scoring.importing.logs.lambada",
     "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
     "kauf-2023": "pairbank.scoring.importing.logs.kauf",
+    "lighteval": "pairbank.scoring.importing.logs.lighteval",
     "lm-eval": "pairbank.scoring.importing.logs.lm_eval",
     "minicons": "pairbank.scoring.importing.logs.minicons",
     "multiblimp-checkpoints": "pairbank.scoring.importing.logs.multiblimp_checkpoints",

@@ -345,8 +345,8 @@ class SourceOptions:
         str | None,
         typer.Option(
             "--from",
-            help="Tool that produced the files: lm-eval, inspect-ai, every-eval-ever, minicons, babylm, or another "
-            "profile.",
+            help="Tool that produced the files: lm-eval, lighteval, inspect-ai, every-eval-ever, minicons, babylm, or "
+            "another profile.",
         ),
     ] = None
     profile: Annotated[str | None, "Profile for a table: a name or a TOML file."] = None

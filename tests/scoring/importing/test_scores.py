@@ -343,8 +343,8 @@ def test_a_malformed_profile_is_one_clear_error(tmp_path: Path, text: str, messa
 def test_profiles_are_found_by_name(tmp_path: Path) -> None:
     assert profile_names() == [
         *("babylm", "every-eval-ever", "hu-2020-syntaxgym", "hu-2024-dgl", "hu-2024-dgl-sentences", "hu-2025-shades"),
-        *("hu-frank-2024", "hu-frank-2024-lambada", "inspect-ai", "kauf-2023", "lm-eval", "minicons"),
-        *("multiblimp-checkpoints", "qfrblimp"),
+        *("hu-frank-2024", "hu-frank-2024-lambada", "inspect-ai", "kauf-2023", "lighteval", "lm-eval"),
+        *("minicons", "multiblimp-checkpoints", "qfrblimp"),
     ]
     with pytest.raises(UnknownNameError, match="no profile 'hu-frank'; did you mean 'hu-frank-2024'"):
         load_profile("hu-frank")
