@@ -23,6 +23,8 @@ PAGES = [
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 GOLDEN_PAGES = [CAPTIONS, *sorted((ROOT / "tests" / "golden").glob("**/*.md"))]
 TEMPLATES = sorted((ROOT / "stats").rglob("*.md.j2"))
+APP = sorted((ROOT / "cards/site/app").glob("*.js"))
+CARDS = sorted((ROOT / "cards/card/templates").glob("*.md.j2"))
 PACKAGES = ("builders", "scoring", "stats", "cards", "src")
 
 WORDS_OF_A_SENTENCE = 35
@@ -31,7 +33,7 @@ WORDS_OF_A_PARAGRAPH = 100
 
 PHRASES = {
     r"an? (?:row|column|line|file|table|number|model|item) an? (?:item|method|model|column|row|corpus)": "one … per …",
-    r"one (?:row|column|folder|file|line|number|score|answer|sentence) an? \w+": "one … per …",
+    r"one (?:row|column|folder|file|line|number|score|answer|sentence|point|bar) an? \w+": "one … per …",
     r"nobody needs": "readable without …",
     r"what single raters said|(?:of|by) single raters": "individual ratings",
     r"(?:what )?would fool": "common artefacts",
@@ -175,6 +177,43 @@ def test_templates_of_analyses_are_short_and_in_the_terms_of_the_field(template:
         r"\{\{ (?![A-Z_]+(?:\|whole)? \}\})[^}]*(?<!\|n) \}\}\s(?:pairs|items|models|cases|paradigms)\b", source
     )
     assert not counts, "so that 0, 1 and 2 read right: {{ n|plural('item') }}"
+
+
+def texts_of_script(source: str) -> Iterator[str]:
+    """Yield the texts of a page's script, as they are written; a comment is none."""
+    for one in re.finditer(r"""//[^\n]*|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`""", source):
+        text = one[1] or one[2] or ""
+        if " " in text.strip() and re.search(r"[A-Za-z]{2}", text):
+            yield text
+
+
+UNCOUNTED = re.compile(r"\$\{(?:whole\([^}]*\)|[\w.]*(?:length|\bn|_n)\b|n)\} (?:[a-z]+ )?[a-z]+s\b")
+
+
+@pytest.mark.parametrize("file", APP, ids=[path.name for path in APP])
+def test_the_site_has_the_style_of_pages(file: Path) -> None:
+    result = []
+    for text in texts_of_script(file.read_text(encoding="utf-8")):
+        plain = re.sub(r"\$\{[^{}]*\}", "X", text)
+        result += [*phrases(plain), *[("bare decimal", text) for _ in NUMBER.finditer(plain)]]
+        result += [("long sentence", one) for one in sentences(plain) if len(one.split()) > WORDS_OF_A_SENTENCE]
+        result += [("space before %", text) for _ in PERCENT.finditer(plain)]
+        result += [("count(n, noun): 1 is no plural", one.group()) for one in UNCOUNTED.finditer(text)]
+    assert result == []
+
+
+def test_what_a_script_says_is_found() -> None:
+    source = "// a row a model\nnote(`${whole(n)} items lie at .54, one point an item`);"
+    [text] = texts_of_script(source)
+    assert UNCOUNTED.search(text)
+    assert NUMBER.search(text)
+    assert [rule for rule, _ in phrases(text)] == ["one point an item → one … per …"]
+
+
+@pytest.mark.parametrize("template", CARDS, ids=[path.name for path in CARDS])
+def test_cards_and_pages_of_a_space_have_the_numbers_and_terms_of_pages(template: Path) -> None:
+    found = offences(template_prose(template.read_text(encoding="utf-8")), words=1000)
+    assert found == []
 
 
 def test_messages_of_errors_are_short_and_in_the_terms_of_the_field() -> None:

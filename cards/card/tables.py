@@ -53,7 +53,7 @@ def corpus_table(
 def _texts(corpus: str, facts: Mapping[str, Any]) -> str:
     if is_left_out(facts):
         return "left out"
-    return "yes" if may_publish(corpus, facts) else "here, not to be passed on"
+    return "yes" if may_publish(corpus, facts) else "here, not to be redistributed"
 
 
 def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ export async function panel({ site }) {
   return h(
     "article.pb-add", {},
     h("h2", {}, "Add a model to ", isolated(site.name)),
-    h("p", {}, "Score the items of this bank with the methods that it has (both are read from the bank), make a bank of that, check it, and put the two together. Write the model’s name on the Hub, or its folder, in the place of ORG/MODEL."),
+    h("p", {}, "Score this bank’s items with its methods (both are read from the bank), make a bank of the scores, check it, and merge the two. Write the model’s name on the Hub, or its folder, in the place of ORG/MODEL."),
     propose.length ? h("p", {}, h("a", { href: `https://huggingface.co/datasets/${site.name}/discussions/new?title=Evaluate%20ORG%2FMODEL` }, "Or ask the bank’s owners to evaluate it.")) : null,
     h("h3", {}, "1. Score"), code("pb-score", [...fetch, ...score]),
     note("A run that was cut off continues where it stopped."),
@@ -16,6 +16,6 @@ export async function panel({ site }) {
     h("h3", {}, "2. Make a bank and check it"), code("pb-bank", bank),
     h("h3", {}, propose.length ? "3. Merge it and propose it" : "3. Merge it"), code("pb-propose", [...merge, ...propose]),
     note("Merging refuses other versions of a corpus, and two models of one name that differ.",
-      propose.length ? " The pull request is open for the bank’s owners to read, check and merge." : " The merged bank is for whoever gave you this one to check and publish."),
+      propose.length ? " The pull request is open for the bank’s owners to read, check and merge." : " Send the merged bank to the owners of this one, who check and publish it."),
   );
 }

@@ -4,7 +4,7 @@ import { closer } from "./compare.js";
 import { empty, h, methodName, note, pick } from "./dom.js";
 import { chosen } from "./rows.js";
 import { compare, kappa, matrix, pearson, signs } from "./statistics.js";
-import { interval, labelOf, pValue, share, whole } from "./text.js";
+import { count, interval, labelOf, pValue, share, whole } from "./text.js";
 import { MEASURES } from "./view.js";
 
 const NOTES = {
@@ -128,8 +128,8 @@ export function counts(names, a, b, titles = names.map((name) => methodName(name
 export const halfGains = ({ onlyA, onlyB, halfA, halfB, finer }, first, second) => (finer
   ? "Items earn the mean over their presentations; the test goes over all signs that the gains could have had."
   : halfA + halfB
-  ? `An item on which one of the two ties, or is right in half of the presentations, is half a gain for the other: ${whole(onlyA)} whole and ${whole(halfA)} half gains for ${first}, ${whole(onlyB)} and ${whole(halfB)} for ${second}. The test asks how often fair coins would give gains and half gains such a sum.`
-  : `${whole(onlyA)} items only ${first}, ${whole(onlyB)} only ${second}.`);
+  ? `A tie of one of the two, or an item that it has right in half of the presentations, is half a gain for the other. ${first}: ${count(onlyA, "gain")}, ${count(halfA, "half gain")}; ${second}: ${whole(onlyB)} and ${whole(halfB)}. The test asks how often fair coins would give gains and half gains such a sum.`
+  : `${count(onlyA, "item")} only ${first}, ${whole(onlyB)} only ${second}.`);
 
 // Whether one of the two is right more often, in a line.
 function paired(names, found) {

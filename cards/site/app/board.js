@@ -61,7 +61,7 @@ export async function panel(bank, view, found) {
     { label: "Accuracy", key: "accuracy", kind: "fig" },
     { label: "", tip: "0 to 1, with the 95% interval; the tick is chance" },
     { label: "Orders pooled", key: "pooled", kind: "fig", tip: "Every presentation is one trial" },
-    { label: "First option", key: "first", kind: "fig", tip: "Position bias: .50 is none" },
+    { label: "First option", key: "first", kind: "fig", tip: "Position bias: 0.50 is none" },
     { label: "n", key: "n", kind: "num", tip: "Items used" },
   ];
   const unread = unreadOf(site), isRandom = randomOf(site);

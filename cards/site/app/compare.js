@@ -5,7 +5,7 @@ import { empty, h, note, pick } from "./dom.js";
 import { axisLabel, SHORT_COLUMNS, sides, who } from "./items.js";
 import { chosen, chosenKey } from "./rows.js";
 import { pearson } from "./statistics.js";
-import { clipped, interval, logprob, nats, share, whole } from "./text.js";
+import { clipped, count, interval, logprob, nats, share, whole } from "./text.js";
 import { HUMAN } from "./view.js";
 
 const MOST_LISTED = 12;
@@ -54,7 +54,7 @@ export async function panel(bank, view, { table }) {
     corners: table.oneSided ? [] : ["both right", `only ${yName}`, `only ${xName}`, "both wrong"],
   };
   const binned = found.rows.length <= MOST_DOTS ? "" : ", counted in hexagons (darker: more, on a log scale)";
-  const subject = h("p.pb-sub", {}, who(view.method, true), " against ", who(view.versus, true), `, one point an item${binned}.`);
+  const subject = h("p.pb-sub", {}, who(view.method, true), " against ", who(view.versus, true), `, one point per item${binned}.`);
   return split(titleOf(found), subject, await plotOf(table, view, found, plot), await selected(table, view, found, plot), view);
 }
 
@@ -97,7 +97,7 @@ export async function selected(table, view, found, plot) {
     const cell = cells.find((one) => one.name === view.cell);
     if (cell) {
       const inside = Array.from(found.rows.filter((_, k) => codes[k] === cell.code));
-      const head = `${whole(inside.length)} item${inside.length === 1 ? "" : "s"} here`;
+      const head = `${count(inside.length, "item")} here`;
       return [
         await listed(table, inside.slice(0, MOST_LISTED), head, found, plot),
         inside.length > MOST_LISTED ? note(`The first ${MOST_LISTED} in the corpus's order.`) : null,

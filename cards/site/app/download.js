@@ -4,7 +4,7 @@ import { h, isolated, note } from "./dom.js";
 import { gridOf } from "./grid.js";
 import { board } from "./board.js";
 import { chosen } from "./rows.js";
-import { whole, words } from "./text.js";
+import { count, whole, words } from "./text.js";
 import { FILTERS } from "./view.js";
 
 const COLUMNS_NOTE =
@@ -28,7 +28,7 @@ export async function panel(bank, view, { table, corpus }) {
     : h("span.pb-hint", {}, "No item fits: widen the filters above.");
   return h(
     "div.pb-card.pb-download", {},
-    h("h2", {}, `${whole(n)} of ${whole(table.nRows)} items`),
+    h("h2", {}, `${whole(n)} of ${count(table.nRows, "item")}`),
     h("p", {}, isolated(corpus.name), table.model ? [" scored by ", isolated(table.model)] : "", kept, "."),
     h("p.pb-buttons", {}, button),
     note(COLUMNS_NOTE),

@@ -123,7 +123,7 @@ export async function panel(bank, view, found) {
   if (!rows.length) return nothing(site);
   const several = columns.length > 1, shownAs = (name) => (view.across === "method" ? labelOf(name) : name);
   const headings = [
-    { label: "Rank", kind: "num", tip: "From the best to the worst rank that paired tests leave a model; models that cannot be told apart share ranks" },
+    { label: "Rank", kind: "num", tip: "From the best to the worst rank that paired tests leave a model; models that do not differ share ranks" },
     { label: "Model", key: "model", cls: "c-name" },
     ...(several ? [
       { label: "Mean", key: "mean", kind: "num", tip: "Of the columns that the model has, each with the same weight" },
@@ -150,7 +150,7 @@ export async function panel(bank, view, found) {
 
 const NOTES = [
   "Accuracy: as each method’s paper defines it (items with a positive difference, ties one half, or orders pooled). Chance is 0.50.",
-  "Ranks: McNemar’s exact tests of all pairs of models on their common items (of means: z tests of the mean paired difference), Holm-corrected over all pairs of models of a method.",
+  "Ranks: McNemar’s exact tests of all pairs of models on their common items, Holm-corrected over all pairs of a method. Ranks of means: z tests of the mean paired difference.",
   "Together, rank intervals contain the true ranks with a probability of 95%. From ten paradigms on, a t test over paradigms must agree.",
   "Ranks are among all models of the bank, whatever the filters.",
   "Models with missing columns follow those with all columns, because their means are of other items.",

@@ -3,7 +3,7 @@
 import { tokenBars } from "./charts.js";
 import { h, isolated, marked, methodName, note, pick } from "./dom.js";
 import { joined, side } from "./items.js";
-import { bothMarked, labelOf, logprob, nats, whole, words } from "./text.js";
+import { bothMarked, count, labelOf, logprob, nats, whole, words } from "./text.js";
 
 const FACTS = ["subset", "phenomenon", "paradigm", "language", "task", "pair_id"];
 const TEXTS = ["context_good", "target_good", "context_bad", "target_bad"];
@@ -55,7 +55,7 @@ function texts(row) {
 function human(row) {
   const good = number(row.human_good), bad = number(row.human_bad);
   if (Number.isNaN(good) && Number.isNaN(bad)) return null;
-  const about = [row.human_scale, row.human_n ? `${row.human_n} raters` : ""].filter(Boolean).join(", ");
+  const about = [row.human_scale, row.human_n ? count(row.human_n, "rater") : ""].filter(Boolean).join(", ");
   const b = (value) => h("b", {}, logprob(value));
   return [h("h4", {}, "People"), h("p.pb-line", {}, "good ", b(good), ", bad ", b(bad), ", difference ", b(good - bad), " ", h("small", {}, about))];
 }
@@ -154,7 +154,7 @@ function tokens(row) {
   for (const x of [...good, ...bad]) highest = Math.max(highest, -x);
   const more = longest > most ? ` The first ${most} of ${whole(longest)}.` : "";
   const lines = pieces.map((tokens, k) => tokens.length ? sentence(["good", "bad"][k], tokens, [good, bad][k], row[`direct_${["good", "bad"][k]}_ranks`], highest, row.language) : null);
-  return [h("h4", {}, "Surprisal of each token"), lines, chart, note(`Nats, one bar a token, in the order of the text; the highest is ${highest.toFixed(1)}.${more}`)];
+  return [h("h4", {}, "Surprisal of each token"), lines, chart, note(`Nats, one bar per token, in the order of the text; the highest is ${highest.toFixed(1)}.${more}`)];
 }
 
 // The characters of each token; bytes of one character share it. Empty in banks that hold no places of tokens.

@@ -3,7 +3,7 @@
 import { empty, h, isolated, marked, methodName, pager, pages, PAGE_ROWS, pick, table } from "./dom.js";
 import { detail } from "./item.js";
 import { ordered, TEXTS } from "./rows.js";
-import { bothMarked, clipped, labelOf, logprob, nats, whole, words } from "./text.js";
+import { bothMarked, clipped, count, labelOf, logprob, nats, words } from "./text.js";
 import { HUMAN, pageOf, referenceOf } from "./view.js";
 
 export const SHORT_COLUMNS = ["item_id", ...TEXTS, "language", "phenomenon", "subset"];
@@ -22,7 +22,7 @@ export async function panel(bank, view, found) {
   const shown = [...new Set([referenceOf(axes), view.method, HUMAN])].filter((name) => axes.includes(name));
   const [cells, ...deltas] = await Promise.all([data.rows(here, SHORT_COLUMNS), ...shown.map((name) => data.delta(name))]);
   const columns = [
-    { label: `${whole(rows.length)} item${rows.length === 1 ? "" : "s"}` },
+    { label: count(rows.length, "item") },
     ...shown.map((name) => ({ label: labelOf(name), key: name, kind: "num", tip: tip(name, data) })),
   ];
   const body = cells.map((row, k) => line(row, here[k], shown, deltas, view));

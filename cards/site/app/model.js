@@ -6,7 +6,7 @@ import { BIASED } from "./board.js";
 import { cell, features, gridCell, methodOf, NULLS } from "./grid.js";
 import { SHORT_COLUMNS, sides } from "./items.js";
 import { RANDOM, results, signatureOf, unreadOf } from "./results.js";
-import { labelOf, nats, share, whole, words } from "./text.js";
+import { count, labelOf, nats, share, whole, words } from "./text.js";
 import { HUMAN, singleModel } from "./view.js";
 
 const WORST = 10;
@@ -103,6 +103,6 @@ async function worst(bank, model, { within }, view) {
   return [
     title,
     table("Worst items", [{ label: `${rows.length} of ${whole(wrong.length)} wrong` }, { label: "Good − bad", kind: "num", tip: unit }], body, "pb-items"),
-    h("p.pb-note", {}, h("button.pb-link", { type: "button", ...all }, `All ${whole(wrong.length)} items with a negative difference (${share(wrong.length / values.filter((value) => Number.isFinite(value)).length)} of those scored) →`)),
+    h("p.pb-note", {}, h("button.pb-link", { type: "button", ...all }, `All ${count(wrong.length, "item")} with a negative difference (${share(wrong.length / values.filter((value) => Number.isFinite(value)).length)} of those scored) →`)),
   ];
 }

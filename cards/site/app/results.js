@@ -1,6 +1,7 @@
 // The summary: in, the site's manifest and which part, grouping and methods; out, rows with the metrics side by side.
 
 import { loaded } from "./chunks.js";
+import { count } from "./text.js";
 import { HUMAN } from "./view.js";
 
 const COLUMN = { accuracy: "accuracy", human_accuracy: "accuracy", accuracy_pooled: "pooled", position_bias: "first",
@@ -26,7 +27,7 @@ function overParadigms(row) {
 function over(columns, i) {
   const n = columns.n_paradigms?.values[i] ?? 0;
   if (!n) return { low: NaN, high: NaN, ci: "", reason: "too few paradigms, or of too uneven sizes: no interval for paradigms like these" };
-  return { low: columns.low_paradigms.values[i], high: columns.high_paradigms.values[i], ci: `over ${n} paradigms` };
+  return { low: columns.low_paradigms.values[i], high: columns.high_paradigms.values[i], ci: `over ${count(n, "paradigm")}` };
 }
 
 export async function overallRanks(site, method) {

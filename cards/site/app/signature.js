@@ -36,7 +36,7 @@ export async function signature(bank, text) {
     definition ? [h("h3", {}, "Method"), table({ name: method, paper: definition.paper, sha256: definition.sha256, kind: definition.layout.kind, presentations: definition.layout.presentations?.join("; "), options: definition.layout.options?.join(" / ") })] : null,
     h("h3", {}, "Corpus"), table({ name: own.name, version: own.version, items: own.n_items, items_sha256: own.items_sha256, licence: facts.licence }),
     h("h3", {}, "Software"), table({ pairbank: found.pairbank, seed: found.seed, ...(found.versions ?? {}), ...(found.imported ?? {}) }),
-    note("The same signature stands in the metadata of the parquet file and in the bank’s manifest."),
+    note("The parquet file’s metadata and the bank’s manifest have the same signature."),
   ];
 }
 

@@ -6,7 +6,7 @@ import { plotOf, selected, shared, split, titleOf } from "./compare.js";
 import { empty, h, isolated, methodName, note } from "./dom.js";
 import { measured } from "./items.js";
 import { compare } from "./statistics.js";
-import { labelOf, pValue, share, whole } from "./text.js";
+import { count, labelOf, pValue, share, whole } from "./text.js";
 
 export async function panel(bank, view, { table, corpus }) {
   if (!view.method || !view.versus || !view.model) {
@@ -36,7 +36,7 @@ export async function panel(bank, view, { table, corpus }) {
     corners: table.oneSided ? [] : ["both right", "only the first", "only the second", "both wrong"],
   };
   const title = table.oneSided ? titleOf(found) : biased.length ? "Not compared: position bias" : verdict(test, names);
-  const subject = h("p.pb-sub", {}, "First: ", ...side(table, view.method), ". Second: ", ...side(other, view.versus), `. ${whole(found.rows.length)} items that both have.`);
+  const subject = h("p.pb-sub", {}, "First: ", ...side(table, view.method), ". Second: ", ...side(other, view.versus), `. ${count(found.rows.length, "item")} that both have.`);
   const more = table.oneSided ? null : biased.length ? [
     note(biased.map(([one]) => one.model).join(" and "), " picks the same option in 95% of the presentations or more, so that its accuracy is near one half whatever it knows. The plot shows degrees of certainty, not answers."),
   ] : [

@@ -251,7 +251,7 @@ def test_texts_that_may_not_be_passed_on_are_said_to_be_here_and_how_to_leave_th
         tmp_path / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=["direct"])]
     )
     page = page_of(bank)
-    assert "| here, not to be passed on |" in page
+    assert "| here, not to be redistributed |" in page
     assert "pairbank strip THIS_BANK --out PUBLIC" in page
     public = page_of(pairbank.strip_texts(bank, tmp_path / "public"))
     assert "| left out |" in public
