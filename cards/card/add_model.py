@@ -13,6 +13,7 @@ from typing import Any
 
 from pairbank.cards.bank.layout import config_name, items_path
 from pairbank.cards.bank.redistribution import is_left_out
+from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.methods.prompted import prompt_of_definition
 from pairbank.scoring.methods.registry import FAMILIES
 
@@ -83,7 +84,8 @@ def _elsewhere(methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[st
     return {
         name: definition
         for name, definition in methods.items()
-        if name not in FAMILIES and prompt_of_definition(name, definition) is None
+        if (name != DIRECT and "imported" in definition)
+        or (name not in FAMILIES and prompt_of_definition(name, definition) is None)
     }
 
 

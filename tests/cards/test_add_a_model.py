@@ -98,6 +98,14 @@ def with_ones_own_prompt(here: Path) -> Path:
     return bank
 
 
+def test_an_imported_score_with_the_name_of_one_of_ours_is_declared_as_imported(here: Path) -> None:
+    (here / "numbers.csv").write_text("good,bad,slor_good,slor_bad\nHe goes.,He go.,1.5,0.5\n")
+    tables = pairbank.import_scores("numbers.csv", scores={"slor": {"kind": "score", "direction": "higher"}}, model="m")
+    bank = pairbank.write_bank(here / "bank", scored=tables)
+    [line] = [line for line in on_the_card(bank) if line.startswith("pairbank import")]
+    assert "--score slor=score,direction=higher" in line
+
+
 def test_score_names_the_methods_that_gave_no_score(here: Path) -> None:
     [items] = own_file()
     pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=PROMPTS)])

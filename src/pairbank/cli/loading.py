@@ -25,7 +25,9 @@ def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
 
 
 def _loaded(model: str, options: LoadOptions) -> Scorer:
-    scorer: Scorer = pairbank.load_model(model, progress=Downloads(doing="reading").on_progress, **options)
+    scorer: Scorer = pairbank.load_model(
+        model, progress=Downloads(doing="reading the model's files, now").on_progress, **options
+    )
     return scorer
 
 

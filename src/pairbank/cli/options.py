@@ -74,6 +74,20 @@ def methods_named(start: str) -> list[str]:
     return [name for name in (*FAMILIES, *prompts()) if name.startswith(start)]
 
 
+def analyses_named(start: str) -> list[str]:
+    from pairbank.stats.analyses.registry import ANALYSES
+
+    return [name for name in ANALYSES if name.startswith(start)]
+
+
+Analyses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--analysis",
+        help="Additional analysis (listed in docs/analyses.md); repeatable.",
+        autocompletion=analyses_named,
+    ),
+]
 CorpusName = Annotated[str, typer.Argument(help="A corpus, or a file of your own items.", autocompletion=corpora_named)]
 StudyName = Annotated[
     str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)

@@ -16,7 +16,7 @@ from pairbank.cli.display.output import answer, note, say, warn
 from pairbank.cli.display.progress import Downloads, bars
 from pairbank.cli.loading import Loader
 from pairbank.cli.models import chosen_models, chosen_study, say_plan
-from pairbank.cli.options import DataDir, StudyName, StudyOptions, UnigramFiles, WrongOptions, named_values
+from pairbank.cli.options import Analyses, DataDir, StudyName, StudyOptions, UnigramFiles, WrongOptions, named_values
 from pairbank.cli.publishing import say_what_publishing_lacks
 from pairbank.scoring.models.options import LoadOptions
 
@@ -47,7 +47,7 @@ class ReportOptions:
     ] = None
     study: Annotated[str | None, "Study (shipped, or a TOML file) that supplies title, notes and analyses."] = None
     models: Annotated[list[str] | None, "Model list that declares features (family, size …); repeatable."] = None
-    analysis: Annotated[list[str] | None, "Additional analysis (listed in docs/analyses.md); repeatable."] = None
+    analysis: Analyses = None
     set_: Annotated[list[str] | None, "Option of an analysis: NAME.option=value; repeatable."] = None
 
     def analyses(self, study: Study | None) -> list[str]:
@@ -271,7 +271,7 @@ class RunOptions:
             show_default=False,
         ),
     ] = None
-    analysis: Annotated[list[str] | None, "Additional analysis for the report, such as comparisons; repeatable."] = None
+    analysis: Analyses = None
 
 
 def run(

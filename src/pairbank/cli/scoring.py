@@ -246,7 +246,7 @@ def _stored(items: datasets.Dataset, model: str, options: LoadOptions, request: 
     from pairbank.scoring.models.load import remembered
     from pairbank.scoring.score import score_stored
 
-    info = remembered(model, progress=Downloads(doing="reading").on_progress, **options)
+    info = remembered(model, progress=Downloads(doing="reading the model's files, now").on_progress, **options)
     scored = None if info is None else score_stored(items, info, request)
     if scored is not None:
         say_work({scored.model: ScoringStats()})

@@ -132,9 +132,12 @@ def test_the_version_is_printed_and_nothing_else() -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
     ("typed", "result"),
-    [("pairbank sco", "score"), ("pairbank score zhob", "zhoblimp"), ("pairbank run demo-", "demo-full")],
+    [
+        *(("pairbank sco", "score"), ("pairbank score zhob", "zhoblimp"), ("pairbank run demo-", "demo-full")),
+        ("pairbank report a.parquet --analysis compar", "comparisons"),
+    ],
 )
-def test_a_shell_completes_commands_corpora_and_studies(
+def test_a_shell_completes_commands_corpora_studies_and_analyses(
     shell: str, typed: str, result: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMP_WORDS", typed)
