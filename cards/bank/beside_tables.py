@@ -128,8 +128,8 @@ def write_prompts(root: Path, manifest: Mapping[str, Any]) -> None:
         write_text(root / path, prompt_toml(prompt))
     lines: dict[str, None] = {}
     for corpus, slug in tables(manifest):
-        path = root / scores_path(corpus, slug)
-        for shown in prompts_of_table(read_parquet(path, ()), path):
+        table = root / scores_path(corpus, slug)
+        for shown in prompts_of_table(read_parquet(table, ()), table):
             line = {"model": manifest["scores"][corpus][slug]["model"]["name"], **shown.model_dump()}
             lines[json.dumps(line, ensure_ascii=False) + "\n"] = None
     (root / RENDERED).unlink(missing_ok=True)

@@ -170,7 +170,7 @@ class Work:
         results: list[dict[str, str]] = []
         for method in self.methods:
             if isinstance(method, Prompted):
-                tags = [tag for tag in self.recipe.options.languages if primary(tag) in method.prompt.languages]
+                tags = [tag for tag in self.recipe.options.languages or () if primary(tag) in method.prompt.languages]
                 key = sha256_of_text(self.store.model_key, method.name, method.definition["sha256"], VERSIONS, *tags)
                 path = cache_dir() / "rendered" / key[:2] / f"{key}.json"
                 if (prompts := cached_json(path)) is None and self.model is not None:
