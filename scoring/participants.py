@@ -13,8 +13,8 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,6 +45,8 @@ LEAST_TRIALS, MOST_OPTIONS = 5, 11
 """Of a participant, and of a trial."""
 SHARD_PROMPTS = 64
 STORED = pa.schema([("logprobs_nats", pa.list_(pa.float64())), ("n_before", pa.int64())])
+_Read = dict[str, Any]
+"""As in `STORED`: log-probabilities of the options of a trial, and how many trials were read before."""
 
 
 class Kind(NamedTuple):
@@ -78,8 +80,6 @@ class Trial(NamedTuple):
 
 
 class Session(NamedTuple):
-    """The trials of one participant, in their order, after the instructions."""
-
     rater: int
     scale: str
     head: str
@@ -106,25 +106,28 @@ def _wording() -> Mapping[str, Any]:
     return tomllib.loads((resources.files("pairbank.scoring") / "sessions.toml").read_text(encoding="utf-8"))
 
 
-def sessions_of(items: datasets.Dataset, ratings: datasets.Dataset, *, instructions: str = "") -> list[Session]:
+def sessions_of(
+    items: datasets.Dataset, ratings: datasets.Dataset, *, instructions: str = "", most: int | None = None
+) -> list[Session]:
     """Return the session of each participant with enough trials, by the trial numbers of the ratings or their order."""
     rows = {row["item_id"]: row for row in items}
     table = ratings.to_pandas()
     table = table[table["item_id"].isin(rows.keys())]
-    results = []
+    table = table[table["rater"].isin(sorted(table["rater"].unique())[:most])]
     if TRIAL.name in table:
         table = table.sort_values(TRIAL.name, kind="stable")
+    results, most_trials = list[Session](), 0
     for (scale, rater), given in table.groupby(["scale", "rater"], sort=True):
-        if len(given) < LEAST_TRIALS:
-            continue
-        kind = kind_of(str(scale), table.loc[table["scale"] == scale, "value"].tolist())
-        told = instructions or _wording()[kind.name]["instructions"]
-        told = told.replace("{first}", kind.options[0]).replace("{last}", kind.options[-1])
-        trials = [_trial(rows[one.item_id], one, kind) for one in given.itertuples()]
-        results.append(Session(int(rater), str(scale), f"{told}\n\n", trials))
+        most_trials = max(most_trials, len(given))
+        if len(given) >= LEAST_TRIALS:
+            kind = kind_of(str(scale), table.loc[table["scale"] == scale, "value"].tolist())
+            told = instructions or _wording()[kind.name]["instructions"]
+            told = told.replace("{first}", kind.options[0]).replace("{last}", kind.options[-1])
+            trials = [_trial(rows[one.item_id], one, kind) for one in given.itertuples()]
+            results.append(Session(int(rater), str(scale), f"{told}\n\n", trials))
     if not results:
-        most = table.groupby("rater").size().max() if len(table) else 0
-        raise ScoringError(f"no participant has {LEAST_TRIALS} ratings of these items; the most that one has is {most}")
+        n = most_trials
+        raise ScoringError(f"no participant has {LEAST_TRIALS} ratings of these items; the most that one has is {n}")
     return results
 
 
@@ -153,6 +156,7 @@ def participants(
     *,
     instructions: str = "",
     window_tokens: int | None = None,
+    most: int | None = None,
     progress: Callable[[int, int], None] = lambda _n, _of: None,
 ) -> pd.DataFrame:
     """Return one row per response with its log-likelihood given the session; docs/participants.md has the columns.
@@ -163,6 +167,7 @@ def participants(
         model: a model that reads from left to right, loaded or named.
         instructions: how a session begins; empty = a sentence that fits the scale.
         window_tokens: longest text; None = what the model accepts.
+        most: only the first so many participants; None = all.
         progress: told after each participant, how many are done and how many there are.
 
     Raises:
@@ -172,23 +177,20 @@ def participants(
     >>> ratings = pairbank.load_ratings("sprouse-2016", data_dir="corpora", trials=True)  # doctest: +SKIP
     >>> participants(items, ratings, "demo").groupby("rater")["loglik_nats"].mean()  # doctest: +SKIP
     """
-    sessions, scorer = sessions_of(items, ratings, instructions=instructions), scorer_of(model)
+    sessions, scorer = sessions_of(items, ratings, instructions=instructions, most=most), scorer_of(model)
     if scorer.info.pll or scorer.info.seq2seq_mode:
         raise ScoringError(
             f"participants need a causal model, which reads the session up to a response. {scorer.info.name} "
             f"({scorer.info.architecture}) is none; choose a causal model"
         )
-    most = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
-    asked = json.dumps([scorer.info.key, "participants", VERSIONS, most])
+    limit = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
+    asked = json.dumps([scorer.info.key, "participants", VERSIONS, limit])
     alone = _alone(sessions, scorer, asked)
     rows: list[dict[str, Any]] = []
     for n_done, session in enumerate(sessions, 1):
-        key = sha256_of_text(asked, session.head, json.dumps([[trial.text, trial.options] for trial in session.trials]))
-        stored = read_shard(key, STORED, n_rows=len(session.trials))
-        if stored is None:
-            stored = pa.Table.from_pylist([*_read(session, scorer, most)], schema=STORED)
-            write_shard(key, stored)
-        rows += _rows(session, stored, alone)
+        key = asked, session.head, json.dumps([[trial.text, trial.options] for trial in session.trials])
+        read = _stored(key, len(session.trials), lambda of=session: _read(of, scorer, limit))
+        rows += _rows(session, read, alone)
         progress(n_done, len(sessions))
     table = pd.DataFrame(rows)
     table.insert(0, "corpus", items["corpus"][0])
@@ -196,11 +198,20 @@ def participants(
     return table
 
 
-def _rows(session: Session, stored: pa.Table, alone: Mapping[str, FloatArray]) -> Iterator[dict[str, Any]]:
-    for number, (trial, read) in enumerate(zip(session.trials, stored.to_pylist(), strict=True), 1):
-        among_all, option = np.array(read["logprobs_nats"]), trial.response
+def _stored(key: Sequence[str], n_rows: int, compute: Callable[[], Iterable[_Read]]) -> list[_Read]:
+    """Return what the store has under a key; what is not there is computed and stored."""
+    hashed = sha256_of_text(*key)
+    if (table := read_shard(hashed, STORED, n_rows=n_rows)) is None:
+        write_shard(hashed, table := pa.Table.from_pylist([*compute()], schema=STORED))
+    read: list[_Read] = table.to_pylist()
+    return read
+
+
+def _rows(session: Session, read: Sequence[_Read], alone: Mapping[str, FloatArray]) -> Iterator[dict[str, Any]]:
+    for number, (trial, row) in enumerate(zip(session.trials, read, strict=True), 1):
+        among_all, option = np.array(row["logprobs_nats"]), trial.response
         yield {
-            "rater": session.rater, "trial": number, "n_before": read["n_before"], "item_id": trial.item_id,
+            "rater": session.rater, "trial": number, "n_before": row["n_before"], "item_id": trial.item_id,
             "side": trial.side, "scale": session.scale, "n_options": len(trial.options), "value": trial.value,
             "option": option, "loglik_nats": _among(among_all)[option], "logprob_nats": among_all[option],
             "alone_nats": _among(alone[session.head + trial.prompt])[option], "predicted": int(among_all.argmax()),
@@ -218,13 +229,11 @@ def _alone(sessions: Sequence[Session], scorer: Scorer, asked: str) -> dict[str,
     listed, results = list(trials.items()), dict[str, FloatArray]()
     for first in range(0, len(listed), SHARD_PROMPTS):
         shard = listed[first : first + SHARD_PROMPTS]
-        key = sha256_of_text(asked, "alone", json.dumps([[text, trial.options] for text, trial in shard]))
-        stored = read_shard(key, STORED, n_rows=len(shard))
-        if stored is None:
-            rows = [{"logprobs_nats": values.tolist(), "n_before": 0} for values in _one_by_one(shard, scorer)]
-            write_shard(key, stored := pa.Table.from_pylist(rows, schema=STORED))
-        read = stored["logprobs_nats"].to_pylist()
-        results |= {text: np.array(row) for (text, _), row in zip(shard, read, strict=True)}
+        key = (asked, "alone", json.dumps([[text, trial.options] for text, trial in shard]))
+        read = _stored(
+            key, len(shard), lambda of=shard: [{"logprobs_nats": x, "n_before": 0} for x in _one_by_one(of, scorer)]
+        )
+        results |= {text: np.array(row["logprobs_nats"]) for (text, _), row in zip(shard, read, strict=True)}
     return results
 
 
@@ -239,28 +248,21 @@ def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> list[Fl
     return [np.array([next(sums) for _ in trial.options]) for _, trial in prompts]
 
 
-def _read(session: Session, scorer: Scorer, most: int | None) -> Iterator[dict[str, Any]]:
-    """Yield what the model says of each response, and how many trials it has read before."""
-    for begin, first, stop in _windows(session, scorer, most):
-        trials, n_read = session.trials[begin:stop], first - begin
-        text = session.head + "".join(trial.text for trial in trials)
-        starts = np.cumsum([len(session.head), *(len(trial.text) for trial in trials)])
-        ends = [int(start) + len(trial.prompt) for start, trial in zip(starts, trials, strict=False)]
-        values = None
-        if isinstance(scorer, CausalScorer):
-            values = _in_one_pass(text, ends, trials, scorer, first=n_read)
-        if values is None:
-            prompts = [(text[:end], trial) for end, trial in zip(ends, trials, strict=True)]
-            values = _one_by_one(prompts[n_read:], scorer)
-        for nth, logprobs in enumerate(values, n_read):
-            yield {"logprobs_nats": logprobs.tolist(), "n_before": nth}
+def _read(session: Session, scorer: Scorer, limit: int | None) -> Iterator[_Read]:
+    for begin, first, stop in _windows(session, scorer, limit):
+        texts = itertools.accumulate((trial.text for trial in session.trials[begin:stop]), initial=session.head)
+        asked = [(text + trial.prompt, trial) for text, trial in zip(texts, session.trials[begin:stop], strict=False)]
+        asked = asked[first - begin :]
+        values = _in_one_pass(asked, scorer) if isinstance(scorer, CausalScorer) else None
+        for n_before, logprobs in enumerate(_one_by_one(asked, scorer) if values is None else values, first - begin):
+            yield {"logprobs_nats": logprobs.tolist(), "n_before": n_before}
 
 
-def _windows(session: Session, scorer: Scorer, most: int | None) -> Iterator[tuple[int, int, int]]:
+def _windows(session: Session, scorer: Scorer, limit: int | None) -> Iterator[tuple[int, int, int]]:
     """Yield the first trial that is read, the first that is scored, and one past the last."""
     texts = [session.head, *(trial.text for trial in session.trials)]
     head, *sizes = (len(request.ids) for request in scorer.encode([Request(context="", target=x) for x in texts]))
-    limit = sum(sizes) + head if most is None else most
+    limit = sum(sizes) + head if limit is None else limit
     begin = first = 0
     while first < len(sizes):
         stop = first
@@ -280,33 +282,26 @@ def _windows(session: Session, scorer: Scorer, most: int | None) -> Iterator[tup
             begin -= 1
 
 
-def _in_one_pass(
-    text: str, ends: Sequence[int], trials: Sequence[Trial], scorer: CausalScorer, *, first: int
-) -> list[FloatArray] | None:
-    """Return what `_one_by_one` does from one pass over the whole text; None where an option is not one token."""
-    if any(trial.targets != trial.options for trial in trials):
-        return None
-    last = trials[-1].options[trials[-1].response]
-    [whole] = scorer.encode([Request(context="", target=text[: ends[-1]] + last)])
-    ids_of = {options: _option_ids(options, scorer) for options in {trial.options for trial in trials}}
+def _in_one_pass(prompts: Sequence[tuple[str, Trial]], scorer: CausalScorer) -> list[FloatArray] | None:
+    """Return what `_one_by_one` does of prompts that continue each other; None where an option is not one token."""
+    text, last = prompts[-1]
+    [whole] = scorer.encode([Request(context="", target=text + last.options[last.response])])
+    ids_of = {options: _option_ids(options, scorer) for options in {trial.options for _, trial in prompts}}
     place_of = {start: place for place, start in enumerate(whole.offsets or (), whole.start)}
     rows, tokens = [], []
-    for end, trial in zip(ends[first:], trials[first:], strict=True):
-        place, of_options = place_of.get(end, len(whole.ids)), ids_of[trial.options]
-        is_alone = place_of.get(end + len(trial.options[trial.response])) == place + 1
-        if of_options is None or not is_alone or whole.ids[place] != of_options[trial.response]:
+    for before, trial in prompts:
+        place, ids = place_of.get(len(before), 0), ids_of[trial.options]
+        is_alone = place_of.get(len(before) + len(trial.options[trial.response])) == place + 1
+        if ids is None or trial.targets != trial.options or not is_alone or whole.ids[place] != ids[trial.response]:
             return None
         rows.append(place - 1)
-        tokens.append(of_options)
-    sizes = [len(of_options) for of_options in tokens]
+        tokens.append(ids)
+    sizes, name, head = [len(ids) for ids in tokens], scorer.info.name, scorer.head
     where: dict[str, Any] = {"rows": np.repeat(np.arange(len(sizes)), sizes), "tokens": np.concatenate(tokens)}
-    head, name = scorer.head, scorer.info.name
     with scoring_mode(scorer.model):
         kept = rows_at(scorer.model, whole.ids[:-1], np.array(rows), hidden=head is not None)
-        if head is None:
-            values = read_logprobs_nats(kept, **where, model_name=name)()
-        else:
-            values = head_logprobs_nats(head, kept, **where, model_name=name)()
+        read = partial(read_logprobs_nats, kept) if head is None else partial(head_logprobs_nats, head, kept)
+        values = read(**where, model_name=name)()
     return np.split(values, np.cumsum(sizes)[:-1])
 
 

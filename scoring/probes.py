@@ -7,8 +7,7 @@ training rows' mean and spread or taken as they are.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,16 +32,7 @@ def out_of_fold(
 ) -> FloatArray:
     """Return the log-odds that each row is labelled true, by a probe of the other folds, shape (label sets, rows).
 
-    Args:
-        states: Shape (rows, hidden).
-        labels: Shape (label sets, rows); sets share the work on the states.
-        folds: The fold of each row, from 0 on.
-        c: The inverse of the penalty's strength.
-        standardise: Whether coordinates get the mean 0 and the spread 1 of the training rows.
-        balanced: Whether both labels weigh the same, however many rows have them.
-
-    Raises:
-        BankError: If a training or test part has one kind of label only, or the regression does not converge.
+    `balanced`: both labels weigh the same, however many rows have them.
 
     >>> states = np.array([[1.0], [-1.0], [1.1], [-1.1]])
     >>> (out_of_fold(states, [[1, 0, 1, 0]], [0, 0, 1, 1]) > 0).tolist()
@@ -50,17 +40,17 @@ def out_of_fold(
     """
     rows, kinds, fold_of = np.asarray(states), np.asarray(labels, dtype=bool), np.asarray(folds)
     if rows.ndim != 2 or kinds.shape != (len(kinds), len(rows)) or fold_of.shape != (len(rows),):
-        raise BankError(
-            f"states {rows.shape}, labels {kinds.shape}, folds {fold_of.shape}; expected (rows, hidden), "
-            "(label sets, rows) and (rows,)"
-        )
+        shapes = f"states {rows.shape}, labels {kinds.shape}, folds {fold_of.shape}"
+        raise BankError(f"{shapes}; expected (rows, hidden), (label sets, rows) and (rows,)")
     result = np.full(kinds.shape, np.nan)
     for fold in range(int(fold_of.max()) + 1):
         test = fold_of == fold
         train_x, coordinates = _coordinates(rows[~test], standardise=standardise)
         test_x = coordinates.of(rows[test])
         for number, kind in enumerate(kinds):
-            _check_both_kinds(kind[~test], kind[test], fold)
+            for part, of_part in (("training", kind[~test]), ("test", kind[test])):
+                if of_part.all() or not of_part.any():
+                    raise BankError(f"fold {fold}: its {part} part has one kind of label only; expected whole pairs")
             result[number, test] = _fitted(train_x, kind[~test], c=c, balanced=balanced).decision_function(test_x)
     return result
 
@@ -81,8 +71,7 @@ def mean_area(log_odds: FloatArray, labels: BoolArray, folds: IntArray) -> float
     return float(np.mean(by_fold))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Coordinates:
+class _Coordinates(NamedTuple):
     """Other coordinates of states, shape (hidden,): standardised, and where asked along fewer axes (hidden, axes)."""
 
     origin: FloatArray
@@ -98,10 +87,10 @@ def _coordinates(train: NDArray[Any], *, standardise: bool) -> tuple[FloatArray,
     """Return rows, standardised or not, in the coordinates that they span where these are the fewer."""
     from sklearn.preprocessing import StandardScaler
 
-    same = _Coordinates(origin=np.zeros(train.shape[1]), scale=np.ones(train.shape[1]))
+    same = _Coordinates(np.zeros(train.shape[1]), np.ones(train.shape[1]))
     if standardise:
         scaler = StandardScaler().fit(train.astype(np.float64))
-        same = _Coordinates(origin=scaler.mean_, scale=scaler.scale_)
+        same = _Coordinates(scaler.mean_, scaler.scale_)
     rows = same.of(train)
     if 2 * len(rows) > rows.shape[1]:
         return rows, same
@@ -110,7 +99,7 @@ def _coordinates(train: NDArray[Any], *, standardise: bool) -> tuple[FloatArray,
         return rows, same
     kept = powers > powers[-1] * len(powers) * np.finfo(np.float64).eps
     roots = np.sqrt(powers[kept])
-    return axes[:, kept] * roots, replace(same, axes=rows.T @ (axes[:, kept] / roots))
+    return axes[:, kept] * roots, same._replace(axes=rows.T @ (axes[:, kept] / roots))
 
 
 def _fitted(rows: FloatArray, labels: BoolArray, *, c: float, balanced: bool) -> Any:  # noqa: ANN401 - a LogisticRegression
@@ -131,9 +120,3 @@ def _fitted(rows: FloatArray, labels: BoolArray, *, c: float, balanced: bool) ->
         f"logistic regression on {rows.shape} did not converge in {MAX_ITERATIONS} iterations ({problem}); "
         "expected standardised hidden states: look at them, or leave the layer out"
     )
-
-
-def _check_both_kinds(train: BoolArray, test: BoolArray, fold: int) -> None:
-    for name, part in (("training", train), ("test", test)):
-        if part.all() or not part.any():
-            raise BankError(f"fold {fold}: its {name} part has one kind of label only; expected whole pairs")

@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import PairbankError
 from pairbank.scoring.api.layout import NATS, SIDES, MethodLayout, ScoreColumns, Side
-from pairbank.scoring.api.names import DIRECT, TIE, MethodName, is_string_logprob
+from pairbank.scoring.api.names import DIRECT, PROBES, TIE, MethodName, is_string_logprob
 from pairbank.scoring.methods.linking_functions import SLLN_EXPONENT
+from pairbank.scoring.methods.probe_grammar import definition_of
 from pairbank.scoring.methods.prompted import Prompted, expected_ratings, most_probable_ratings, prompt_of_definition
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
 from pairbank.scoring.models.batch_check import allowed_nats
@@ -362,5 +363,8 @@ def _defined(name: str, definition: Mapping[str, Any]) -> Mapping[str, Any] | No
         return None if prompt is None else Prompted(prompt, in_chat=parts.in_chat).definition
     if name not in FAMILIES and parts.id not in prompts():
         return None
+    if name in PROBES:  # learns from a text that is not in the bank
+        stated = definition.get("training", {})
+        return definition_of(name, n_sentences=stated.get("n_sentences"), text_sha256=stated.get("text_sha256"))
     per_token = ScoreColumns(name).tokens("good") in definition.get("columns", ())
     return method_named(name, options=MethodOptions(per_token=per_token)).definition

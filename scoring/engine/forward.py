@@ -20,6 +20,7 @@ from transformers import DynamicCache
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.scoring.api.requests import STATE, EncodedRequest
+from pairbank.scoring.engine.cuts import Cut, applied
 from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix
 
 if TYPE_CHECKING:
@@ -90,35 +91,46 @@ def tree_rows(
     shared_prefix: SharedPrefix | None,
     hidden: bool,
     layers: Sequence[int] = (),
+    cuts: bool = False,
 ) -> tuple[torch.Tensor, Reads]:
-    """Return what is read from some packs, one pack a row of the batch; `layers` are those whose states are probed."""
+    """Return what is read from some packs, one pack a row of the batch.
+
+    `layers` are those whose states are probed; with `cuts`, nodes of which nothing else is read end there.
+    """
     device = input_device(model)
     width = max(len(pack.tokens) for pack in packs)
     tokens, depths, ends = np.zeros((3, len(packs), width), dtype=np.int64)
     # A padding node sees itself only and is never read.
     ends[:] = np.arange(1, width + 1)
+    goes_on = np.full((len(packs), width), not (layers and cuts))
     for row, pack in enumerate(packs):
         n = len(pack.tokens)
         tokens[row, :n], depths[row, :n], ends[row, :n] = pack.tokens, pack.depths, pack.ends
-    n_shared = len(packs[0].shared_prefix)
-    return _read(
-        model,
-        places=np.concatenate([row * width + pack.read_nodes for row, pack in enumerate(packs)]),
-        tokens=np.concatenate([pack.read_tokens for pack in packs]),
-        owners=np.concatenate([pack.read_requests for pack in packs]),
-        hidden=hidden,
-        layers=layers,
-        input_ids=on_device(tokens, device),
-        attention_mask=_tree_mask(model, on_device(ends, device), n_shared),
-        position_ids=on_device(depths, device),
-        **({"use_cache": False} if shared_prefix is None else {"past_key_values": shared_prefix, "use_cache": True}),
-    )
+        goes_on[row, :n] |= pack.ends > np.arange(1, n + 1)
+        goes_on[row, pack.read_nodes[pack.read_tokens != STATE]] = True
+    order = np.argsort(~goes_on, axis=1, kind="stable")
+    tokens, depths, ends = (np.take_along_axis(values, order, axis=1) for values in (tokens, depths, ends))
+    place_of, n_shared = np.argsort(order, axis=1), len(packs[0].shared_prefix)
+    cut = Cut(max(layers), n_shared, width, int(goes_on.sum(axis=1).max())) if layers and cuts else None
+    with applied(cut):
+        return _read(
+            model,
+            places=np.concatenate([row * width + place_of[row, pack.read_nodes] for row, pack in enumerate(packs)]),
+            tokens=np.concatenate([pack.read_tokens for pack in packs]),
+            owners=np.concatenate([pack.read_requests for pack in packs]),
+            hidden=hidden,
+            layers=layers,
+            input_ids=on_device(tokens, device),
+            attention_mask=_tree_mask(model, on_device(order, device), on_device(ends, device), n_shared),
+            position_ids=on_device(depths, device),
+            use_cache=shared_prefix is not None,
+            **({} if shared_prefix is None else {"past_key_values": shared_prefix}),
+        )
 
 
-def _tree_mask(model: PreTrainedModel, ends: torch.Tensor, n_shared: int) -> torch.Tensor:
+def _tree_mask(model: PreTrainedModel, nodes: torch.Tensor, ends: torch.Tensor, n_shared: int) -> torch.Tensor:
     """Return the mask (batch, 1, node, shared prefix and node): each sees the prefix, its ancestors and itself."""
-    nodes = torch.arange(ends.shape[1], device=ends.device)
-    mask = (nodes[None, :] <= nodes[:, None]) & (nodes[None, :, None] < ends[:, None, :])
+    mask = (nodes[:, None, :] <= nodes[:, :, None]) & (nodes[:, :, None] < ends[:, None, :])
     mask = torch.nn.functional.pad(mask, (n_shared, 0), value=True)
     is_eager = model.config._attn_implementation == "eager"
     if not is_eager and mask.device.type != "cpu":

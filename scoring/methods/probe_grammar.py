@@ -17,12 +17,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import logging
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from pairbank.scoring.models.hidden_states import last_token_states
 from pairbank.scoring.probes import fitted, mean_area, out_of_fold
 from pairbank.scoring.versions import HIDDEN_STATES_VERSION
 
+logger = logging.getLogger(__name__)
+
 N_FOLDS = 5
 PENALTY_C = 0.01
 """Of the regression. On the shipped text and the demo model, 0.0001 to 1 were tried at eight layers: 0.01 told the
@@ -54,21 +57,17 @@ FORMS = ("is are", "was were", "has have", "does do", "this these", "that those"
 Words = list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingText:
-    """Different sentences, in order."""
+class TrainingText(NamedTuple):
+    """Different sentences, in order; by language, where it is known."""
 
     parts: tuple[tuple[str, ...], ...]
-    """By language, where they are known."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All of them."""
         return tuple(itertools.chain.from_iterable(self.parts))
 
     @property
     def sha256(self) -> str:
-        """Hash of the sentences."""
         return sha256_of_text(*map(sha256_of_text, self.sentences))
 
 
@@ -187,24 +186,7 @@ class ProbeGrammar(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, formula, training text and perturbations, hash of all, and the (empty) layout."""
-        is_null = self.name == PROBE_GRAMMAR_NULL
-        formula = "log P(unperturbed | state of the last token) − log P(perturbed | state of the last token)"
-        training: dict[str, Any] = {
-            "n_sentences": len(self.text.sentences),
-            "text_sha256": self.text.sha256,
-            "perturbations": [*PERTURBATIONS],
-            "labels": "exchanged by a fair coin a sentence" if is_null else "unperturbed, perturbed",
-            "probe": f"logistic regression, L2, C = {PENALTY_C}, standardised; layer by {N_FOLDS} folds of sentences",
-        }
-        return {
-            "paper": "after Wang, Qiu, Wu, Levy & Kim 2026 (Implicit Representations of Grammaticality)",
-            "cites": ["wang2026implicit"],
-            "formula": formula,
-            "training": training,
-            "sha256": sha256_of_text(self.name, formula, json.dumps(training, sort_keys=True), "1"),
-            "layout": direct_layout(self.name, f"Grammar probe{' (null)' if is_null else ''}") | {"unit": "log-odds"},
-        }
+        return definition_of(self.name, n_sentences=len(self.text.sentences), text_sha256=self.text.sha256)
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
@@ -213,29 +195,50 @@ class ProbeGrammar(OfSides):
 
     @property
     def of_model(self) -> Mapping[str, Any]:
-        """The layer that was chosen, and how well it tells training sentences of other folds from perturbed ones."""
         return {self.name: dict(self.facts)} if self.facts else {}
 
     def applies_to(self, _row: Row) -> bool:
         return True
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
-        if self.probe is None:
-            return Direct().requests(row, scorer)
-        return [
-            ProbeRequest(context=r.context, target=r.target, where=r.where, probe=self.probe)
-            for r in Direct().requests(row, scorer)
-        ]
+        probe, asked = self.probe, Direct().requests(row, scorer)
+        if probe is None:
+            return asked
+        return [ProbeRequest(context=r.context, target=r.target, where=r.where, probe=probe) for r in asked]
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
         values = side_values(self.name, [answer.total_nats for answer in answers], answers)
         return {name: values[name] for name in self.columns}
 
 
+def definition_of(name: str, *, n_sentences: int, text_sha256: str) -> dict[str, Any]:
+    """Return paper, works to cite, formula, training text and perturbations, hash of all, and the layout."""
+    is_null = name == PROBE_GRAMMAR_NULL
+    formula = "log P(unperturbed | state of the last token) − log P(perturbed | state of the last token)"
+    training: dict[str, Any] = {
+        "n_sentences": n_sentences,
+        "text_sha256": text_sha256,
+        "perturbations": [*PERTURBATIONS],
+        "labels": "exchanged by a fair coin a sentence" if is_null else "unperturbed, perturbed",
+        "probe": f"logistic regression, L2, C = {PENALTY_C}, standardised; layer by {N_FOLDS} folds of sentences",
+    }
+    return {
+        "paper": "after Wang, Qiu, Wu, Levy & Kim 2026 (Implicit Representations of Grammaticality)",
+        "cites": ["wang2026implicit"],
+        "formula": formula,
+        "training": training,
+        "sha256": sha256_of_text(name, formula, json.dumps(training, sort_keys=True), "1"),
+        "layout": direct_layout(name, f"Grammar probe{' (null)' if is_null else ''}") | {"unit": "log-odds"},
+    }
+
+
 def bound_probe(method: ProbeGrammar, scorer: Scorer) -> ProbeGrammar:
     """Return the method with the probe of this model, fitted now or in an earlier run."""
-    version = f"hidden states {HIDDEN_STATES_VERSION}"
-    key = sha256_of_text(scorer.info.key, method.definition["sha256"], version)
+    from pairbank.scoring.models.causal import CausalScorer
+    from pairbank.scoring.models.self_check import cut_states
+
+    states = f"hidden states {HIDDEN_STATES_VERSION}"
+    key = sha256_of_text(scorer.info.key, method.definition["sha256"], states)
     path = cache_dir() / "probes" / key[:2] / f"{key}.npy"
     if not path.is_file():
         layer, n_layers, auc, probe = _fitted(method, scorer)
@@ -244,11 +247,16 @@ def bound_probe(method: ProbeGrammar, scorer: Scorer) -> ProbeGrammar:
     with reading(path, ScoringError, saying="is no stored probe", remedy="delete it: it is made again"):
         layer, n_layers, auc, bias, *weights = np.load(path).tolist()
     facts = {"layer": int(layer), "of": int(n_layers), "auc": round(auc, 6), "text_sha256": method.text.sha256}
-    return replace(method, probe=LinearProbe(layer=int(layer), weights=np.array(weights), bias=bias), facts=facts)
+    probe = LinearProbe(layer=int(layer), weights=np.array(weights), bias=bias)
+    if isinstance(scorer, CausalScorer):
+        cut_states(scorer, probe)
+    return replace(method, probe=probe, facts=facts)
 
 
 def _fitted(method: ProbeGrammar, scorer: Scorer) -> tuple[int, int, float, LinearProbe]:
     """Return the layer, of how many, its area under the curve, and the probe of it."""
+    told = "%s: fitting %s to %d sentences and their perturbations, once for this model and text"
+    logger.warning(told, scorer.info.name, method.name, len(method.text.sentences))
     texts, labels, folds = training_set(method.text, exchange=method.name == PROBE_GRAMMAR_NULL)
     states = last_token_states(texts, scorer, where=[f"training text of {method.name}: {text!r}" for text in texts])
     rows = np.arange(len(texts))
@@ -263,16 +271,11 @@ def _fitted(method: ProbeGrammar, scorer: Scorer) -> tuple[int, int, float, Line
 
 def training_set(text: TrainingText, *, exchange: bool) -> tuple[list[str], BoolArray, IntArray]:
     """Return texts, whether each is unperturbed, and folds of whole sentences with their perturbations."""
-    texts: list[str] = []
-    labels: list[bool] = []
-    groups: list[int] = []
-    sentences, perturbations = text.sentences, itertools.chain.from_iterable(map(perturbed, text.parts))
-    for number, (sentence, made) in enumerate(zip(sentences, perturbations, strict=True)):
-        exchanged = exchange and _draw(sentence, "coin") % 2 == 1
-        texts += [sentence, *made.values()]
-        labels += [not exchanged, *[exchanged] * len(made)]
-        groups += [number] * (1 + len(made))
-    order = sorted(range(len(sentences)), key=lambda number: _draw(sentences[number], "fold"))
-    fold_of = np.empty(len(sentences), dtype=np.int64)
-    fold_of[order] = np.arange(len(sentences)) % N_FOLDS
-    return texts, np.array(labels), fold_of[groups]
+    folds = {x: n % N_FOLDS for n, x in enumerate(sorted(text.sentences, key=lambda x: _draw(x, "fold")))}
+    rows: list[tuple[str, bool, int]] = []
+    for sentence, made in zip(text.sentences, itertools.chain(*map(perturbed, text.parts)), strict=True):
+        is_exchanged = exchange and _draw(sentence, "coin") % 2 == 1
+        rows.append((sentence, not is_exchanged, folds[sentence]))
+        rows += [(other, is_exchanged, folds[sentence]) for other in made.values()]
+    texts, labels, of_rows = zip(*rows, strict=True)
+    return [*texts], np.array(labels), np.array(of_rows)

@@ -102,6 +102,8 @@ class CausalScorer(LocalScorer):
         """The output layer, where `logprobs.linear_head` found that it can be applied in blocks."""
         self.min_shared_tokens: float = math.inf
         """Nodes that a shared prefix has to save; infinity until `self_check.shared_prefix_problem` found none."""
+        self.cuts_states = False
+        """Whether a state that is probed is computed up to its layer alone (`self_check.cut_states`)."""
         self._window = packing_window(model.config)
         self._told_of_window = False
         self._n_parallel_passes = n_parallel_passes(model)
@@ -264,7 +266,8 @@ class CausalScorer(LocalScorer):
         self, packs: Sequence[Pack], shared_prefix: Once[SharedPrefix] | None, layers: Sequence[int] = ()
     ) -> tuple[torch.Tensor, Reads]:
         computed = None if shared_prefix is None else shared_prefix()
-        return tree_rows(self.model, packs, shared_prefix=computed, hidden=self.head is not None, layers=layers)
+        options = {"hidden": self.head is not None, "layers": layers, "cuts": self.cuts_states}
+        return tree_rows(self.model, packs, shared_prefix=computed, **options)
 
     def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))

@@ -18,7 +18,8 @@ import torch
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import BLOCKS
-from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.requests import EncodedRequest, LinearProbe, ProbeRequest, Request
+from pairbank.scoring.engine import cuts
 from pairbank.scoring.engine.batching import sparse_window, structural_problem
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import linear_head
@@ -122,6 +123,23 @@ def shared_prefix_problem(scorer: CausalScorer) -> str | None:
     if problem is None:
         scorer.min_shared_tokens = MIN_SHARED_TOKENS
     return problem
+
+
+def cut_states(scorer: CausalScorer, probe: LinearProbe) -> None:
+    """Compute states up to the probe's layer alone, if log-probabilities and log-odds of sentences stay equal."""
+    if scorer.cuts_states or scorer.batching == "padded":
+        return
+    texts = [{"context": "", "target": text, "where": "self-check"} for text in SELF_CHECK]
+    asked = [*(Request(**text) for text in texts), *(ProbeRequest(**text, probe=probe) for text in texts)]
+    requests = scorer.encode(asked)
+    whole = _scored(scorer, requests, batching="packed")
+    scorer.cuts_states = cuts.prepare(scorer.model)
+    try:
+        worst = worst_nats(_scored(scorer, requests, batching="packed"), whole)
+    except REFUSALS as error:
+        logger.info("%s: states are computed through all layers (%s)", scorer.info.name, error)
+        worst = math.inf
+    scorer.cuts_states = scorer.cuts_states and worst <= _allowed_nats(scorer)
 
 
 def check_chat_template(scorer: CausalScorer) -> None:

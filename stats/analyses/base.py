@@ -45,6 +45,8 @@ class Context:
     """Corpora whose sources give mean ratings and no individual ones."""
     probed: Sequence[Probed] = ()
     """What `pairbank.probe` found."""
+    responses: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """What `pairbank.participants` gave, by model; empty = the tables of the analysis are that."""
     nulls: Sequence[ScoredFrame] = ()
     """Tables of models with random weights, which are not among the tables of an analysis."""
 

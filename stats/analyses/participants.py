@@ -8,7 +8,7 @@ model without the session.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,18 +29,8 @@ if TYPE_CHECKING:
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 KEYS = ["scale", "rater", "trial"]
-NEEDED = {
-    *KEYS,
-    "item_id",
-    "side",
-    "value",
-    "option",
-    "n_options",
-    "loglik_nats",
-    "alone_nats",
-    "predicted",
-    "n_before",
-}
+RESPONSES = {*KEYS, "item_id", "side", "value", "option", "n_options"}
+NEEDED = RESPONSES | {"loglik_nats", "alone_nats", "predicted", "n_before"}
 CHANCE, OWN, OTHERS, ALONE = "chance", "own answers so far", "other participants", "without the session"
 SIGNIFICANCE = 0.05
 
@@ -56,10 +46,11 @@ SIGNIFICANCE = 0.05
 )
 def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return the mean log-likelihood of responses by each model, beside what is known without a model."""
-    frames = _frames(tables)
+    frames = _frames(context.responses or {table.model: table.frame for table in tables})
     rows = next(iter(frames.values()))
     known = baselines(rows)
     people, items = (pd.factorize(rows[name])[0].astype(np.int64) for name in ("rater", "item_id"))
+    nulls = {table.model for table in context.nulls}
     contrasts, models, by_rater = Rows(), Rows(), Rows()
     for model, frame in frames.items():
         given = frame["loglik_nats"].to_numpy(dtype=np.float64)
@@ -91,7 +82,9 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
         values={
             "baselines": {name: float(values.mean()) for name, values in known.items()},
             "majority": majority_accuracy(rows),
-            "better": better_than(table),
+            "better": better_than(table[~table["model"].isin(nulls)]),
+            "n_models": len(frames.keys() - nulls),
+            "of_nulls": where(table[table["model"].isin(nulls)], versus=ALONE),
             "n_participants": rows["rater"].nunique(),
             "n_items": rows["item_id"].nunique(),
             "n_responses": len(rows),
@@ -110,9 +103,8 @@ def better_than(contrasts: pd.DataFrame) -> pd.DataFrame:
     return won[won["model"].isin(where(won, versus=CHANCE)["model"])]
 
 
-def _frames(tables: Sequence[ScoredFrame]) -> dict[str, pd.DataFrame]:
+def _frames(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return the responses that all models have, in one order."""
-    frames = {table.model: table.frame for table in tables}
     for model, frame in frames.items():
         if missing := sorted(NEEDED - {*frame.columns}):
             raise BankError(f"{model}: no columns {', '.join(missing)}; expected what `pairbank participants` wrote")

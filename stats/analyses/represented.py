@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,23 +27,16 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.base import Context
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
-PROBABILITIES, REPRESENTATIONS, NULL, ANSWERS, PEOPLE = KINDS = (
-    "probabilities",
-    "representations",
-    "shuffled labels",
-    "answers",
-    "people",
-)
-METRIC = "spearman"
+KINDS = "probabilities", "representations", "shuffled labels", "answers", "people"
+PROBABILITIES, REPRESENTATIONS, NULL, ANSWERS, PEOPLE = KINDS
 LEAST_ITEMS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Measure:
+class _Measure(NamedTuple):
     kind: str
     method: str
     values: FloatArray
-    """(items,), NaN where there is none."""
+    """Of the items, NaN where there is none."""
 
 
 @analysis(
@@ -55,49 +47,41 @@ class _Measure:
 def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return rank correlations of all measures, and the accuracy of the grammar probe beside its nulls."""
     read = [read_table(table).choices for table in tables]
-    ranks = long_table([row for table in read for row in _ranks(table)], {"measures": "string"})
+    ranks = wider(long_table([row for table in read for row in _ranks(table)], {"measures": "string"}))
     random = [read_table(table).choices for table in context.nulls]
     leads = wider(pd.DataFrame([row for table in read for row in _beside_nulls(table, random)]))
-    probes = leads.loc[:, [name for name in map(str, leads) if "paradigms" not in name]]
-    ranks = wider(ranks)
+    known = ranks[ranks["value"].notna()].assign(above=ranks["low"] > 0)
+    named = {"median": ("value", "median"), "least": ("value", "min"), "most": ("value", "max")}
+    kinds = known.groupby("measures", sort=False).agg(**named, above=("above", "sum"), cases=("above", "size"))
     return Result(
-        tables={"alike": _alike(ranks), "ranks": ranks, "probes": probes},
+        tables={"alike": _alike(known), "ranks": ranks, "probes": leads.filter(regex="^(?!.*paradigms)")},
         second_table="probes",
         values={
-            "kinds": _by_kind(ranks),
-            "of_null": [name for name in map(str, ranks["measures"].unique()) if NULL in name],
+            "kinds": kinds.sort_values("median", ascending=False, kind="stable").reset_index(),
+            "of_null": [name for name in kinds.index if NULL in name],
         },
     )
-
-
-def _by_kind(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per two kinds of measures: median and range of rho, and in how many cases it is above 0."""
-    by_kind = ranks[ranks["value"].notna()].assign(above=ranks["low"] > 0).groupby("measures", sort=False)
-    named = {"median": ("value", "median"), "least": ("value", "min"), "most": ("value", "max")}
-    table = by_kind.agg(**named, above=("above", "sum"), cases=("above", "size")).reset_index()
-    return table.sort_values("median", ascending=False, kind="stable", ignore_index=True)
 
 
 def _alike(ranks: pd.DataFrame) -> pd.DataFrame:
     """Return one row per corpus and two kinds: rho with its interval, or of several models and methods its range."""
     rows = Rows()
-    for group in groups(ranks[ranks["value"].notna()], "corpus", "measures"):
+    for group in groups(ranks, "corpus", "measures"):
         known = group.frame
         rho = with_interval(known.iloc[0]) if len(known) == 1 else median_and_span(known["value"])
         row = dict(zip(("corpus", "measures"), group.key, strict=True)) | {"rho": rho, "n": counts(known["n"])}
-        rows.append(row | {"above 0": int((known["low"] > 0).sum()), "cases": len(known)})
+        rows.append(row | {"above 0": int(known["above"].sum()), "cases": len(known)})
     return pd.DataFrame(rows)
 
 
 def _measures(table: ScoredTable) -> Iterator[_Measure]:
     """Yield what is known of a table's items; of probabilities the string's own."""
     pairs = any(scores.applies.any() for scores in table.methods)
+    kinds = {table.reference: PROBABILITIES, PROBE_GRAMMAR: REPRESENTATIONS, PROBE_GRAMMAR_NULL: NULL}
     for scores in table.methods:
-        name, layout = scores.layout.method, scores.layout
-        kinds = {table.reference: PROBABILITIES, PROBE_GRAMMAR: REPRESENTATIONS, PROBE_GRAMMAR_NULL: NULL}
-        if kind := kinds.get(name, ANSWERS if layout.is_answer else ""):
-            yield _Measure(kind=kind, method=name, values=scores.delta_nats if pairs else scores.sentence_score)
-    yield _Measure(kind=PEOPLE, method=HUMAN, values=table.human_delta if pairs else table.numbers("human_good"))
+        if kind := kinds.get(scores.layout.method, ANSWERS if scores.layout.is_answer else ""):
+            yield _Measure(kind, scores.layout.method, scores.delta_nats if pairs else scores.sentence_score)
+    yield _Measure(PEOPLE, HUMAN, table.human_delta if pairs else table.numbers("human_good"))
 
 
 def _ranks(table: ScoredTable) -> Iterator[dict[str, Any]]:
@@ -107,7 +91,7 @@ def _ranks(table: ScoredTable) -> Iterator[dict[str, Any]]:
         is_asked = NULL not in (a.kind, b.kind) or {a.kind, b.kind} & {PROBABILITIES, PEOPLE}
         if a.kind == b.kind or not is_asked or both.sum() < LEAST_ITEMS:
             continue
-        place = SummaryRow(**table.place, method=a.method, versus=b.method, metric=METRIC)
+        place = SummaryRow(**table.place, method=a.method, versus=b.method, metric="spearman")
         rho = spearman(a.values[both], b.values[both], clusters=table.paradigms[both])
         yield place.row(rho, n_rows=len(both)) | {"measures": f"{a.kind} and {b.kind}"}
 
@@ -123,9 +107,9 @@ def _beside_nulls(table: ScoredTable, random: Sequence[ScoredTable]) -> Iterator
     paradigms = pd.Series(table.paradigms, index=table.item_ids)
     for name, (null, reason) in nulls.items() if len(credit) else ():
         gain = (credit - null).dropna()
-        lead = undefined(reason, n=0, method="")
-        if len(gain):
-            lead = paired_difference(gain, clusters=paradigms[gain.index])
+        lead = (
+            paired_difference(gain, clusters=paradigms[gain.index]) if len(gain) else undefined(reason, n=0, method="")
+        )
         row = {"corpus": table.corpus, "model": table.model, "null": name, "n": len(credit), "probe": credit.mean()}
         row |= {"with the null": null.mean()} | cells(lead, paradigms=True)
         yield row | {"reason": lead.reason or ""}

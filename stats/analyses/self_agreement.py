@@ -63,11 +63,8 @@ def self_agreement(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     if not any(row["raters"] in OWN for row in rows):
         return Result()
     table = wider(typed(rows))
-    return Result(
-        tables={"agreement": table},
-        columns=FIRST_PAGE,
-        values={"contradicts": table[table["raters"].isin(OWN) & (table["high"] < 0)]},
-    )
+    contradicts = table[table["raters"].isin(OWN) & (table["high"] < 0)]
+    return Result(tables={"agreement": table}, columns=FIRST_PAGE, values={"contradicts": contradicts})
 
 
 def _of_corpus(tables: Sequence[ScoredTable]) -> Iterator[dict[str, Any]]:
@@ -86,18 +83,13 @@ def _of_corpus(tables: Sequence[ScoredTable]) -> Iterator[dict[str, Any]]:
                 chosen[scores.layout.method] = by_method[scores.layout.method][table.model] = of_items
         if len(chosen) > 1:
             yield _row(table.corpus, _Answers(WORDINGS, table.model, "", pd.DataFrame(chosen)), paradigms)
-        for answers in _with_people(table, chosen):
-            yield _row(table.corpus, answers, paradigms)
+        people = pd.Series((signs(table.human_delta) + 1) / 2, index=table.item_ids)
+        for method, of_items in chosen.items() if people.notna().sum() >= LEAST_COMMON else ():
+            both = pd.DataFrame({"model": of_items, "people": people}).dropna()
+            yield _row(table.corpus, _Answers(PEOPLE, table.model, method, both), paradigms)
     for method, by_model in by_method.items():
         if len(by_model) > 1:
             yield _row(tables[0].corpus, _Answers(MODELS, "", method, pd.DataFrame(by_model)), paradigms)
-
-
-def _with_people(table: ScoredTable, chosen: dict[str, pd.Series[float]]) -> Iterator[_Answers]:
-    people = pd.Series((signs(table.human_delta) + 1) / 2, index=table.item_ids)
-    for method, of_items in chosen.items() if people.notna().sum() >= LEAST_COMMON else ():
-        both = pd.DataFrame({"model": of_items, "people": people}).dropna()
-        yield _Answers(PEOPLE, table.model, method, both)
 
 
 def _within(table: ScoredTable, scores: MethodScores) -> Iterator[_Answers]:

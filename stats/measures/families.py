@@ -35,21 +35,21 @@ def family_contrast(differences: FloatArray, families: list[str], clusters: IntA
     >>> round(contrast.estimate.value, 2), round(contrast.p, 3)
     (0.2, 0.062)
     """
-    names, n = list(dict.fromkeys(families)), len(differences)
+    n = len(differences)
     if n < LEAST_ITEMS:
-        reason = f"{n} common items, at least {LEAST_ITEMS} are needed"
-        return CrossedMean(undefined(reason, n=n, method=METHOD))
-    chosen = [[other == name for other in families] for name in names]
-    of_families = np.column_stack([differences[:, which].mean(axis=1) for which in chosen])
+        return CrossedMean(undefined(f"{n} common items, at least {LEAST_ITEMS} are needed", n=n, method=METHOD))
+    of_families = np.column_stack(
+        [differences[:, [other == name for other in families]].mean(axis=1) for name in dict.fromkeys(families)]
+    )
     by_family, by_item = of_families.mean(axis=0), of_families.mean(axis=1)
     value = float(by_family.mean())
-    if len(names) < LEAST_FAMILIES:
-        reason = f"{len(names)} of the {LEAST_FAMILIES} families that are needed"
+    if by_family.size < LEAST_FAMILIES:
+        reason = f"{by_family.size} of the {LEAST_FAMILIES} families that are needed"
         return CrossedMean(without_interval(value, reason, n=n, method=METHOD))
     paradigms = draws(clusters, n)
     codes = np.arange(n) if paradigms is None else paradigms
-    variances = np.array([by_family.var(ddof=1) / len(names), standard_error(by_item, codes) ** 2])
-    degrees = np.array([len(names) - 1, freedom(codes)])
+    variances = np.array([by_family.var(ddof=1) / by_family.size, standard_error(by_item, codes) ** 2])
+    degrees = np.array([by_family.size - 1, freedom(codes)])
     return _with_t(value, variances, degrees, n=n, n_paradigms=0 if paradigms is None else int(paradigms.max()) + 1)
 
 

@@ -225,6 +225,7 @@ def report(
     ratings: pd.DataFrame | Sequence[pd.DataFrame | str] = (),
     mean_ratings: Sequence[str] = (),
     probed: Probed | Sequence[Probed] = (),
+    responses: Mapping[str, pd.DataFrame] | None = None,
 ) -> Report:
     """Return every estimate of some scored tables.
 
@@ -243,6 +244,7 @@ def report(
         ratings: individual ratings of the items (`load_ratings(...).to_pandas()`, or parquet files of them).
         mean_ratings: corpora whose sources give mean ratings and no individual ones.
         probed: what `pairbank.probe` gave, for a section of its own and for the analysis `languages`.
+        responses: what `pairbank.participants` gave, by model, for a section of its own.
 
     Raises:
         BankError: nothing to report on, the same corpus and model twice, tables of one corpus with the same item ids
@@ -255,7 +257,9 @@ def report(
     [1]
     """
     context = Context(seed=seed, n_resamples=n_resamples, features=features or {}, mean_ratings=tuple(mean_ratings))
-    context = replace(context, ratings=tuple(several(ratings)), probed=tuple(several(probed)))
+    context = replace(
+        context, ratings=tuple(several(ratings)), probed=tuple(several(probed)), responses=responses or {}
+    )
     made = _report(several(scored, tables=True), several(analyses), context, options or {}, features)
     warned, noted = (*warnings, *made.warnings), (*notes, *made.notes)
     return replace(made, title=title or made.title, description=description, warnings=warned, notes=noted)
@@ -286,7 +290,7 @@ def _report(
     context = replace(context, nulls=nulls, features=features or {})
     of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
     tuned = tuned_pairs(declared_of(frames, context.features))
-    own = {"base_instruct": tuned, "neuro": context.probed, "null_models": nulls}
+    own = {"base_instruct": tuned, "neuro": context.probed, "participants": context.responses, "null_models": nulls}
     names = dict.fromkeys([*analyses, *(name for name, present in own.items() if present)])
     facts = facts_of(of_models, frames)
     has_phenomena = not analyses and not context.probed and (facts.own["group_by"] == "phenomenon").any()

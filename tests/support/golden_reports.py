@@ -185,7 +185,7 @@ class Golden:
     checkpoints: tuple[int, ...] = ()
     """Steps of training at which each model is scored; none = at its end."""
     table: Callable[[], pd.DataFrame] | None = None
-    """What a command writes for its own analysis, in place of items."""
+    """What a command writes for its own analysis, in place of items; of a study, its participants' responses."""
 
 
 LANGUAGES = ("en", "de", "zh", "tr", "hu", "ja", "fr", "ar", "ru")
@@ -391,6 +391,7 @@ GOLDEN: Mapping[str, Golden] = {
             made.foreign("zhoblimp", "zh", 12),
         ],
         models=("north-3b", "north-3b-chat"),
+        table=lambda: sessions({"north-3b": 0.3, "north-3b-chat": 0.1}),
     ),
     "trajectories": Golden(
         title="When is what learnt?",
@@ -407,7 +408,7 @@ GOLDEN: Mapping[str, Golden] = {
 def golden_report(name: str) -> Report:
     """Return a report as the code makes it now."""
     what = GOLDEN[name]
-    if what.table:
+    if what.table and not what.study:
         declared = {model: features for model, (_, features) in MODELS.items()}
         return alone_report(what.table(), what.analyses[0], name="stories", features=declared)
     study = load_study(what.study) if what.study else None
@@ -425,6 +426,7 @@ def golden_report(name: str) -> Report:
         options=options,
         features={name: features for name, (_, features) in MODELS.items()},
         probed=probed,
+        responses=dict(iter(what.table().groupby("model"))) if what.table else None,
     )
 
 

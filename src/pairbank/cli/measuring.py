@@ -386,18 +386,13 @@ def participants(
     with status(f"building {corpus}"):
         items = which.load(corpus)
         ratings = which.trials(corpus)
-    if how.most is not None:
-        kept = sorted(set(ratings["rater"][:]))[: how.most]
-        ratings = ratings.select([place for place, rater in enumerate(ratings["rater"][:]) if rater in kept])
     tables, models = [], []
     for name in model or ["demo"]:
         scorer = load(name, **options)
         with bars({}) as bar:
             tell = bar("participants", scorer.info.name)
-            said, window = how.instructions, how.window
-            tables.append(
-                participants_of(items, ratings, scorer, instructions=said, window_tokens=window, progress=tell)
-            )
+            told = {"instructions": how.instructions, "window_tokens": how.window, "most": how.most}
+            tables.append(participants_of(items, ratings, scorer, **told, progress=tell))
         models.append(scorer.info.to_dict())
     table = pd.concat(tables, ignore_index=True)
     write_table(out, table)

@@ -38,10 +38,17 @@ class CorpusChoice:
     """Columns and their values: `where = { language = ["en", "de"] }` keeps items with one of these."""
     optional: bool = False
     """Whether the study runs without it, with a note, if its files are missing."""
+    participants: Annotated[int, Ge(0)] = 0
+    """Of one corpus: predict the responses of its first N participants, given their sessions. A session has all that
+    the participant rated, whatever the limit."""
     minimalness: str | Mapping[str, str] | None = None
     """As for the study, for this corpus alone; "" = no distance."""
     unigrams_from: tuple[str, ...] = ()
     """As for the study, for this corpus alone."""
+
+
+KEPT = ("minimalness", "unigrams_from", "participants")
+"""What is still true of a corpus of which the user chooses another part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,9 +197,7 @@ def with_analyses(study: Study, names: Sequence[str]) -> Study:
 def _chosen(declared: CorpusChoice | None, name: str, subset: str | None) -> CorpusChoice:
     if declared is None:
         return CorpusChoice(name=name, subset=subset)
-    return CorpusChoice(
-        name=name, subset=subset, minimalness=declared.minimalness, unigrams_from=declared.unigrams_from
-    )
+    return replace(CorpusChoice(name=name, subset=subset), **{key: getattr(declared, key) for key in KEPT})
 
 
 def _parsed(text: str, where: str, name: str) -> Study:
@@ -209,6 +214,10 @@ def _parsed(text: str, where: str, name: str) -> Study:
     if table.get("corpora") and "methods" not in table:
         table = {**table, "methods": None}  # named among the faults
     study = record_of(Study, {"name": name} | table, where=where, error=StudyError)
+    if len(asked := [choice.name for choice in study.corpora if choice.participants]) > 1:
+        raise StudyError(
+            f"{where}: participants of {', '.join(asked)}; expected one corpus whose participants are predicted"
+        )
     declared_features(study.models)
     choices_of(study.models, where=where)
     return study

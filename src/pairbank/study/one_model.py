@@ -19,6 +19,8 @@ from pairbank.scoring.api.model import Scorer
 from pairbank.study.model_list import ModelChoice
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairbank.scoring.methods.unigrams import Unigrams
     from pairbank.scoring.run.work import Progress, ScoreOptions
     from pairbank.scoring.score import StoredParts
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pairbank.study.corpora import ChosenItems
     from pairbank.study.declaration import Study
     from pairbank.study.preflight import Asked, Plan
+    from pairbank.study.raters import People
 
 ProgressOf = Callable[[str, str], "Progress | None"]
 """Task and model -> what is told how far it is."""
@@ -73,6 +76,8 @@ class OfModel:
     name: str
     scored: list[Scored] = field(default_factory=list)
     probed: list[Probed] = field(default_factory=list)
+    responses: pd.DataFrame | None = None
+    """Of participants, with their log-likelihood."""
     failures: list[Failure] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
@@ -109,6 +114,8 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, take
             _score(model, corpus, plan, scorer, progress)
         for corpus in corpora if plan.study.probe else ():
             _probe(model, corpus, plan, scorer, progress)
+        if plan.people is not None:
+            _predict(model, plan.people, scorer, progress)
         return model
     finally:
         del scorer
@@ -121,7 +128,7 @@ def _stored(model: OfModel, asked: Asked, plan: Plan, taken: Callable[[str], boo
     from pairbank.scoring.score import score_stored
     from pairbank.study.preflight import scored_by
 
-    if not isinstance(asked, ModelChoice) or plan.study.probe or plan.study.unigram_text:
+    if not isinstance(asked, ModelChoice) or plan.study.probe or plan.study.unigram_text or plan.people:
         return False
     tables: list[Scored] = []
     info = remembered(asked.id, **asked.options)
@@ -218,6 +225,21 @@ def _probe(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer | Sto
         )
     except FAILURES as error:
         model.notes.append(Note(what=f"Not probed: {corpus.name}", why=_reason(error)))
+
+
+def _predict(model: OfModel, people: People, scorer: Scorer | StoredParts, progress: ProgressOf) -> None:
+    from pairbank.scoring.participants import participants
+    from pairbank.scoring.score import StoredParts
+
+    what = f"Participants of {people.corpus} not predicted"
+    if isinstance(scorer, StoredParts):
+        model.notes.append(Note(what=what, why="parts hold scores alone; run it without --join"))
+        return
+    notify = progress(f"participants of {people.corpus}", model.name) or (lambda _n, _of: None)
+    try:
+        model.responses = participants(people.items, people.ratings, scorer, most=people.most, progress=notify)
+    except FAILURES as error:
+        model.notes.append(Note(what=what, why=_reason(error)))
 
 
 def _reason(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_mod
 from pairbank.study.counts import Counts, counts_for, counts_note
 from pairbank.study.declaration import Study
 from pairbank.study.model_list import ModelChoice, all_features, refuse_twins
-from pairbank.study.raters import ratings_of_items
+from pairbank.study.raters import People, people_of, ratings_of_items
 
 if TYPE_CHECKING:
     import datasets
@@ -50,6 +50,8 @@ class Plan:
     """Corpus -> slugs of the models whose scores the bank has."""
     ratings: Mapping[str, datasets.Dataset] = field(default_factory=dict)
     """Corpus -> individual ratings of the items: the bank gets it, and analyses that read it."""
+    people: People | None = None
+    """Whose responses are predicted."""
 
 
 def name_of(model: Asked) -> str:
@@ -102,6 +104,7 @@ def planned(
         warnings=(*_locked(corpora.chosen), *_unfitting(study, corpora.chosen)),
         stored={corpus: sorted(signatures) for corpus, signatures in bank["scores"].items()},
         ratings=ratings_of_items(corpora.chosen, data_dir, bank=root, progress=downloads),
+        people=people_of(corpora.chosen, data_dir),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pairbank.builders.sources.downloads import Progress
+
+
+class People(NamedTuple):
+    """Whose responses are predicted: all items of the corpus, their ratings, and how many participants."""
+
+    corpus: str
+    items: datasets.Dataset
+    ratings: datasets.Dataset
+    most: int
+
+
+def people_of(chosen: Sequence[ChosenItems], data_dir: str | Path | None) -> People | None:
+    """Return the participants of the corpus whose choice asks for some."""
+    from pairbank.builders.load import load_corpus, load_ratings
+
+    for corpus in chosen:
+        if corpus.choice.participants:
+            name, subset = corpus.choice.name, corpus.choice.subset
+            items = load_corpus(name, data_dir=data_dir, subset=subset, language=corpus.choice.language)
+            ratings = load_ratings(name, data_dir=data_dir, subset=subset, trials=True)
+            return People(corpus.name, items, ratings, corpus.choice.participants)
+    return None
 
 
 def wants_ratings(analyses: Iterable[str]) -> bool:

@@ -118,6 +118,7 @@ def _report(plan: Plan, models: Sequence[OfModel], scored: Sequence[Scored], pro
         ratings=as_frames(plan.ratings.values()),
         mean_ratings=means_only(choice.name for choice in study.corpora),
         probed=probed,
+        responses={model.name: model.responses for model in models if model.responses is not None},
     )
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import torch
 
 import pairbank
 from pairbank.errors import ScoringError
+from pairbank.scoring.api.requests import LinearProbe, ProbeRequest, Request
 from pairbank.scoring.methods.probe_grammar import (
     FINAL_MARKS,
     PERTURBATIONS,
@@ -20,11 +22,13 @@ from pairbank.scoring.methods.probe_grammar import (
     text_of,
     training_set,
 )
+from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.hidden_states import last_token_states
 from pairbank.scoring.models.load import load_model
+from pairbank.scoring.models.self_check import cut_states
 from pairbank.scoring.score import score
 from tiny_bidirectional_models import masked_model, saved, t5_model
-from tiny_models import ARCHITECTURES, saved_model
+from tiny_models import ARCHITECTURES, HIDDEN, saved_model
 
 if TYPE_CHECKING:
     from pairbank.scoring.models.load import LoadedModel
@@ -96,6 +100,29 @@ def test_log_odds_are_those_of_the_state_of_the_last_token(name: str, tmp_path: 
         np.testing.assert_allclose(scored[f"{method}_delta"], expected[0] - expected[1], atol=4e-3)
     alone = score(items, model, methods=["direct"]).table.to_pandas()
     np.testing.assert_allclose(scored["direct_delta"], alone["direct_delta"], atol=1e-3)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gpt-j", "opt", "gemma3"])
+def test_states_of_a_lower_layer_are_computed_up_to_it_alone(name: str, tmp_path: Path) -> None:
+    model = model_of(name, tmp_path)
+    assert isinstance(model, CausalScorer)
+    probe = LinearProbe(layer=1, weights=np.linspace(-1, 1, HIDDEN), bias=0.0)
+    texts = [{"context": "", "target": text} for pair in PAIRS for text in pair]
+    asked = model.encode([*(Request(**text) for text in texts), *(ProbeRequest(**text, probe=probe) for text in texts)])
+    whole = np.concatenate(model.token_logprobs(asked, progress=lambda _n: None))
+    cut_states(model, probe)
+    assert model.cuts_states
+    widths: list[list[int]] = [[], []]
+    layers = next(part for part in model.model.modules() if isinstance(part, torch.nn.ModuleList))
+    for nth, layer in enumerate(layers):
+        note = widths[nth].append
+        layer.register_forward_pre_hook(
+            lambda _layer, given, _named, note=note: note(given[0].shape[1]), with_kwargs=True
+        )
+    cut = np.concatenate(model.token_logprobs(asked, progress=lambda _n: None))
+    np.testing.assert_allclose(cut, whole, atol=1e-4)
+    assert sum(widths[1]) < sum(widths[0])
 
 
 def test_contexts_are_read_and_edges_of_words_asked_in_the_same_run(tmp_path: Path, text: Path) -> None:
