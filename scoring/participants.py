@@ -45,8 +45,6 @@ LEAST_TRIALS, MOST_OPTIONS = 5, 11
 """Of a participant, and of a trial."""
 SHARD_PROMPTS = 64
 STORED = pa.schema([("logprobs_nats", pa.list_(pa.float64())), ("n_before", pa.int64())])
-_Read = dict[str, Any]
-"""As in `STORED`: log-probabilities of the options of a trial, and how many trials were read before."""
 
 
 class Kind(NamedTuple):
@@ -189,7 +187,7 @@ def participants(
     rows: list[dict[str, Any]] = []
     for n_done, session in enumerate(sessions, 1):
         key = asked, session.head, json.dumps([[trial.text, trial.options] for trial in session.trials])
-        read = _stored(key, len(session.trials), lambda of=session: _read(of, scorer, limit))
+        read = _stored(key, len(session.trials), _read(session, scorer, limit))
         rows += _rows(session, read, alone)
         progress(n_done, len(sessions))
     table = pd.DataFrame(rows)
@@ -198,16 +196,19 @@ def participants(
     return table
 
 
-def _stored(key: Sequence[str], n_rows: int, compute: Callable[[], Iterable[_Read]]) -> list[_Read]:
+def _stored(key: Sequence[str], n_rows: int, computed: Iterable[tuple[int, FloatArray]]) -> list[dict[str, Any]]:
     """Return what the store has under a key; what is not there is computed and stored."""
     hashed = sha256_of_text(*key)
     if (table := read_shard(hashed, STORED, n_rows=n_rows)) is None:
-        write_shard(hashed, table := pa.Table.from_pylist([*compute()], schema=STORED))
-    read: list[_Read] = table.to_pylist()
+        rows = [{"logprobs_nats": logprobs.tolist(), "n_before": n} for n, logprobs in computed]
+        write_shard(hashed, table := pa.Table.from_pylist(rows, schema=STORED))
+    read: list[dict[str, Any]] = table.to_pylist()
     return read
 
 
-def _rows(session: Session, read: Sequence[_Read], alone: Mapping[str, FloatArray]) -> Iterator[dict[str, Any]]:
+def _rows(
+    session: Session, read: Sequence[dict[str, Any]], alone: Mapping[str, FloatArray]
+) -> Iterator[dict[str, Any]]:
     for number, (trial, row) in enumerate(zip(session.trials, read, strict=True), 1):
         among_all, option = np.array(row["logprobs_nats"]), trial.response
         yield {
@@ -230,14 +231,12 @@ def _alone(sessions: Sequence[Session], scorer: Scorer, asked: str) -> dict[str,
     for first in range(0, len(listed), SHARD_PROMPTS):
         shard = listed[first : first + SHARD_PROMPTS]
         key = (asked, "alone", json.dumps([[text, trial.options] for text, trial in shard]))
-        read = _stored(
-            key, len(shard), lambda of=shard: [{"logprobs_nats": x, "n_before": 0} for x in _one_by_one(of, scorer)]
-        )
+        read = _stored(key, len(shard), ((0, values) for values in _one_by_one(shard, scorer)))
         results |= {text: np.array(row["logprobs_nats"]) for (text, _), row in zip(shard, read, strict=True)}
     return results
 
 
-def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> list[FloatArray]:
+def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> Iterator[FloatArray]:
     requests = [
         Request(context=text, target=target, where=f"{trial.item_id} ({trial.side})")
         for text, trial in prompts
@@ -245,17 +244,18 @@ def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> list[Fl
     ]
     answers = scorer.token_logprobs(scorer.encode(requests), progress=lambda _n: None)
     sums = iter([float(np.sum(answer)) for answer in answers])
-    return [np.array([next(sums) for _ in trial.options]) for _, trial in prompts]
+    for _, trial in prompts:
+        yield np.array([next(sums) for _ in trial.options])
 
 
-def _read(session: Session, scorer: Scorer, limit: int | None) -> Iterator[_Read]:
+def _read(session: Session, scorer: Scorer, limit: int | None) -> Iterator[tuple[int, FloatArray]]:
+    """Yield how many trials were read before a response, and the log-probabilities of its options."""
     for begin, first, stop in _windows(session, scorer, limit):
         texts = itertools.accumulate((trial.text for trial in session.trials[begin:stop]), initial=session.head)
         asked = [(text + trial.prompt, trial) for text, trial in zip(texts, session.trials[begin:stop], strict=False)]
         asked = asked[first - begin :]
         values = _in_one_pass(asked, scorer) if isinstance(scorer, CausalScorer) else None
-        for n_before, logprobs in enumerate(_one_by_one(asked, scorer) if values is None else values, first - begin):
-            yield {"logprobs_nats": logprobs.tolist(), "n_before": n_before}
+        yield from enumerate(_one_by_one(asked, scorer) if values is None else values, first - begin)
 
 
 def _windows(session: Session, scorer: Scorer, limit: int | None) -> Iterator[tuple[int, int, int]]:

@@ -266,8 +266,8 @@ class CausalScorer(LocalScorer):
         self, packs: Sequence[Pack], shared_prefix: Once[SharedPrefix] | None, layers: Sequence[int] = ()
     ) -> tuple[torch.Tensor, Reads]:
         computed = None if shared_prefix is None else shared_prefix()
-        options = {"hidden": self.head is not None, "layers": layers, "cuts": self.cuts_states}
-        return tree_rows(self.model, packs, shared_prefix=computed, **options)
+        hidden, cuts = self.head is not None, self.cuts_states
+        return tree_rows(self.model, packs, shared_prefix=computed, hidden=hidden, layers=layers, cuts=cuts)
 
     def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))

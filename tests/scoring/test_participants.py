@@ -127,7 +127,7 @@ def test_a_killed_run_reads_no_session_twice(monkeypatch: pytest.MonkeyPatch) ->
         begun.append(session.rater)
         if begun == [0, 1]:
             raise KeyboardInterrupt
-        return read(session, *rest)
+        yield from read(session, *rest)
 
     monkeypatch.setattr(module, "_read", killed_once)
     with pytest.raises(KeyboardInterrupt):

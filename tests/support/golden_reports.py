@@ -426,7 +426,7 @@ def golden_report(name: str) -> Report:
         options=options,
         features={name: features for name, (_, features) in MODELS.items()},
         probed=probed,
-        responses=dict(iter(what.table().groupby("model"))) if what.table else None,
+        responses={str(model): rows for model, rows in what.table().groupby("model")} if what.table else None,
     )
 
 

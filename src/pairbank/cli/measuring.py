@@ -391,7 +391,7 @@ def participants(
         scorer = load(name, **options)
         with bars({}) as bar:
             tell = bar("participants", scorer.info.name)
-            told = {"instructions": how.instructions, "window_tokens": how.window, "most": how.most}
+            told: dict[str, Any] = {"instructions": how.instructions, "window_tokens": how.window, "most": how.most}
             tables.append(participants_of(items, ratings, scorer, **told, progress=tell))
         models.append(scorer.info.to_dict())
     table = pd.concat(tables, ignore_index=True)

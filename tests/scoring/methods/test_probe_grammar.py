@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_states_of_a_lower_layer_are_computed_up_to_it_alone(name: str, tmp_path
     model = model_of(name, tmp_path)
     assert isinstance(model, CausalScorer)
     probe = LinearProbe(layer=1, weights=np.linspace(-1, 1, HIDDEN), bias=0.0)
-    texts = [{"context": "", "target": text} for pair in PAIRS for text in pair]
+    texts: list[dict[str, Any]] = [{"context": "", "target": text} for pair in PAIRS for text in pair]
     asked = model.encode([*(Request(**text) for text in texts), *(ProbeRequest(**text, probe=probe) for text in texts)])
     whole = np.concatenate(model.token_logprobs(asked, progress=lambda _n: None))
     cut_states(model, probe)
