@@ -81,6 +81,8 @@ class _Format:
     """Column that says what a row is of."""
     of_ratings: str = ""
     """Pattern of its values in rows that hold ratings."""
+    own: str = ".*"
+    """Pattern of columns that the experimenter named."""
 
 
 _IDS = ("PROLIFIC_PID", "prolific_pid", "subject_id", "participant_id", "participant", "subject", "run_id")
@@ -92,6 +94,7 @@ FORMATS = (
         rating=r"Answer\..+",
         kind="AssignmentStatus",
         of_ratings="Submitted|Approved",
+        own=r"(?:Input|Answer)\..+",
     ),
     _Format(
         name="a task of Gorilla",
@@ -144,8 +147,9 @@ def map_of_results(header: Sequence[str], rows: Rows) -> tuple[str, str] | None:
     rows = rows[:_MOST_ROWS]
     rater = next((name for name in known.rater if name in header), "")
     ratings = [name for name in header if re.fullmatch(known.rating, name)]
+    ratings.sort(key=lambda name: not _RATING.search(words_of(name)))
     left = {*known.has, known.kind, *known.rater, *ratings} - {"sentence", "trial_index"}
-    others = [name for name in header if name not in left]
+    others = [name for name in header if name not in left and re.fullmatch(known.own, name)]
     sentence = max(others, key=lambda name: _mean_words(rows, name), default="")
     filled = [row for row in rows if any(_is_filled(row.get(name)) for name in ratings) and row.get(sentence)]
     kinds = [*dict.fromkeys(str(row.get(known.kind)) for row in filled if known.kind in header)]

@@ -11,7 +11,7 @@ import html
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,14 +27,20 @@ from pairbank.files import reading, write_text
 SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".txt")
 MOST_NAMED = 8
 _SNIFFED = 65_536
-_STATEMENT = re.compile(r"(?:.*\S)?\s+-\s+(\S.*\s.*)", re.DOTALL)
-"""Of a matrix or slider question: what is rated stands behind the question."""
-_OF_AN_ANSWER = re.compile(r'"ImportId":\s*"(?:\d+_)?QID\d+(?:_\d+)?"')
+_PARTS = re.compile(r"\s+-\s+|\s*[\r\n]+\s*")
+"""Between a question of Qualtrics and what is rated."""
+_CHOSEN = "Selected Choice"
+"""What Qualtrics puts behind a question with one answer."""
+_OF_AN_ANSWER = re.compile(r'"ImportId":\s*"(?:\d+_)?(QID\d+)(?:_\d+)?"')
+_LABEL_WITH_NUMBER = re.compile(r"\s*(\d+)\s*(?:$|[-–—:=.(].*)", re.DOTALL)
+_CHECKED = re.compile(r"(Answer\..+)\.([^.]+)")
 _NUMBERED = re.compile(r"((?:Input|Answer)\..*?)_?(\d+)")
 _TAG = re.compile(r"<[^<>]+>")
 _HTML = "stimulus"
 ANSWER, _RESPONSE_ID, _END = "answer", "ResponseId", "END OF FILE"
-_OF_GORILLA = "Participant Private ID"
+_OF_GORILLA, _QUESTION, _QUANTISED = "Participant Private ID", "Question Key", "-quantised"
+_NO_QUESTIONS = ("", "BEGIN QUESTIONNAIRE", "END QUESTIONNAIRE")
+_TASK_ANSWERS = "Answer.taskAnswers"
 Rows = list[tuple[int, dict[str, Any]]]
 
 
@@ -57,12 +63,19 @@ def results_of(path: Path, *, encoding: str | None = None) -> Results | None:
     if (table := results_table(path, encoding=encoding)) is None:
         return None
     if (known := map_of_results(table.columns, [row for _, row in table.made])) is None:
+        program = next((known.name for known in FORMATS if {*known.has} <= {*table.columns}), "")
         if ANSWER in table.columns and table.frame.questions:
             given = ((number, row) for number, row in table.made if row[ANSWER])
             number, answer = next((number, row[ANSWER]) for number, row in given if not are_numbers([row], ANSWER))
             raise CorpusError(
                 f"{path}, row {number}: a survey of Qualtrics whose answers are no numbers ({answer!r}); export "
                 "numeric values, or name the value of each answer under [values.rating] of a map: "
+                f"pairbank new map {path}"
+            )
+        if program and (table.frame.questions or ANSWER not in table.columns):
+            raise CorpusError(
+                f"{path}: {program}; no column holds numbers that rate one sentence per row. Found "
+                f"{', '.join(table.columns)}; log each sentence with its rating, or name both in a map: "
                 f"pairbank new map {path}"
             )
         return None
@@ -79,8 +92,12 @@ def results_of(path: Path, *, encoding: str | None = None) -> Results | None:
 
 def results_table(path: Path, *, encoding: str | None = None) -> Table | None:
     """Return the results that a known program wrote, one row per judgment; None of anything else."""
+    if not path.is_dir() and path.suffix.lower() in (".txt", ".json"):
+        return _opened(path, encoding)
     if not path.is_dir() and path.suffix.lower() != ".zip":
         table = open_table(path, encoding=encoding)
+        if _OF_GORILLA in table.columns and not _is_known(table):
+            raise CorpusError(f"{path}: a questionnaire of Gorilla in short form; download it in long form")
         return _judgments(table) if _is_known(table) else None
     with tempfile.TemporaryDirectory() as folder, reading(path, CorpusError, saying="not a readable zip"):
         root = path if path.is_dir() else Path(folder)
@@ -107,7 +124,12 @@ def _joined(path: Path, root: Path, encoding: str | None) -> Table | None:
         name = file.relative_to(root).as_posix()
         if not file.is_file() or any(part.startswith((".", "_")) for part in name.split("/")):
             continue
-        table = _opened(file, encoding) if file.suffix.lower() in SUFFIXES else None
+        try:
+            table = _opened(file, encoding) if file.suffix.lower() in SUFFIXES else None
+        except CorpusError as error:
+            raise CorpusError(
+                f"{name}: results that cannot be read ({error}); correct the file, or take it out of the folder or zip"
+            ) from error
         columns = () if table is None else (*table.columns, FILE)
         known = None if table is None else map_of_results(columns, [{**row, FILE: name} for _, row in table.made])
         if known is None or table is None:
@@ -136,28 +158,29 @@ def _opened(file: Path, encoding: str | None) -> Table | None:
     if not any(name.encode() in data[:_SNIFFED] for known in FORMATS for name in (*known.has[:1], "ImportId")):
         return None
     text = decode(data, str(file), encoding or "utf-8-sig") if file.suffix.lower() in (".txt", ".json") else ""
-    try:
-        if text.lstrip().startswith(("[", "{")):
-            rows = list(_of_json(text))
-            columns = tuple(dict.fromkeys(name for row in rows for name in row))
-            return _judgments(Table(path=file, columns=columns, made=tuple(enumerate(rows, 1))))
-        if file.suffix.lower() == ".txt":
-            file = file.with_name(f"{file.stem}.csv")
-            write_text(file, text)
+    if text.lstrip().startswith(("[", "{")):
+        rows = list(_of_json(text, str(file)))
+        columns = tuple(dict.fromkeys(name for row in rows for name in row))
+        return _judgments(Table(path=file, columns=columns, made=tuple(enumerate(rows, 1))))
+    if file.suffix.lower() != ".txt":
         table = open_table(file, encoding=encoding)
         return _judgments(table) if _is_known(table) else None
-    except (CorpusError, json.JSONDecodeError) as error:
-        raise CorpusError(
-            f"{file.name}: results that cannot be read ({error}); correct the file, or take it out of the folder or zip"
-        ) from error
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / f"{file.stem}.csv"
+        write_text(copy, text)
+        table = open_table(copy)
+        return replace(_judgments(table), path=file) if _is_known(table) else None
 
 
-def _of_json(text: str) -> Iterator[dict[str, Any]]:
+def _of_json(text: str, where: str) -> Iterator[dict[str, Any]]:
     """Yield the trials of JSON texts one behind the other: lists of trials, or trials."""
     decoder, place = json.JSONDecoder(), 0
     while text[place:].strip():
         place += len(text[place:]) - len(text[place:].lstrip())
-        part, place = decoder.raw_decode(text, place)
+        try:
+            part, place = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: download it again") from error
         yield from (row for row in (part if isinstance(part, list) else [part]) if isinstance(row, dict))
 
 
@@ -166,13 +189,23 @@ def _judgments(table: Table) -> Table:
     bad_row = _but_for_the_end if _OF_GORILLA in table.columns else None
     rows: Rows = [(number, row) for number, row in table.rows(bad_row) if _END not in row.values()]
     columns: Sequence[str] = table.columns
+    n_unfinished = sum(str(row.get("Finished")).casefold() in ("false", "0") for _, row in rows)
+    left_out = 'where = { Finished = ["True", "1"] } in a map leaves them out'
+    notes = [f"{n_unfinished:,} of {len(rows):,} responses are not finished; {left_out}"] if n_unfinished else []
+    if _TASK_ANSWERS in columns or any(_CHECKED.fullmatch(name) for name in columns):
+        rows = [(number, _answers(row)) for number, row in rows]
+        columns = tuple(dict.fromkeys(name for _, row in rows for name in row))
+        rows = [(number, dict.fromkeys(columns, "") | row) for number, row in rows]
     if table.frame.questions:
         columns, rows = _of_qualtrics(table, rows)
+    elif _QUESTION in columns:
+        rows = [*_of_questionnaire(rows)]
     elif numbered := sorted({int(m[2]) for name in columns if (m := _NUMBERED.fullmatch(name))}):
         columns, rows = _of_numbered(columns, rows, numbered)
-    elif "trial_type" in columns and _HTML in columns:
-        rows = [(number, {**row, _HTML: _text_of(row.get(_HTML))}) for number, row in rows]
-    return replace(table, columns=tuple(columns), made=tuple(rows))
+    elif "trial_type" in columns:
+        rows = [(number, {**row, _HTML: _text_of(row.get(_HTML))}) for number, row in _per_question(rows)]
+        columns = columns if any(row[_HTML] is None for _, row in rows) else tuple(dict.fromkeys((*columns, _HTML)))
+    return replace(table, columns=tuple(columns), made=tuple(rows), notes=(*table.notes, *notes))
 
 
 def _but_for_the_end(error: CorpusError) -> None:
@@ -181,14 +214,74 @@ def _but_for_the_end(error: CorpusError) -> None:
         raise error
 
 
+def _per_question(rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield trials of jsPsych, those of a survey whose questions are named by sentences once per question."""
+    for number, row in rows:
+        given = row.get("response")
+        if isinstance(given, str) and given.startswith("{"):
+            given = json.loads(given)
+        if isinstance(given, dict) and any(len(key.split()) > 1 for key in given):
+            yield from ((number, {**row, _HTML: key, "response": value}) for key, value in given.items())
+        else:
+            yield number, row
+
+
+def _answers(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of Mechanical Turk with a column per answer, read from JSON or from a column per radio button.
+
+    >>> _answers({"HITId": "1", "Answer.taskAnswers": '[{"rating": {"5": false, "6": true}}]'})
+    {'HITId': '1', 'Answer.rating': '6'}
+    >>> _answers({"Answer.rating.5": "false", "Answer.rating.6": "true"})
+    {'Answer.rating': '6'}
+    """
+    made: dict[str, Any] = {}
+    for name, cell in row.items():
+        match = _CHECKED.fullmatch(name)
+        if name == _TASK_ANSWERS:
+            for answer, value in (pair for part in json.loads(cell or "[]") for pair in part.items()):
+                chosen = [key for key, is_on in value.items() if is_on] if isinstance(value, dict) else [str(value)]
+                made[f"Answer.{answer}"] = "|".join(chosen)
+        elif match and str(cell).casefold() in ("true", "false", ""):
+            chosen = [made[match[1]]] if made.get(match[1]) else []
+            made[match[1]] = "|".join([*chosen, *([match[2]] if str(cell).casefold() == "true" else [])])
+        else:
+            made[name] = cell
+    return made
+
+
+def _of_questionnaire(rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the answers of a questionnaire of Gorilla, once each: as a number where it has that in a row of its own."""
+    quantised = {(row[_OF_GORILLA], row[_QUESTION]) for _, row in rows if row[_QUESTION].endswith(_QUANTISED)}
+    for number, row in rows:
+        key = row[_QUESTION]
+        if key not in _NO_QUESTIONS and (row[_OF_GORILLA], f"{key}{_QUANTISED}") not in quantised:
+            yield number, {**row, _QUESTION: key.removesuffix(_QUANTISED)}
+
+
+def _statements(table: Table) -> dict[str, str]:
+    """Return what is rated in each column of a survey of Qualtrics: what the columns of a question do not share."""
+    columns: dict[str, dict[str, list[str]]] = {}
+    for name, (text, import_id) in zip(table.frame.header, table.frame.questions, strict=False):
+        if match := _OF_AN_ANSWER.search(import_id):
+            columns.setdefault(match[1], {})[name] = _PARTS.split(text.strip())
+    statements = dict[str, str]()
+    for parts_of in columns.values():
+        shared = set.intersection(*(set(parts) for parts in parts_of.values())) | {_CHOSEN}
+        own = {name: " - ".join(part for part in parts if part not in shared) for name, parts in parts_of.items()}
+        if len(own) == 1:  # a question of its own: what is rated stands behind it
+            own = {name: parts[-1] for name, parts in parts_of.items() if len(parts) > 1 and parts[-1] != _CHOSEN}
+        statements |= {name: said for name, said in own.items() if len(said.split()) > 1}
+    return {name: statements[name] for name in table.frame.header if name in statements}
+
+
 def _of_qualtrics(table: Table, rows: Rows) -> tuple[Sequence[str], Rows]:
     """Return a row per respondent and statement."""
-    statements = {}
-    for name, (text, import_id) in zip(table.frame.header, table.frame.questions, strict=False):
-        if _OF_AN_ANSWER.search(import_id) and (match := _STATEMENT.fullmatch(text.strip())):
-            statements[name] = match[1]
-    if not statements:
+    if not (statements := _statements(table)):
         return table.columns, rows
+    answers = [row[name] for _, row in rows for name in statements if row[name]]
+    labels = {answer: match[1] for answer in answers if (match := _LABEL_WITH_NUMBER.fullmatch(answer))}
+    if labels.keys() == {*answers}:  # "7 - perfect"
+        rows = [(number, {**row, **{name: labels.get(row[name], "") for name in statements}}) for number, row in rows]
     asked = {
         name
         for name, (_, import_id) in zip(table.frame.header, table.frame.questions, strict=False)

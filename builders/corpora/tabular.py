@@ -87,7 +87,7 @@ NEVER_MISSING = ("language", *SIDES)
 def is_own(name: str) -> bool:
     """Return whether the name of a corpus is in fact the path of a user's table, TOML file or folder."""
     path = Path(name)
-    return path.suffix.lower() in (*SUFFIXES, ".toml", ".zip") or (
+    return path.suffix.lower() in (*SUFFIXES, ".toml", ".zip", ".txt") or (
         path.is_dir() and (name not in CORPORA or "/" in name)
     )
 
@@ -121,7 +121,7 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping
         name=own.slug,
         title=own.facts.title or path.name,
         description=own.facts.description or f"Items of the user's file {path.name}.",
-        version="2.1.0",
+        version="2.2.0",
         own=True,
         languages=(own.language,),
         tasks=("sentence_pair",),

@@ -130,9 +130,64 @@ def mturk(path: Path) -> None:
     _write(path, [header, *rows])
 
 
+def qualtrics_loop(path: Path) -> None:
+    """Loop & merge with labels in place of numbers, an order of display, and a question that rates nothing."""
+    header = ["Status", "Finished", "ResponseId", "Q1", *(f"{k}_Q5" for k in range(1, len(ITEMS) + 1)), "Q5_DO_1"]
+    texts = [
+        *header[:3],
+        "Where do you live? - Selected Choice",
+        *(f"{s}\n\nHow natural is this?" for *_, s in ITEMS),
+        "Order",
+    ]
+    ids = ["status", "finished", "_recordId", "QID1", *(f"{k}_QID5" for k in range(1, len(ITEMS) + 1)), "QID5_DO_1"]
+    rows = [header, texts, [json.dumps({"ImportId": name}) for name in ids]]
+    for who in range(len(PEOPLE)):
+        said = [f"{value} - good" if value == 7 else str(value) for value in (rating(n, c, who) for n, c, _ in ITEMS)]
+        rows.append(["IP Address", "False" if who == 2 else "True", f"R_{who}xyz", "2", *said, "4"])
+    _write(path, rows)
+
+
+def gorilla_questionnaire(path: Path) -> None:
+    """A questionnaire in long form: a label and its number per question, which is the sentence."""
+    rows: list[list[Any]] = [
+        ["Event Index", "Participant Public ID", "Participant Private ID", "Question Key", "Response"]
+    ]
+    for who, name in enumerate(PEOPLE):
+        given = [(s, rating(n, c, who)) for n, c, s in ITEMS]
+        keys = [
+            ("BEGIN QUESTIONNAIRE", ""),
+            *((k, v) for s, x in given for k, v in ((s, "good"), (f"{s}-quantised", x))),
+        ]
+        rows += ([place, name, 7000 + who, key, value] for place, (key, value) in enumerate(keys))
+    _write(path, [*rows, ["END OF FILE"]])
+
+
+def mturk_json(path: Path) -> None:
+    """One sentence per assignment, radio buttons in JSON, a long description, and a rejected assignment."""
+    rows = [
+        ["HITId", "Description", "AssignmentId", "WorkerId", "AssignmentStatus", "Input.sentence", "Answer.taskAnswers"]
+    ]
+    for who in range(len(PEOPLE) + 1):
+        for k, (n, c, s) in enumerate(ITEMS):
+            answer = {"age": "31", "rating": {str(value): value == rating(n, c, who) for value in range(1, 8)}}
+            status = "Approved" if who < len(PEOPLE) else "Rejected"
+            told = "Read sentences, and say of each how natural it is"
+            rows.append([f"3H{k}", told, f"3A{who}{k}", f"A1B2C3D4E5F{who}X", status, s, json.dumps([answer])])
+    _write(path, rows)
+
+
+def jatos_lines(path: Path) -> None:
+    """Lists of trials, a line per participant, of a survey whose questions are named by their sentences."""
+    lines = []
+    for who, name in enumerate(PEOPLE):
+        trial = {"trial_type": "survey-likert", "trial_index": 1, "rt": 9000, "subject_id": name}
+        lines.append(json.dumps([trial | {"response": {s: rating(n, c, who) - 1 for n, c, s in ITEMS}}]))
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
 def write(program: str, folder: Path) -> Path:
     """Write the results of a program, and return their path."""
-    path = folder / {"pcibex": "results.csv", "jspsych.json": "results.json", "jspsych_folder": "people"}.get(
+    path = folder / {"jatos_lines": "results.txt", "jspsych.json": "results.json", "jspsych_folder": "people"}.get(
         program, f"results.{'zip' if program in ('osf', 'jatos') else 'csv'}"
     )
     everyone = range(len(PEOPLE))
@@ -156,7 +211,9 @@ def write(program: str, folder: Path) -> Path:
             for who in everyone:
                 archive.writestr(f"study_result_{who}/data.txt", json.dumps(jspsych(who, with_id=False)))
     else:
-        {"pcibex": pcibex, "ibex": ibex, "qualtrics": qualtrics, "gorilla": gorilla, "mturk": mturk}[program](path)
+        {"pcibex": pcibex, "ibex": ibex, "qualtrics": qualtrics, "gorilla": gorilla, "mturk": mturk,
+         "qualtrics_loop": qualtrics_loop, "gorilla_questionnaire": gorilla_questionnaire, "mturk_json": mturk_json,
+         "jatos_lines": jatos_lines}[program](path)  # fmt: skip
     return path
 
 

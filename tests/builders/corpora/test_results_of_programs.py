@@ -14,8 +14,9 @@ from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError, PairbankError
 
 PROGRAMS = ("pcibex", "ibex", "qualtrics", "jspsych.csv", "jspsych.json", "jspsych_folder", "osf", "jatos", "gorilla",
-            "mturk")  # fmt: skip
+            "mturk", "qualtrics_loop", "gorilla_questionnaire", "mturk_json", "jatos_lines")  # fmt: skip
 OF_TRIALS = {"pcibex": {"trial_order"}, "ibex": {"trial_order", "response_time"}, "qualtrics": set[str](),
+             "qualtrics_loop": set[str](), "gorilla_questionnaire": set[str](), "mturk_json": set[str](),
              "mturk": {"list"}}  # fmt: skip
 
 
