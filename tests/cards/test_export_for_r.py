@@ -1,8 +1,6 @@
 """`pairbank export --to r`: tidy tables that agree with the report's numbers, and a script that runs."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ from scipy.stats import t as student
 
 import pairbank
 from command_line import completed
+from in_r import in_r
 from island_designs import judgments, write
 from pairbank.cards.export.folders import PEOPLE, SCORES, SCRIPT
 from pairbank.scoring.models.fake import FakeScorer
@@ -83,12 +82,9 @@ def test_individual_ratings_go_along_from_a_bank(tmp_path: Path) -> None:
 
 @pytest.mark.ci  # R and lme4 start, and fit
 def test_the_script_fits_and_its_estimates_are_those_of_the_tables(folder: Path, tmp_path: Path) -> None:
-    rscript = shutil.which("Rscript")
-    if rscript is None or subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, check=False).returncode:
-        pytest.skip("R or its package lme4 is not installed (Debian: r-cran-lme4)")
     rows = exported(folder, tmp_path)
-    done = subprocess.run([rscript, SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=True)
-    parts = dict(re.findall(r"## ([^\n]+?) \n(.*?)(?=\n## |\Z)", done.stdout, re.DOTALL))
+    printed = in_r(SCRIPT, cwd=tmp_path)
+    parts = dict(re.findall(r"## ([^\n]+?) \n(.*?)(?=\n## |\Z)", printed, re.DOTALL))
     assert {"Accuracy, rated", "Accuracy, labelled", "Accuracy, starter"} <= parts.keys()
     assert {"Deltas and people's ratings, rated", "Deltas and people's ratings, rated-sentences"} <= parts.keys()
     # accuracies by the model of the report, ties one half, with its standard errors
@@ -139,13 +135,7 @@ def test_a_design_goes_along_with_its_columns_and_its_model_is_that_of_the_repor
     roles = pd.read_csv("r/designs.csv").set_index("column")
     assert roles.loc["distance", "values"] == "short|long"
     assert roles.loc["type", "role"] == "filler"
-    if shutil.which("Rscript") is None:
-        pytest.skip("needs Rscript")
-    done_r = subprocess.run(["Rscript", SCRIPT], cwd="r", capture_output=True, text=True, check=False)
-    if "there is no package" in done_r.stderr:
-        pytest.skip("needs lme4")
-    assert done_r.returncode == 0, done_r.stderr
-    (shown,) = re.findall(r"## People, islands islands(.*?)(?=\n## )", done_r.stdout, flags=re.DOTALL)
+    (shown,) = re.findall(r"## People, islands islands(.*?)(?=\n## )", in_r(SCRIPT, cwd=Path("r")), flags=re.DOTALL)
     printed = float(re.search(r"structure.*:distance.*\)\s+(\S+)", shown.split("Fixed effects:")[1])[1])  # type: ignore[index]
     (path,) = Path("report").rglob("*effects*.csv")
     effects = pd.read_csv(path)

@@ -7,13 +7,15 @@ In: made ratings from 1 to 4 of the same sentences in two conditions, by as many
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 from pairbank.stats.analyses.context import deming_slope
 from pairbank.stats.estimates.bootstrap import bootstrap_statistic
+from simulated import asked_runs, show
 
 
 def claims(seed: int, *, n_sentences: int, n_raters: tuple[int, int], slope: float = 1.0) -> tuple[bool, bool]:
@@ -28,20 +30,13 @@ def claims(seed: int, *, n_sentences: int, n_raters: tuple[int, int], slope: flo
     return estimate.high < 1, estimate.low > 1
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=1000)
-    runs = parser.parse_args().runs
-    print("| slope | sentences | raters without, in context | compressed | spread out |")  # noqa: T201
-    print("| --- | --- | --- | --- | --- |")  # noqa: T201
-    for slope in (1.0, 0.8):
-        for n_sentences in (40, 250):
-            for n_raters in ((15, 15), (15, 17), (10, 20)):
-                made = [claims(seed, n_sentences=n_sentences, n_raters=n_raters, slope=slope) for seed in range(runs)]
-                shares = " | ".join(f"{share:.3f}" for share in np.mean(made, axis=0))
-                print(f"| {slope:g} | {n_sentences} | {n_raters[0]}, {n_raters[1]} | {shares} |", flush=True)  # noqa: T201
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
+    for slope, n_sentences, n_raters in product((1.0, 0.8), (40, 250), ((15, 15), (15, 17), (10, 20))):
+        made = [claims(seed, n_sentences=n_sentences, n_raters=n_raters, slope=slope) for seed in range(runs)]
+        yield f"{slope:g}", str(n_sentences), "{}, {}".format(*n_raters), *np.mean(made, axis=0)
 
 
 if __name__ == "__main__":
-    main()
+    columns = ("slope", "sentences", "raters without, in context", "compressed", "spread out")
+    show(columns, rows(asked_runs(1000)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 
 import pandas as pd
 
 from design_nulls import Experiment, outcomes
+from simulated import asked_runs, show
 
 CASES = {
     "8 item sets, 24 participants": Experiment(),
@@ -16,12 +17,14 @@ CASES = {
     "8 item sets, uneven, interaction of 1 point": Experiment(uneven=True, interaction=1.0),
 }
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=400)
-    n = parser.parse_args().repetitions
-    print("| experiment | people, claims | people, coverage | model, claims | model, coverage |")  # noqa: T201
-    print("| --- | --- | --- | --- | --- |")  # noqa: T201
+
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
     for name, experiment in CASES.items():
-        means = pd.DataFrame(list(outcomes(experiment, repetitions=n))).mean()
-        print(f"| {name} | {' | '.join(f'{value:.3f}' for value in means)} |", flush=True)  # noqa: T201
+        yield name, *pd.DataFrame(list(outcomes(experiment, repetitions=runs))).mean()
+
+
+if __name__ == "__main__":
+    show(
+        ("experiment", "people, claims", "people, coverage", "model, claims", "model, coverage"), rows(asked_runs(400))
+    )

@@ -6,11 +6,13 @@ In: made-up people and models (`distribution_cases`); out, Markdown for docs/val
 drawn anew in each run; coverage is of the mean over all runs.
 """
 
-import argparse
+from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
 from distribution_cases import Design, Model, ends, is_nearer, made
+from simulated import asked_runs, show
 
 DESIGNS = {
     "100 sentences, the same 20 raters": Design(),
@@ -32,28 +34,19 @@ MODELS: dict[str, tuple[Model, int]] = {
 }
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--only", default="", help="designs whose name has this")
-    options = parser.parse_args()
-    n_runs = options.runs
-    print("| data | model | mean distance | floor | coverage: distance | coverage: difference | said to be nearer |")  # noqa: T201
-    print("| --- | --- | --- | --- | --- | --- | --- |")  # noqa: T201
-    for data, design in ((name, design) for name, design in DESIGNS.items() if options.only in name):
-        for who, (model, n_draws) in MODELS.items():
-            runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(n_runs)]
-            truth = np.mean([values for _, values in runs], axis=0)
-            covered = [
-                np.mean([low <= true <= high for low, high in (ends(result, name) for result, _ in runs)])
-                for name, true in (("model", truth[0]), ("nearer", truth[2]))
-            ]
-            nearer = np.mean([is_nearer(result) for result, _ in runs])
-            floor = np.mean([result.floor for result, _ in runs])
-            cells = [f"{truth[0]:.3f}", f"{floor:.3f}", *(f"{x:.3f}" for x in covered), f"{nearer:.3f}"]
-            print("|", " | ".join([data, who, *cells]), "|", flush=True)  # noqa: T201
+def rows(n_runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
+    for (data, design), (who, (model, n_draws)) in product(DESIGNS.items(), MODELS.items()):
+        runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(n_runs)]
+        truth = np.mean([values for _, values in runs], axis=0)
+        covered = [
+            np.mean([low <= true <= high for low, high in (ends(result, name) for result, _ in runs)])
+            for name, true in (("model", truth[0]), ("nearer", truth[2]))
+        ]
+        floor, nearer = (np.mean([of(result) for result, _ in runs]) for of in (lambda x: x.floor, is_nearer))
+        yield data, who, truth[0], floor, *covered, nearer
 
 
 if __name__ == "__main__":
-    main()
+    said = ("mean distance", "floor", "coverage: distance", "coverage: difference", "said to be nearer")
+    show(("data", "model", *said), rows(asked_runs(500)))

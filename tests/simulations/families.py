@@ -7,31 +7,25 @@ In: seeds; out: Markdown.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
+from itertools import product
 
 from family_nulls import FAMILIES, SIZES, runs_of
+from simulated import asked_runs, show
 
 SPREADS = {"none": (0.0, 0.0), "families": (0.3, 0.0), "paradigms": (0.0, 0.5), "both": (0.3, 0.5)}
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=1000)
-    runs = parser.parse_args().runs
-    print("| measure | families | items | tuning varies over | covered | claimed | t test over pairs |")  # noqa: T201
-    print("| --- | --- | --- | --- | --- | --- | --- |")  # noqa: T201
-    for measure in ("accuracy", "r"):
-        for families in FAMILIES:
-            for sizes in SIZES:
-                for spread, (by_family, by_paradigm) in SPREADS.items():
-                    made = runs_of(
-                        families, sizes, measure=measure, by_family=by_family, by_paradigm=by_paradigm,
-                        n_runs=runs, seed=0,
-                    )  # fmt: skip
-                    shares = " | ".join(f"{share:.3f}" for share in made.values())
-                    print(f"| {measure} | {families} | {sizes} | {spread} | {shares} |", flush=True)  # noqa: T201
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
+    for measure, families, sizes, spread in product(("accuracy", "r"), FAMILIES, SIZES, SPREADS):
+        of_family, of_paradigm = SPREADS[spread]
+        made = runs_of(
+            families, sizes, measure=measure, by_family=of_family, by_paradigm=of_paradigm, n_runs=runs, seed=0
+        )
+        yield measure, families, sizes, spread, *made.values()
 
 
 if __name__ == "__main__":
-    main()
+    columns = ("measure", "families", "items", "tuning varies over", "covered", "claimed", "t test over pairs")
+    show(columns, rows(asked_runs(1000)))

@@ -6,10 +6,10 @@ In: answers to made sentences, which follow the words, the paradigm and what nob
 docs/validation.md. In the nulls, direct differences follow answers as closely as the text's predictions do.
 """
 
-import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from input_only_nulls import Design, shares
+from simulated import asked_runs, show
 
 NULLS = (
     Design(n_paradigms=20, n_each=15),
@@ -25,23 +25,15 @@ POWER = (
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
-    given = parser.parse_args(arguments)
-    print("| case | items | paradigms | models | own better | text better |")  # noqa: T201
-    print("| --- | --- | --- | --- | --- | --- |")  # noqa: T201
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
     for design in (*NULLS, *POWER):
-        result = shares(design, n_runs=given.runs)
+        result = shares(design, n_runs=runs)
         text = f"text {design.by_text:.1f}, paradigms {design.by_paradigm:.1f}"
         case = f"both alike: {text}" if design.own is None else f"own r about {design.own:.1f}: {text}"
-        print(  # noqa: T201
-            f"| {case} | {design.n_paradigms * design.n_each} | {design.n_paradigms} | {design.n_models} | "
-            f"{result['own']:.3f} | {result['text']:.3f} |",
-            flush=True,
-        )
+        sizes = map(str, (design.n_paradigms * design.n_each, design.n_paradigms, design.n_models))
+        yield case, *sizes, result["own"], result["text"]
 
 
 if __name__ == "__main__":
-    main()
+    show(("case", "items", "paradigms", "models", "own better", "text better"), rows(asked_runs(200)))

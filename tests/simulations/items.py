@@ -6,10 +6,10 @@ In: made answers to items of known curves, in paradigms on which models differ a
 200 runs take about an hour of one core.
 """
 
-import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from item_nulls import Design, means
+from simulated import asked_runs, show
 
 DESIGNS = (
     ("independent", Design(n_models=12, n_paradigms=10, n_each=10, flat=0.3)),
@@ -40,40 +40,23 @@ POWER = (
 """On 3% of the items ability lowers the log odds by 1.5 per standard deviation."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
-    given = parser.parse_args(arguments)
-    for lines in (nulls(given.runs), power(given.runs)):
-        for line in lines:
-            print(line, flush=True)  # noqa: T201
-        print(flush=True)  # noqa: T201
-
-
-def nulls(n_runs: int) -> Iterator[str]:
-    """Yield the table of coverage and false suspects."""
-    yield "| models | items | kind | difficulty covered | discrimination covered | runs with a false suspect |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+def nulls(n_runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield coverage and false suspects."""
     for kind, design in DESIGNS:
-        result = means(design, n_runs=n_runs)
-        yield (
-            f"| {design.n_models} | {design.n_paradigms * design.n_each} | {kind} | {result['difficulty']:.3f} | "
-            f"{result['discrimination']:.3f} | {result['any_false']:.3f} |"
-        )
+        made = means(design, n_runs=n_runs)
+        shares = (made[name] for name in ("difficulty", "discrimination", "any_false"))
+        yield str(design.n_models), str(design.n_paradigms * design.n_each), kind, *shares
 
 
-def power(n_runs: int) -> Iterator[str]:
-    """Yield the table of how many planted items are found, and the share of false ones among all that are."""
-    yield "| models | items | kind | planted items found | false among suspects | r of discriminations |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+def power(n_runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield how many planted items are found, and the share of false ones among all that are."""
     for kind, design in POWER:
-        result = means(design, n_runs=n_runs)
-        yield (
-            f"| {design.n_models} | {design.n_paradigms * design.n_each} | {kind} | {result['found']:.3f} | "
-            f"{result['false']:.3f} | {result['r_discrimination']:.3f} |"
-        )
+        made = means(design, n_runs=n_runs)
+        shares = (made[name] for name in ("found", "false", "r_discrimination"))
+        yield str(design.n_models), str(design.n_paradigms * design.n_each), kind, *shares
 
 
 if __name__ == "__main__":
-    main()
+    runs, of = asked_runs(200), ("models", "items", "kind")
+    show((*of, "difficulty covered", "discrimination covered", "runs with a false suspect"), nulls(runs))
+    show((*of, "planted items found", "false among suspects", "r of discriminations"), power(runs))

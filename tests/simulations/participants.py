@@ -7,24 +7,22 @@ In: seeds; out: Markdown.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
 
 from session_nulls import claims, random_model_claims
+from simulated import asked_runs, show
 
 
-def main() -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=1000)
-    runs = parser.parse_args().runs
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
     for n_people, n_items in ((5, 40), (12, 40), (12, 200), (60, 40)):
         tables = {"same as": claims(n_people, n_items, n_runs=runs, seed=0)}
         for kind in ("random", "habits", "items"):
             tables[f"arbitrary, {kind}"] = random_model_claims(n_people, n_items, kind=kind, n_runs=runs, seed=0)
         for name, made in tables.items():
-            shares = " | ".join(f"{share:.3f}" for share in made.values())
-            print(f"| {name} | {n_people} x {n_items} | {shares} |", flush=True)  # noqa: T201
+            yield name, f"{n_people} x {n_items}", *made.values()
 
 
 if __name__ == "__main__":
-    main()
+    of = ("chance", "own answers", "other participants", "without the session")
+    show(("model", "people x items", *of), rows(asked_runs(1000)))

@@ -7,11 +7,13 @@ answer with orders pooled. The first one picks option 1 in a share of all presen
 difference is on the right side for most items all the same.
 """
 
-import argparse
+from collections.abc import Iterator
 from functools import partial
+from itertools import product
 
 from position_nulls import pooled_differ, pooled_modelled, pooled_ranked, sign_differ, sign_modelled, sign_ranked
 from sentence_nulls import rate
+from simulated import asked_runs, show
 
 SENTENCES = (
     ("`comparisons`", sign_differ, pooled_differ),
@@ -20,21 +22,15 @@ SENTENCES = (
 )
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=2000)
-    runs = parser.parse_args().runs
-    print("| sentence | options picked first | items | averaged sign (before) | pooled credit |")  # noqa: T201
-    print("| --- | --- | --- | --- | --- |")  # noqa: T201
-    for sentence, before, now in SENTENCES:
-        for first in (0.5, 0.8, 0.94, 1.0):
-            for n in (24, 200, 1000):
-                if sentence == "`mixed`" and n == 24:  # fewer items than it has units and methods
-                    continue
-                said = [rate(partial(of, n=n, first=first), runs=runs) for of in (before, now)]
-                print(f"| {sentence} | {first:.2f} | {n:,} | {said[0]:.3f} | {said[1]:.3f} |", flush=True)  # noqa: T201
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
+    for (sentence, before, now), first, n in product(SENTENCES, (0.5, 0.8, 0.94, 1.0), (24, 200, 1000)):
+        if sentence == "`mixed`" and n == 24:  # fewer items than it has units and methods
+            continue
+        said = [rate(partial(of, n=n, first=first), runs=runs) for of in (before, now)]
+        yield sentence, f"{first:.2f}", f"{n:,}", *said
 
 
 if __name__ == "__main__":
-    main()
+    columns = ("sentence", "options picked first", "items", "averaged sign (before)", "pooled credit")
+    show(columns, rows(asked_runs(2000)))

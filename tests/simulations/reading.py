@@ -9,32 +9,28 @@ held-out texts has its mean over all runs, with participants drawn anew or the s
 
 from __future__ import annotations
 
-import argparse
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
 from reading_cases import reading_claims, reading_row
+from simulated import asked_runs, show
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=300)
-    runs = parser.parse_args().runs
-    print("| effect | texts | sizes | an effect | slower | gain on held-out texts | covered | … for these readers |")  # noqa: T201
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")  # noqa: T201
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
     for effect, (n_texts, uneven) in itertools.product((0.0, 1.0), ((8, True), (8, False), (20, True))):
-        covered, claims, truth = [], np.zeros(3), 0.0
+        covered, claims = [], np.zeros(3)
         for readers_seed in (None, 1):
             options = {"effect": effect, "uneven": uneven, "n_texts": n_texts, "readers_seed": readers_seed}
-            rows = [reading_row(seed, **options) for seed in range(runs)]
-            truth = float(np.mean([row["delta_ll"] for row in rows]))
-            covered.append(np.mean([row["low"] <= truth <= row["high"] for row in rows]))
-            claims = np.mean([reading_claims(row) for row in rows], axis=0) if readers_seed is None else claims
-        cells = " | ".join(f"{x:.3f}" for x in (*claims, *covered))
-        print(f"| {effect:g} | {n_texts} | {'uneven' if uneven else 'even'} | {cells} |", flush=True)  # noqa: T201
+            made = [reading_row(seed, **options) for seed in range(runs)]
+            truth = float(np.mean([row["delta_ll"] for row in made]))
+            covered.append(np.mean([row["low"] <= truth <= row["high"] for row in made]))
+            claims = np.mean([reading_claims(row) for row in made], axis=0) if readers_seed is None else claims
+        yield f"{effect:g}", str(n_texts), "uneven" if uneven else "even", *claims, *covered
 
 
 if __name__ == "__main__":
-    main()
+    said = ("an effect", "slower", "gain on held-out texts", "covered", "… for these readers")
+    show(("effect", "texts", "sizes", *said), rows(asked_runs(300)))

@@ -7,7 +7,8 @@ In: made differences of pairs in paradigms of uneven sizes, each with its own sh
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.represented import represented
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from simulated import asked_runs, show
 
 METHODS = ("direct", "probe_grammar", "probe_grammar_null")
 LAYOUTS = tuple(MethodLayout(method=name, kind="direct", presentations=(), options=(), correct=()) for name in METHODS)
@@ -57,18 +59,13 @@ def claims(seed: int, sizes: np.ndarray, *, gap: float = 0.0, spread: float = 1.
     }
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=500)
-    runs = parser.parse_args().runs
-    print("| gap | paradigms | above shuffled labels | above random weights | both | ρ above 0 | ρ below 0 |")  # noqa: T201
-    print("| --- | --- | --- | --- | --- | --- | --- |")  # noqa: T201
-    for gap in (0.0, 0.5):
-        for name, sizes in SIZES.items():
-            rates = pd.DataFrame([claims(seed, sizes, gap=gap) for seed in range(runs)]).mean()
-            print(f"| {gap:g} | {name} | {' | '.join(f'{rate:.3f}' for rate in rates)} |", flush=True)  # noqa: T201
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
+    for gap, (name, sizes) in product((0.0, 0.5), SIZES.items()):
+        rates = pd.DataFrame([claims(seed, sizes, gap=gap) for seed in range(runs)]).mean()
+        yield f"{gap:g}", name, *rates
 
 
 if __name__ == "__main__":
-    main()
+    said = ("above shuffled labels", "above random weights", "both", "ρ above 0", "ρ below 0")
+    show(("gap", "paradigms", *said), rows(asked_runs(500)))

@@ -7,23 +7,19 @@ In: seeds; out: Markdown.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
+from itertools import product
 
 from alpha_nulls import SIZES, alpha_rates, true_alpha
+from simulated import asked_runs, show
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=500)
-    runs = parser.parse_args().runs
-    for sizes in SIZES:
-        for n_raters in (2, 5, 10):
-            for shared in (0.0, 0.3, 0.6):
-                made = alpha_rates(sizes, n_raters=n_raters, shared=shared, n_runs=runs, seed=0)
-                shares = " | ".join(f"{share:.3f}" for share in made.values())
-                print(f"| {sizes} | {n_raters} | {true_alpha(n_raters, shared):.2f} | {shares} |", flush=True)  # noqa: T201
+def rows(runs: int) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table."""
+    for sizes, n_raters, shared in product(SIZES, (2, 5, 10), (0.0, 0.3, 0.6)):
+        made = alpha_rates(sizes, n_raters=n_raters, shared=shared, n_runs=runs, seed=0)
+        yield sizes, str(n_raters), f"{true_alpha(n_raters, shared):.2f}", *made.values()
 
 
 if __name__ == "__main__":
-    main()
+    show(("items", "samples", "true alpha", "covered", "below 0", "have one"), rows(asked_runs(500)))

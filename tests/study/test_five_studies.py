@@ -1,5 +1,6 @@
 """The studies of the five papers run end to end, small, with a tiny random model: build, score, report, bank."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import datasets
@@ -44,7 +45,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CausalScorer:
 )
 def test_a_study_runs_from_corpora_to_bank(name: str, model: CausalScorer, shared: Path, tmp_path: Path) -> None:
     corpora, sections = STUDIES[name]
-    study = limited(load_study(name), 1)
+    study = replace(limited(load_study(name), 1), n_resamples=20)
     if name == "grammaticality":  # the paper's embedding models are on the Hub
         study = with_minimalness(study, "default")
     if corpora:

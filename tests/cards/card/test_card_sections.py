@@ -3,9 +3,7 @@
 import itertools
 import json
 import re
-import shutil
 import statistics
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 import yaml
 
 import pairbank
+from in_r import in_r
 from pairbank.builders.schema.unseen import UNSEEN_FLAGS
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.bank.tables import LONG_COLUMNS
@@ -219,12 +218,8 @@ def test_the_lines_of_duckdb_give_the_accuracy(three_models: Path) -> None:
 
 
 def test_the_lines_of_r_give_the_rows_of_the_table(three_models: Path) -> None:
-    rscript = shutil.which("Rscript")
-    has = 'quit(status = !requireNamespace("arrow", quietly = TRUE))'
-    if rscript is None or subprocess.run([rscript, "-e", has], check=False).returncode:
-        pytest.skip("R with arrow is not installed")
     lines = f"{snippet(three_models, 'r', 'arrow')}\ncat(nrow(frame), sum(frame$direct_delta))"
-    shown = subprocess.run([rscript, "-e", lines], capture_output=True, text=True, check=True).stdout.split()
+    shown = in_r("-e", lines).split()
     table = pq.read_table(three_models / "scores/rated/fake_1.parquet")
     assert int(shown[0]) == len(table)
     assert float(shown[1]) == pytest.approx(sum(table["direct_delta"].to_pylist()), rel=1e-5)

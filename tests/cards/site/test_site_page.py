@@ -1,7 +1,4 @@
-"""The page in a headless Chromium: it opens, filters, sorts, selects, goes back, and a permalink leads back.
-
-Screenshots of every tab, at the width of a desk and of a phone, land in the test's temporary folder.
-"""
+"""The page in a headless Chromium: it opens, filters, sorts, selects, goes back, and a permalink leads back."""
 
 from __future__ import annotations
 
@@ -821,7 +818,7 @@ CONTRAST = """() => {
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_every_tab_fits_the_window_and_can_be_read(
-    chromium: Browser, hard_address: str, width: int, scheme: str, tmp_path: Path
+    chromium: Browser, hard_address: str, width: int, scheme: str
 ) -> None:
     item = "item=hard/odd/9"
     views = {
@@ -841,7 +838,6 @@ def test_every_tab_fits_the_window_and_can_be_read(
     with shown(chromium, hard_address, width=width, scheme=scheme) as page:
         for name, query in views.items():
             page.open(query)
-            page.page.screenshot(path=tmp_path / f"{name}-{width}.png", full_page=True)
             assert page.page.evaluate("document.documentElement.scrollWidth") <= width, name
             assert len(page.text()) > 60, name
             clipped = page.page.evaluate(

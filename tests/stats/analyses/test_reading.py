@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from in_r import in_r
 from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.stats.analyses.reading import reading
@@ -38,7 +37,6 @@ def test_models_are_sorted_by_quality_and_the_better_one_predicts_better(strong:
 
 
 @pytest.mark.ci
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R with lme4")
 def test_effect_and_log_likelihood_are_those_of_lme4(strong: pd.DataFrame, tmp_path: Path) -> None:
     data = strong[strong["model"] == "m0"]
     section = reading(reading_tables(data))
@@ -55,10 +53,7 @@ def test_effect_and_log_likelihood_are_those_of_lme4(strong: pd.DataFrame, tmp_p
         m2 <- f("{full}", "+ (1 + {slopes} || WorkerId)", TRUE)
         k <- c("{slopes.replace(" + ", '","')}")
         cat(logLik(m1) - logLik(m0), sum(fixef(m2)[k]), sqrt(sum(as.matrix(vcov(m2))[k, k])))"""
-    done = subprocess.run(["Rscript", "-e", script], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"lme4 is not installed: {done.stderr[-200:]}")
-    gained, effect, error = map(float, done.stdout.split())
+    gained, effect, error = map(float, in_r("-e", script).split())
     row = section.tables["models"].iloc[0]
     typical = np.exp(np.log(used["RT"]).mean())
     assert row["delta_ll_in_sample"] == pytest.approx(gained, abs=0.02)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from in_r import in_r
 from pairbank.errors import BankError
 from pairbank.stats.measures.random_slopes import Grouping, MixedFit, fit_slopes
 
@@ -47,7 +46,6 @@ def test_the_likelihood_is_that_of_lme4(correlated: bool, reml: bool) -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R with lme4")
 def test_effects_errors_and_variances_are_those_of_lme4(tmp_path: Path) -> None:
     data = readers()
     data.to_csv(tmp_path / "d.csv", index=False)
@@ -58,10 +56,7 @@ def test_effects_errors_and_variances_are_those_of_lme4(tmp_path: Path) -> None:
         for reml in (False, True)
     )
     script = f"suppressMessages(library(lme4));options(digits=12);d<-read.csv('{tmp_path / 'd.csv'}');{fits}"
-    done = subprocess.run(["Rscript", "-e", script], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"lme4 is not installed: {done.stderr[-200:]}")
-    expected = iter(done.stdout.strip().splitlines())
+    expected = iter(in_r("-e", script).strip().splitlines())
     for correlated in FORMULAS.values():
         for reml in (False, True):
             fit = fitted(data, correlated=correlated, reml=reml)

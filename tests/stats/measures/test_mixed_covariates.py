@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
-import subprocess
 import tarfile
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from scipy.stats import t as student
 
 from claims_nulls import covariate_errors
 from hu_frank import fit_by_family
+from in_r import in_r
 from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import Fitted
 from pairbank.stats.measures.mixed_covariates import fit_covariates
@@ -128,18 +127,12 @@ def test_the_published_model_of_next_words_is_that_of_hu_and_frank() -> None:
 
 @pytest.mark.ci
 def test_slopes_are_those_of_the_lme4_that_is_installed(tmp_path: Path) -> None:
-    rscript = shutil.which("Rscript")
-    if (
-        rscript is None
-        or subprocess.run([rscript, "-e", "library(lmerTest)"], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("R or its package lmerTest is not installed (Debian: r-cran-lmertest)")
     designs = {seed: cells(seed, n_units=12 + seed, n_models=7 + seed % 4) for seed in range(1, 4)}
     pd.concat([frame.assign(set=seed) for seed, (frame, *_) in designs.items()]).to_csv(
         tmp_path / "cells.csv", index=False
     )
     script = Path(__file__).with_name("mixed_covariates_reference.R")
-    subprocess.run([rscript, script, tmp_path / "cells.csv", tmp_path / "fits.csv"], check=True, capture_output=True)
+    in_r(script, tmp_path / "cells.csv", tmp_path / "fits.csv")
     fits = pd.read_csv(tmp_path / "fits.csv")
     for seed, (frame, sizes, families) in designs.items():
         theirs = fits[fits["set"] == seed].set_index("name")

@@ -1,7 +1,5 @@
 """The mixed model against lme4 and lmerTest: regular and singular designs, with and without missing cells."""
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 from scipy.stats import t as student
 from scipy.stats import ttest_rel
 
+from in_r import in_r
 from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import Fitted, fit_mixed
 
@@ -181,20 +180,17 @@ def test_effects_errors_and_degrees_of_freedom_are_those_of_lme4(name: str) -> N
 
 @pytest.mark.ci
 def test_they_are_those_of_the_lme4_that_is_installed(tmp_path: Path) -> None:
-    rscript = shutil.which("Rscript")
-    if rscript is None or subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, check=False).returncode:
-        pytest.skip("R or its package lme4 is not installed (Debian: r-cran-lme4)")
-    result = r_fits(rscript, {name: cells_of(name) for name in DESIGNS}, tmp_path)
+    result = r_fits({name: cells_of(name) for name in DESIGNS}, tmp_path)
     for name, reference in result.items():
         fitted = fit_mixed(cells_of(name), references=FIRST)
         assert not [one for one in differences(fitted, reference, DESIGNS[name][2]) if off(*one)], name
 
 
-def r_fits(rscript: str, designs: dict[str, pd.DataFrame], folder: Path) -> dict[str, dict[str, tuple[float, ...]]]:
+def r_fits(designs: dict[str, pd.DataFrame], folder: Path) -> dict[str, dict[str, tuple[float, ...]]]:
     """Fit designs by lme4: design -> effect or part -> estimate, standard error, degrees of freedom where known."""
     pd.concat([cells.assign(set=name) for name, cells in designs.items()]).to_csv(folder / "cells.csv", index=False)
     files = [folder / "cells.csv", folder / "fits.csv"]
-    subprocess.run([rscript, SCRIPT, *files], check=True, capture_output=True)
+    in_r(SCRIPT, *files)
     fits = pd.read_csv(files[1])
     return {
         str(name): {

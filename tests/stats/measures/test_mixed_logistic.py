@@ -1,7 +1,5 @@
 """The logistic mixed model against lme4's glmer: regular and singular designs, with and without missing answers."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
+from in_r import in_r
 from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import Fitted
 from pairbank.stats.measures.mixed_logistic import fit_logistic
@@ -153,19 +152,16 @@ def test_effects_and_errors_are_those_of_glmer(name: str) -> None:
 
 @pytest.mark.ci
 def test_they_are_those_of_the_glmer_that_is_installed(tmp_path: Path) -> None:
-    rscript = shutil.which("Rscript")
-    if rscript is None or subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, check=False).returncode:
-        pytest.skip("R or its package lme4 is not installed (Debian: r-cran-lme4)")
     name = "three models"
-    for which, reference in r_fits(rscript, {name: answers_of(name)}, tmp_path).items():
+    for which, reference in r_fits({name: answers_of(name)}, tmp_path).items():
         assert differences(fit_logistic(answers_of(which), references=FIRST), reference, DESIGNS[which][3]) == []
 
 
-def r_fits(rscript: str, designs: dict[str, pd.DataFrame], folder: Path) -> dict[str, dict[str, tuple[float, ...]]]:
+def r_fits(designs: dict[str, pd.DataFrame], folder: Path) -> dict[str, dict[str, tuple[float, ...]]]:
     """Fit designs by lme4: design -> effect or part -> estimate and, of effects, standard error."""
     pd.concat([x.assign(set=name) for name, x in designs.items()]).to_csv(folder / "answers.csv", index=False)
     files = [folder / "answers.csv", folder / "fits.csv"]
-    subprocess.run([rscript, SCRIPT, *files], check=True, capture_output=True)
+    in_r(SCRIPT, *files)
     return {
         str(name): {
             str(row["name"]): tuple(float(row[x]) for x in ("value", "se") if not np.isnan(row[x]))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import pandas as pd
 import pytest
 
 from design_nulls import CODED
+from in_r import in_r
 from pairbank.errors import BankError
 from pairbank.stats.measures.random_slopes import Grouping, fit_maximal, fit_slopes
 
@@ -51,15 +50,11 @@ def groupings(data: pd.DataFrame, *, correlated: bool = True) -> list[Grouping]:
 
 
 @pytest.mark.ci
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs Rscript with lmerTest")
 def test_estimates_errors_and_degrees_of_freedom_are_those_of_lme4(tmp_path: Path) -> None:
     tables = [drawn(), *(drawn(seed, slopes=(0.0, 0.1, 0.3)) for seed in (1, 2))]  # slopes that vary little
     for nth, data in enumerate(tables):
         data.to_csv(tmp_path / f"{nth}.csv", index=False)
-    done = subprocess.run(["Rscript", "-e", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=False)
-    if "there is no package" in done.stderr:
-        pytest.skip("needs lmerTest")
-    lines = done.stdout.splitlines()
+    lines = in_r("-e", SCRIPT, cwd=tmp_path).splitlines()
     above_lme4 = []
     for line, (data, correlated) in zip(lines, itertools.product(tables, (True, False)), strict=True):
         fit = fit_slopes(data["y"].to_numpy(), CODED[data["cell"]], groupings(data, correlated=correlated))
