@@ -38,6 +38,7 @@ NEEDED = {
         *(f"Figure {nth}" for nth in (1, 2)),
         *(f"Claim {nth}" for nth in (1, 2)),
     },
+    "three-measurements": {f"{kind} {nth}" for kind, n in (("Abstract", 4), ("Claim", 2)) for nth in range(1, n + 1)},
     "grammaticality": {
         *(f"Abstract {nth}" for nth in ("1", "2", "3", "4", "5")),
         *(f"Table {nth}" for nth in ("1a", "1b")),

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -51,6 +51,8 @@ from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.stats.wording import magnitude, number
 
 if TYPE_CHECKING:
+    import datasets
+
     from pairbank.arrays import BoolArray, IntArray
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.models.hidden_states import HiddenStates
@@ -75,53 +77,21 @@ LABEL_SETS = 2
 """Real labels and the control task."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeCost:
-    """What a probe of one corpus and model takes."""
-
-    n_bytes: int
-    """Of hidden states on disk, those of earlier runs among them."""
-    cpu_hours: float
-    """Of fits, on all processors together."""
-
-    @property
-    def in_words(self) -> str:
-        """Both, for a person.
-
-        >>> ProbeCost(n_bytes=132_000_000_000, cpu_hours=44.6).in_words
-        'some 45 CPU hours, 132 GB on disk'
-        """
-        hours = (
-            number(self.cpu_hours, digits=0) if self.cpu_hours >= 10 else magnitude(max(self.cpu_hours, 0.01), digits=2)
-        )
-        return f"some {hours} CPU hours, {magnitude(max(self.n_bytes / 1e9, 0.01))} GB on disk"
-
-
-def probe_cost(
+def cost_in_words(
     n_texts: int, pairs_of_groups: Sequence[int], *, n_layers: int, n_hidden: int, n_folds: int, n_bytes: int
-) -> ProbeCost:
-    """Return what the probes of one corpus and model take.
+) -> str:
+    """Return what the probes of one corpus and model take: fits on all processors together, and hidden states on disk.
 
-    >>> probe_cost(488_600, [3_593] * 72, n_layers=33, n_hidden=4096, n_folds=5, n_bytes=2).in_words
+    >>> cost_in_words(488_600, [3_593] * 72, n_layers=33, n_hidden=4096, n_folds=5, n_bytes=2)
     'some 41 CPU hours, 132 GB on disk'
     """
     operations = 0.0
     for n_pairs in pairs_of_groups:
         rows = 2 * n_pairs * (n_folds - 1) / n_folds
         operations += OPERATIONS_A_FIT * rows * min(n_hidden, rows) * n_folds * LABEL_SETS * n_layers
-    return ProbeCost(
-        n_bytes=n_texts * n_layers * n_hidden * n_bytes, cpu_hours=operations / OPERATIONS_A_SECOND / 3_600
-    )
-
-
-class Items(Protocol):
-    column_names: list[str]
-
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - a column
-        """Return a column."""
-
-    def select_columns(self, column_names: list[str]) -> Any:  # noqa: ANN401 - a Dataset
-        """Return the items with these columns alone."""
+    hours = operations / OPERATIONS_A_SECOND / 3_600
+    shown = number(hours, digits=0) if hours >= 10 else magnitude(max(hours, 0.01), digits=2)
+    return f"some {shown} CPU hours, {magnitude(max(n_texts * n_layers * n_hidden * n_bytes / 1e9, 0.01))} GB on disk"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +107,7 @@ class _Pairs:
 
 
 def probe(
-    items: Items,
+    items: datasets.Dataset,
     model: Scorer,
     *,
     groups: str | Sequence[str] = "subset",
@@ -252,17 +222,11 @@ def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, how: _S
     from pairbank.scoring.models.hidden_states import state_shape
 
     n_layers, n_hidden = state_shape(texts[0], model)
-    return probe_cost(
-        len(set(texts)),
-        [len(group.good) for group in groups],
-        n_layers=n_layers,
-        n_hidden=n_hidden,
-        n_folds=how.n_folds,
-        n_bytes=np.dtype(how.precision).itemsize,
-    ).in_words
+    shape: dict[str, int] = {"n_layers": n_layers, "n_hidden": n_hidden, "n_bytes": np.dtype(how.precision).itemsize}
+    return cost_in_words(len(set(texts)), [len(group.good) for group in groups], n_folds=how.n_folds, **shape)
 
 
-def _pairs_frame(items: Items, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _pairs_frame(items: datasets.Dataset, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Return all rows (those to probe with numbers of their texts), all texts, and the item of each text."""
     if missing := [name for name in columns if name not in items.column_names]:
         raise BankError(f"items have no column {missing[0]!r} to group by; they have {', '.join(items.column_names)}")
@@ -327,7 +291,7 @@ def _layer_scores(
     return cross_validated(states.layer(layer, texts), labels, folds, standardise=standardise)
 
 
-def _signature(items: Items, model: Scorer, how: _Settings) -> dict[str, Any]:
+def _signature(items: datasets.Dataset, model: Scorer, how: _Settings) -> dict[str, Any]:
     from pairbank.builders.dataset import manifest_of
     from pairbank.scoring.signature import corpus_signature
 

@@ -127,6 +127,8 @@ def say_plan(plan: Plan) -> None:
     say(f"analyses: {', '.join(study.analyses) or 'none'}")
     if study.probe:
         say(f"probes of: {', '.join(study.probe)}")
+    if plan.people:
+        say(f"participants of {plan.people.corpus} whose responses are predicted: {plan.people.most}")
     n_items = sum(len(corpus.items) for corpus in plan.corpora)
     n_scores = sum(
         len(corpus.items) * len(fitting[corpus.name]) for model in plan.models for corpus in scored_by(model, plan)
