@@ -6,6 +6,7 @@ comment says what it reads and leaves out, or why it cannot be read.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -13,7 +14,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.tabular import READING, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.builders.sources.tables import Table
-from pairbank.errors import PairbankError
+from pairbank.declarations import Declaration
+from pairbank.errors import CorpusError, PairbankError
 from pairbank.files import write_text
 
 FILL_IN = "FILL_IN"
@@ -67,81 +69,29 @@ _MOST_ROWS = 5_000
 """Of results, from which their map is told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Format:
-    """Results of one program: the columns that it always writes, and which of them hold what."""
-
+class Program(Declaration):
     name: str
     has: tuple[str, ...]
     rater: tuple[str, ...]
-    """Of these the first that is there."""
     rating: str
-    """Pattern of the name."""
-    kind: str = ""
-    """Column that says what a row is of."""
-    of_ratings: str = ""
-    """Pattern of its values in rows that hold ratings."""
+    kind: str
+    of_ratings: str
     own: str = ".*"
-    """Pattern of columns that the experimenter named."""
 
 
-_IDS = ("PROLIFIC_PID", "prolific_pid", "subject_id", "participant_id", "participant", "subject", "run_id")
-FORMATS = (
-    _Format(
-        name="batch results of Mechanical Turk",
-        has=("HITId", "WorkerId"),
-        rater=("WorkerId",),
-        rating=r"Answer\..+",
-        kind="AssignmentStatus",
-        of_ratings="Submitted|Approved",
-        own=r"(?:Input|Answer)\..+",
-    ),
-    _Format(
-        name="a task of Gorilla",
-        has=("Participant Private ID", "Response"),
-        rater=("Participant Private ID",),
-        rating="Response",
-        kind="Zone Type",
-        of_ratings="response.*",
-    ),
-    _Format(
-        name="results of PCIbex",
-        has=("PennElementType", "Value"),
-        rater=("MD5 hash of participant's IP address",),
-        rating="Value",
-        kind="PennElementType",
-        of_ratings="Scale|Selector|Key|TextInput|DropDown|Controller-.*",
-    ),
-    _Format(
-        name="results of Ibex",
-        has=("Controller name", "Answer"),
-        rater=("MD5 hash of participant's IP address",),
-        rating="Answer",
-        kind="Controller name",
-        of_ratings="AcceptabilityJudgment|Question",
-    ),
-    _Format(
-        name="a survey of Qualtrics",
-        has=("respondent", "question", "sentence", "answer"),
-        rater=("respondent",),
-        rating="answer",
-        kind="Status",
-        of_ratings="IP Address|0|Imported",
-    ),
-    _Format(
-        name="data of jsPsych",
-        has=("trial_type", "trial_index"),
-        kind="trial_type",
-        rating="response",
-        rater=(*_IDS, FILE),
-        of_ratings=".*(likert|slider|button|keyboard|survey).*",
-    ),
-)
+class _Programs(Declaration):
+    programs: tuple[Program, ...]
+
+
+@functools.cache
+def programs() -> tuple[Program, ...]:
+    with resources.as_file(resources.files("pairbank.builders") / "data" / "programs.toml") as path:
+        return _Programs.load(Path(path), error=CorpusError).programs
 
 
 def map_of_results(header: Sequence[str], rows: Rows) -> tuple[str, str] | None:
     """Return the program that wrote a table, and its map; None if none is known or it holds no ratings of people."""
-    known = next((known for known in FORMATS if {*known.has} <= {*header}), None)
+    known = next((known for known in programs() if {*known.has} <= {*header}), None)
     if known is None:
         return None
     rows = rows[:_MOST_ROWS]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.column_use import are_numbers
-from pairbank.builders.corpora.proposed_map import FILE, FILL_IN, FORMATS, map_of_results
+from pairbank.builders.corpora.proposed_map import FILE, FILL_IN, map_of_results, programs
 from pairbank.builders.sources.readers import decode
 from pairbank.builders.sources.source import open_zip, zip_members
 from pairbank.builders.sources.tables import Table, open_table
@@ -63,7 +63,7 @@ def results_of(path: Path, *, encoding: str | None = None) -> Results | None:
     if (table := results_table(path, encoding=encoding)) is None:
         return None
     if (known := map_of_results(table.columns, [row for _, row in table.made])) is None:
-        program = next((known.name for known in FORMATS if {*known.has} <= {*table.columns}), "")
+        program = next((known.name for known in programs() if {*known.has} <= {*table.columns}), "")
         if ANSWER in table.columns and table.frame.questions:
             given = ((number, row) for number, row in table.made if row[ANSWER])
             number, answer = next((number, row[ANSWER]) for number, row in given if not are_numbers([row], ANSWER))
@@ -112,7 +112,7 @@ def results_table(path: Path, *, encoding: str | None = None) -> Table | None:
 
 
 def _is_known(table: Table) -> bool:
-    return bool(table.frame.questions) or any({*known.has} <= {*table.columns} for known in FORMATS)
+    return bool(table.frame.questions) or any({*known.has} <= {*table.columns} for known in programs())
 
 
 def _joined(path: Path, root: Path, encoding: str | None) -> Table | None:
@@ -155,7 +155,7 @@ def _joined(path: Path, root: Path, encoding: str | None) -> Table | None:
 def _opened(file: Path, encoding: str | None) -> Table | None:
     """Return a file of a folder of results; None if no known program wrote it."""
     data = file.read_bytes()
-    if not any(name.encode() in data[:_SNIFFED] for known in FORMATS for name in (*known.has[:1], "ImportId")):
+    if not any(name.encode() in data[:_SNIFFED] for known in programs() for name in (*known.has[:1], "ImportId")):
         return None
     text = decode(data, str(file), encoding or "utf-8-sig") if file.suffix.lower() in (".txt", ".json") else ""
     if text.lstrip().startswith(("[", "{")):
