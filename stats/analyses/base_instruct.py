@@ -73,9 +73,15 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
         tables={"contrasts": table, "pairs": typed(of_pairs), "position_bias": typed(biased)},
         columns=FIRST_PAGE,
         charts=charts(
-            "differences", table, "corpus", name="{corpus}", select=lambda rows: rows[rows["low"].notna()],
+            "differences",
+            table,
+            "corpus",
+            name="{corpus}",
+            select=lambda rows: rows[rows["low"].notna()],
             draw=partial(intervals, rows="method", series="measure", x_label="instruct - base", zero=True),
-        ) if table["low"].notna().any() and table["method"].nunique() <= MOST_SERIES * 3 else (),
+        )
+        if table["low"].notna().any() and table["method"].nunique() <= MOST_SERIES * 3
+        else (),
         values={
             "tested": table[table["p"].notna()],
             "differ": table[table["holm"] < SIGNIFICANCE],
@@ -83,7 +89,7 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "SIGNIFICANCE": SIGNIFICANCE,
             "LEAST_FAMILIES": LEAST_FAMILIES,
         },
-    )  # fmt: skip
+    )
 
 
 def _values(tables: Sequence[ScoredFrame], biased: Rows) -> tuple[_Values, pd.Series[Any]]:

@@ -104,12 +104,28 @@ def choice_likert(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         charts=(
             *charts("confusions", right, "corpus", name="confusion {corpus}", draw=confusion_panels),
             *charts(
-                "accuracies", right, "corpus", draw=intervals, rows="model", series="measure", limits=(0, 1),
-                x_label="same choice as {whom}", title="{corpus}", chance=0.5,
+                "accuracies",
+                right,
+                "corpus",
+                draw=intervals,
+                rows="model",
+                series="measure",
+                limits=(0, 1),
+                x_label="same choice as {whom}",
+                title="{corpus}",
+                chance=0.5,
             ),
             *charts(
-                "consistencies", same, "corpus", name="consistency {corpus}", draw=intervals, rows="model",
-                series="measure", limits=(0, 1), x_label="same choice", title="{corpus}",
+                "consistencies",
+                same,
+                "corpus",
+                name="consistency {corpus}",
+                draw=intervals,
+                rows="model",
+                series="measure",
+                limits=(0, 1),
+                x_label="same choice",
+                title="{corpus}",
             ),
         ),
         values={
@@ -122,7 +138,7 @@ def choice_likert(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "whom": whom,
             "consistency_of_models": where(consistency[consistency["model"] != HUMAN], metric="consistency"),
         },
-    )  # fmt: skip
+    )
 
 
 def shown_rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:

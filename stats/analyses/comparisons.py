@@ -292,7 +292,9 @@ def _charts(table: pd.DataFrame) -> Iterator[Chart]:
         names = list(dict.fromkeys([*shown["a"], *shown["b"]]))[:MOST_CELLS]
         widest = max(0.05, float(np.ceil(shown["difference"].abs().max() * 20) / 20))
         draw = partial(
-            heat_map, matrix.reindex(index=names, columns=names), value_label="difference in accuracy",
+            heat_map,
+            matrix.reindex(index=names, columns=names),
+            value_label="difference in accuracy",
             limits=(-widest, widest),
-        )  # fmt: skip
+        )
         yield Chart(name=f"{corpus} {compared}", caption="matrix", draw=draw, values=values | {"within": within})

@@ -60,10 +60,18 @@ def context(tables: Sequence[ScoredFrame], context: Context) -> Result:
         second_table="compression" if compression else "",
         values={"n_resamples": context.n_resamples, "WITHOUT": WITHOUT, "WITH": WITH},
         charts=charts(
-            "ratings", shown, "corpus", draw=scatter_panels, x="human_without", y="human", panel="condition",
-            x_label="mean rating without context", y_label="mean rating in context", reference_line="equal",
+            "ratings",
+            shown,
+            "corpus",
+            draw=scatter_panels,
+            x="human_without",
+            y="human",
+            panel="condition",
+            x_label="mean rating without context",
+            y_label="mean rating in context",
+            reference_line="equal",
         ),
-    )  # fmt: skip
+    )
 
 
 def _rated(table: ScoredFrame) -> pd.DataFrame:

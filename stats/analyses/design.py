@@ -93,10 +93,16 @@ class Stated:
         cell = np.ravel_multi_index([np.maximum(code, 0) for code in codes], [*map(len, self.levels.values())])
         label = frame[self.by].astype("string").fillna("").agg(", ".join, axis=1) if self.by else table.corpus
         return pd.DataFrame(
-            {"row": frame["row"], "item_id": frame["item_id"], "side": frame["side"], "design": label,
-             "item_set": frame[self.item_set].astype("string"), "cell": np.where(inside, cell, -1),
-             "language": frame.get("language", pd.Series("", index=frame.index))}
-        )  # fmt: skip
+            {
+                "row": frame["row"],
+                "item_id": frame["item_id"],
+                "side": frame["side"],
+                "design": label,
+                "item_set": frame[self.item_set].astype("string"),
+                "cell": np.where(inside, cell, -1),
+                "language": frame.get("language", pd.Series("", index=frame.index)),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +128,10 @@ class Observed:
         contrasts = [*np.eye(n_cells), *(effect.weights for effect in self.stated.effects)]
         by_set = {
             name: rows.pivot_table(index="item_set", columns="cell", values=name, aggfunc="mean")
-            .reindex(columns=range(n_cells)).to_numpy(dtype=np.float64)
+            .reindex(columns=range(n_cells))
+            .to_numpy(dtype=np.float64)
             for name in ("value", "raw")
-        }  # fmt: skip
+        }
         means = np.array([np.nanmean(column) if (~np.isnan(column)).any() else np.nan for column in by_set["raw"].T])
         raw = [float(weights[weights != 0] @ means[weights != 0]) for weights in contrasts]
         if "rater" not in rows:
@@ -170,10 +177,14 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
         },
         charts=[*_interaction_charts(cells, highest)],
         values={
-            "highest": highest, "raw": raw, "SIGNIFICANCE": SIGNIFICANCE, "HUMAN": HUMAN, "MOST_NAMED": MOST_NAMED,
+            "highest": highest,
+            "raw": raw,
+            "SIGNIFICANCE": SIGNIFICANCE,
+            "HUMAN": HUMAN,
+            "MOST_NAMED": MOST_NAMED,
             "designs": {one.corpus: one.stated for one in observed},
         },
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -81,8 +81,17 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "models": _joined(of_models),
         },
         charts=charts(
-            "curves", drawn, "corpus", "method", select=lambda rows: rows.sort_values("kind", kind="stable"),
-            draw=scatter, x="difficulty", y="discrimination", title="{corpus}\n{method}", series="kind", signs=True,
+            "curves",
+            drawn,
+            "corpus",
+            "method",
+            select=lambda rows: rows.sort_values("kind", kind="stable"),
+            draw=scatter,
+            x="difficulty",
+            y="discrimination",
+            title="{corpus}\n{method}",
+            series="kind",
+            signs=True,
             x_label="difficulty (log odds of failure at mean ability)",
             y_label="discrimination (log odds per SD of ability)",
         ),
@@ -100,7 +109,7 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "N_NAMED": N_NAMED,
             "SIGNIFICANCE": SIGNIFICANCE,
         },
-    )  # fmt: skip
+    )
 
 
 def _credits(tables: Sequence[ScoredFrame]) -> tuple[Credits, dict[str, pd.DataFrame], Rows]:

@@ -310,12 +310,16 @@ def _maps(
             name=f"{name} {nth}".strip(),
             caption=caption,
             draw=partial(
-                grouped_map, values, n, row_groups=[family(tag) for tag in some],
-                column_groups=[column[0] for column in kept if isinstance(column, tuple)], value_label="accuracy",
+                grouped_map,
+                values,
+                n,
+                row_groups=[family(tag) for tag in some],
+                column_groups=[column[0] for column in kept if isinstance(column, tuple)],
+                value_label="accuracy",
                 title=title,
             ),
             values={"n": shown["n"], "model": shown["model"].iloc[0], "reference": reference_names(rows)},
-        )  # fmt: skip
+        )
 
 
 def _charts_of_groups(of_groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Chart]:

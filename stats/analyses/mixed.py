@@ -124,9 +124,13 @@ class Cells:
     ),
 )
 def mixed(
-    tables: Sequence[ScoredFrame], context: Context, *, max_items: int = 300, logistic: bool = False,
-    covariates: tuple[str, ...] = ("size",)
-) -> Result:  # fmt: skip
+    tables: Sequence[ScoredFrame],
+    context: Context,
+    *,
+    max_items: int = 300,
+    logistic: bool = False,
+    covariates: tuple[str, ...] = ("size",),
+) -> Result:
     """Return the effects of methods, models and phenomena, with paradigms or items as random effects."""
     rows: dict[str, Rows] = defaultdict(list)
     refused, fits = list[str](), list[dict[str, Any]]()
@@ -171,15 +175,21 @@ def mixed(
         },
         main_table="comparisons",
         charts=charts(
-            "effects_on_deltas", drawn[sizes <= MOST_LEVELS], "corpus", draw=intervals, rows="level", series="term",
-            x_label="difference (standard deviations)", chance=0,
+            "effects_on_deltas",
+            drawn[sizes <= MOST_LEVELS],
+            "corpus",
+            draw=intervals,
+            rows="level",
+            series="term",
+            x_label="difference (standard deviations)",
+            chance=0,
         ),
         values={
             "fits": fits,
             "refused": refused,
             **OF_TEMPLATE,
         },
-    )  # fmt: skip
+    )
 
 
 def features_of(cells: Cells, given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:

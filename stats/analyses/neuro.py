@@ -187,11 +187,19 @@ def neuro(_tables: Sequence[ScoredFrame], context: Context) -> Result:
         tables={"models": models, "summary": summary, "layers": layers},
         main_table="models" if models["f1"].notna().any() else "",
         charts=charts(
-            "layers_of", f1, "corpus", "model", draw=curves, select=_by_layer, x="layer", series="labels",
-            x_label="layer", y_label="F1",
+            "layers_of",
+            f1,
+            "corpus",
+            "model",
+            draw=curves,
+            select=_by_layer,
+            x="layer",
+            series="labels",
+            x_label="layer",
+            y_label="F1",
         ),
         values={"unfitted": unfitted[is_group] if is_group.any() else unfitted},
-    )  # fmt: skip
+    )
 
 
 def _means(summary: pd.DataFrame) -> dict[str, Any]:

@@ -71,13 +71,18 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
     is_cut = np.any([frame["n_before"] < frame["trial"] - 1 for frame in frames.values()], axis=0)
     return Result(
         tables={
-            "models": typed(models), "contrasts": table, "families": typed(tuned), "pairs": typed(of_pairs),
+            "models": typed(models),
+            "contrasts": table,
+            "families": typed(tuned),
+            "pairs": typed(of_pairs),
             "by_participant": typed(by_rater),
         },
         charts=[
-            Chart(name="gains", caption="gains", draw=partial(
-                intervals, table, rows="model", series="versus", x_label="nats per response", zero=True
-            ))
+            Chart(
+                name="gains",
+                caption="gains",
+                draw=partial(intervals, table, rows="model", series="versus", x_label="nats per response", zero=True),
+            )
         ],
         values={
             "baselines": {name: float(values.mean()) for name, values in known.items()},
@@ -94,7 +99,7 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "SIGNIFICANCE": SIGNIFICANCE,
             "LEAST_FAMILIES": LEAST_FAMILIES,
         },
-    )  # fmt: skip
+    )
 
 
 def better_than(contrasts: pd.DataFrame) -> pd.DataFrame:

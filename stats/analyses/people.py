@@ -292,8 +292,14 @@ def _scatters(of_strings: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Itera
             name=f"scatter {nth}" if len(shown) < len(parts) else "scatter",
             caption="scatter",
             draw=partial(
-                scatter_panels, pd.concat(shown, ignore_index=True), x="delta", y="human", panel="panel",
-                x_label="log P(good) - log P(bad), nats", y_label="people: good - bad", with_n=False,
+                scatter_panels,
+                pd.concat(shown, ignore_index=True),
+                x="delta",
+                y="human",
+                panel="panel",
+                x_label="log P(good) - log P(bad), nats",
+                y_label="people: good - bad",
+                with_n=False,
             ),
             values={"n": of_strings["n"]},
-        )  # fmt: skip
+        )

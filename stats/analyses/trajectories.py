@@ -75,15 +75,33 @@ def trajectories(tables: Sequence[ScoredFrame], context: Context) -> Result:
         },
         charts=(
             *charts(
-                "next_words", shown["words"], "run", "corpus", name="{run} {corpus} words", draw=curve_chart,
-                x="amount", series="method", x_label="{unit}", y_label="mean log P (nats)",
+                "next_words",
+                shown["words"],
+                "run",
+                "corpus",
+                name="{run} {corpus} words",
+                draw=curve_chart,
+                x="amount",
+                series="method",
+                x_label="{unit}",
+                y_label="mean log P (nats)",
             ),
             *charts(
-                "accuracies", shown["curves"], "run", "corpus", "method", select=_largest, draw=curve_chart,
-                x="amount", series="phenomenon", x_label="{unit}", y_label="accuracy", chance=0.5,
+                "accuracies",
+                shown["curves"],
+                "run",
+                "corpus",
+                "method",
+                select=_largest,
+                draw=curve_chart,
+                x="amount",
+                series="phenomenon",
+                x_label="{unit}",
+                y_label="accuracy",
+                chance=0.5,
             ),
         ),
-    )  # fmt: skip
+    )
 
 
 # Runs -----------------------------------------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ def after_correction(results: Sequence[CheckResult]) -> list[CheckResult]:
     return [
         result if np.isnan(p) else _decided(replace(result, p=float(p)))
         for result, p in zip(results, adjusted, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _decided(result: CheckResult) -> CheckResult:

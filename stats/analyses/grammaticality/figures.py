@@ -88,11 +88,17 @@ def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Ite
             name=f"scatter {model}",
             caption="scatter",
             draw=partial(
-                scatter_panels, pd.concat(parts, ignore_index=True), x="bad", y="good", panel="panel",
-                **LABELS | {"x_label": "log P of the ungrammatical string, nats"}, reference_line="equal", with_n=False,
+                scatter_panels,
+                pd.concat(parts, ignore_index=True),
+                x="bad",
+                y="good",
+                panel="panel",
+                **LABELS | {"x_label": "log P of the ungrammatical string, nats"},
+                reference_line="equal",
+                with_n=False,
             ),
             values={"model": model},
-        )  # fmt: skip
+        )
 
 
 def _cells(points: pd.DataFrame, models: Sequence[str]) -> Iterator[Chart]:
@@ -103,11 +109,15 @@ def _cells(points: pd.DataFrame, models: Sequence[str]) -> Iterator[Chart]:
             name=f"scatter{_page(nth, shown, models)}",
             caption="scatter_of_many",
             draw=partial(
-                scatter_cells, points[points["model"].isin(shown)], rows="model", columns="corpus", **LABELS,
+                scatter_cells,
+                points[points["model"].isin(shown)],
+                rows="model",
+                columns="corpus",
+                **LABELS,
                 reference_line="equal",
             ),
             values={"n_models": len(models)},
-        )  # fmt: skip
+        )
 
 
 def _curves(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Chart]:

@@ -140,24 +140,25 @@ def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iter
             theirs = ratings[ratings["item_id"].isin(ids)]
             if len(theirs):
                 side = theirs["side"].astype(str) if "side" in theirs.columns else ""
-                cells = pd.DataFrame({
-                    "item": theirs["item_id"].astype(str) + " " + side, "rater": theirs["rater"].astype(str),
-                    "value": theirs["value"],
-                })  # fmt: skip
+                cells = pd.DataFrame(
+                    {
+                        "item": theirs["item_id"].astype(str) + " " + side,
+                        "rater": theirs["rater"].astype(str),
+                        "value": theirs["value"],
+                    }
+                )
                 yield from _rows(corpus, RATED, cells, ["item", "rater"])
 
 
 def _cells(tables: Sequence[Held], *, asked: bool) -> pd.DataFrame:
     """Return one line per item, method and model: its credit, by the definition of the method's paper."""
     parts = [
-        pd.DataFrame(
-            {"item": table.item_ids, name: _method(reading), "model": _model(table), "value": reading.credit}
-        )
+        pd.DataFrame({"item": table.item_ids, name: _method(reading), "model": _model(table), "value": reading.credit})
         for table in tables
         for reading in table.readings
         for name in ["prompt" if asked else "linking"]
         if reading.layout.is_prompted == asked and reading.by_paper and not reading.is_biased
-    ]  # fmt: skip
+    ]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["item", "value"])
 
 
@@ -254,11 +255,17 @@ def _by_choice(table: pd.DataFrame, varying: Sequence[str]) -> pd.DataFrame:
         means = by_level["estimate"].transform("mean")
         share = float(means.var(ddof=0)) / spread if spread > 0 else math.nan
         for level, part in by_level:
-            rows.append({
-                "choice": name, "level": str(level), "specifications": len(part),
-                "median": float(part["estimate"].median()), "holds": float(part["holds"].mean()),
-                "beyond": float(part["beyond"].mean()), "choice_share": share,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "choice": name,
+                    "level": str(level),
+                    "specifications": len(part),
+                    "median": float(part["estimate"].median()),
+                    "holds": float(part["holds"].mean()),
+                    "beyond": float(part["beyond"].mean()),
+                    "choice_share": share,
+                }
+            )
     columns = ["choice", "level", "specifications", "median", "holds", "beyond", "choice_share"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -284,9 +291,15 @@ def _tests(
     for kind, units in zip(UNITS, _units(keys, paradigms), strict=True):
         if units is not None and np.unique(units).size >= LEAST_UNITS:
             curves[kind] = curve_test(
-                matrix, units, scale=scale, n_used=n_used, observed=observed,
-                significant=table["beyond"].to_numpy(dtype=np.float64), rng=rng, n_draws=n_draws,
-            )  # fmt: skip
+                matrix,
+                units,
+                scale=scale,
+                n_used=n_used,
+                observed=observed,
+                significant=table["beyond"].to_numpy(dtype=np.float64),
+                rng=rng,
+                n_draws=n_draws,
+            )
     return curves
 
 

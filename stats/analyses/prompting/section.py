@@ -87,9 +87,19 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
             ),
             *_scatters(asked, models),
             *charts(
-                "calibration", reliability, "task", "corpus", draw=curve_panels, name="reliability {task} {corpus}",
-                select=wider, x="confidence", panel="prompt", series="model", x_label="probability of the answer",
-                y_label="share right", diagonal=True,
+                "calibration",
+                reliability,
+                "task",
+                "corpus",
+                draw=curve_panels,
+                name="reliability {task} {corpus}",
+                select=wider,
+                x="confidence",
+                panel="prompt",
+                series="model",
+                x_label="probability of the answer",
+                y_label="share right",
+                diagonal=True,
             ),
         ],
         values={
@@ -106,7 +116,7 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "COMPARED": COMPARED,
             "N_BINS": N_BINS,
         },
-    )  # fmt: skip
+    )
 
 
 def _features(table: ScoredFrame, given: Mapping[str, ModelFeatures]) -> ModelFeatures | None:

@@ -236,8 +236,13 @@ def _charts(each: pd.DataFrame) -> Iterator[Chart]:
             name=str(corpus.key[0]),
             caption="beside_each_other",
             draw=partial(
-                intervals, shown.assign(row=name).head(MOST_LINES * 2), rows="row", series="kind", x_label=what,
-                title=str(corpus.key[0]), chance=0.5 if chosen else None,
+                intervals,
+                shown.assign(row=name).head(MOST_LINES * 2),
+                rows="row",
+                series="kind",
+                x_label=what,
+                title=str(corpus.key[0]),
+                chance=0.5 if chosen else None,
             ),
             values={"corpus": corpus.key[0], "what": what, "chosen": chosen},
-        )  # fmt: skip
+        )

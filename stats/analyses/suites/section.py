@@ -105,11 +105,15 @@ def _charts(by_suite: pd.DataFrame, twofold: pd.DataFrame) -> Iterator[Chart]:
         name="accuracy",
         caption="accuracies",
         draw=partial(
-            grouped_map, matrix.droplevel("phenomenon"), counts.droplevel("phenomenon"), row_groups=circuits,
-            value_label="share of items", diverging=False,
+            grouped_map,
+            matrix.droplevel("phenomenon"),
+            counts.droplevel("phenomenon"),
+            row_groups=circuits,
+            value_label="share of items",
+            diverging=False,
         ),
         values={"n": by_suite["n"]},
-    )  # fmt: skip
+    )
     if len(twofold) and by_suite["model"].nunique() <= MOST_MODELS:
         draw = partial(
             intervals, twofold, rows="suite", series="model", x_label="margin of the prediction (bits)", zero=True
