@@ -15,6 +15,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,6 +94,7 @@ def choice_likert(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     differences = long_table(rows["differences"], DIFFERENCE_COLUMNS)
     right, same = shown_rows(accuracies, TIES_FIRST), shown_rows(consistency, "consistency")
     corpus = right["corpus"].iloc[0]
+    chosen = partial(charts, draw=intervals, rows="model", series="measure", limits=(0, 1), title="{corpus}")
     return Result(
         tables={
             "choices": first_table(right, same),
@@ -103,30 +105,8 @@ def choice_likert(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         main_chart=f"confusion {corpus}" if accuracies["model"].nunique() <= MOST_COLUMNS else corpus,
         charts=(
             *charts("confusions", right, "corpus", name="confusion {corpus}", draw=confusion_panels),
-            *charts(
-                "accuracies",
-                right,
-                "corpus",
-                draw=intervals,
-                rows="model",
-                series="measure",
-                limits=(0, 1),
-                x_label="same choice as {whom}",
-                title="{corpus}",
-                chance=0.5,
-            ),
-            *charts(
-                "consistencies",
-                same,
-                "corpus",
-                name="consistency {corpus}",
-                draw=intervals,
-                rows="model",
-                series="measure",
-                limits=(0, 1),
-                x_label="same choice",
-                title="{corpus}",
-            ),
+            *chosen("accuracies", right, "corpus", x_label="same choice as {whom}", chance=0.5),
+            *chosen("consistencies", same, "corpus", name="consistency {corpus}", x_label="same choice"),
         ),
         values={
             "corpus": corpus,

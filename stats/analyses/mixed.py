@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -178,17 +179,9 @@ def mixed(
             "effects_on_deltas",
             drawn[sizes <= MOST_LEVELS],
             "corpus",
-            draw=intervals,
-            rows="level",
-            series="term",
-            x_label="difference (standard deviations)",
-            chance=0,
+            draw=partial(intervals, rows="level", series="term", x_label="difference (standard deviations)", chance=0),
         ),
-        values={
-            "fits": fits,
-            "refused": refused,
-            **OF_TEMPLATE,
-        },
+        values={"fits": fits, "refused": refused, **OF_TEMPLATE},
     )
 
 
