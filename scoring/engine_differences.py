@@ -1,8 +1,4 @@
-"""The numbers of two engines on the same items, for `compare-engines` and `score --compare`.
-
-In: two scored tables, of transformers and a server, two dtypes, a CPU and a GPU, or two versions of a library. Out: how
-far apart they are, one row per method, or per item and method.
-"""
+"""The numbers of two engines on the same items, for `compare-engines` and `score --compare`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The design of an experiment: `[design]` of a map says which columns are factors, item sets, designs and fillers.
-
-In: that table, and the rows of sentences. Out: what the manifest says of the design, or what is wrong with the rows.
-"""
+"""The design of an experiment: `[design]` of a map says which columns are factors, item sets, designs and fillers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The columns of a method: their names, and what the numbers in its `logprobs` column mean.
-
-In: a method's name, or its layout. Out: names of columns, which stand here alone; from the flat list of
-log-probabilities, presentations x options.
-"""
+"""The columns of a method: their names, and what the numbers in its `logprobs` column mean."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """The Protocol that every back end satisfies, those of what only some can do, and what a model says about itself.
 
-In: requests, prompts or texts. Out: log-probabilities in nats, continuations, hidden states.
-
 What a model writes for itself before its answer, in marked blocks, is its thinking. Log-probabilities of options mean
 nothing inside a block, and what is thought is no answer (DESIGN.md, rule 11): `open_block` says whether a prompt ends
 inside a block, `thinking_characters` where the answer begins.

@@ -1,7 +1,4 @@
-"""Documents to count tokens in, one text at a time: files, Hub datasets, and the corpora of pairbank itself.
-
-In: where the text stands. Out: `Documents`, that is the texts and a description of their source for the signature.
-"""
+"""Documents to count tokens in, one text at a time: files, Hub datasets, and the corpora of pairbank itself."""
 
 from __future__ import annotations
 

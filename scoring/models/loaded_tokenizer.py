@@ -1,7 +1,5 @@
 """A model's tokenizer as it is scored with: one that cuts a text always the same way, and as the model was trained.
 
-In: a folder or a Hub id. Out: its tokenizer, what of it is not as it was saved, and what is to be noted.
-
 BPE dropout and sentencepiece's sampling help in training; saved with a model, they cut every text at random. Both are
 switched off. Tokenizers of Mistral's models that transformers before 5 converted have another pre-tokenizer pattern
 than those that the models were trained with; transformers knows both, and warns.

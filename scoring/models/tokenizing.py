@@ -1,8 +1,4 @@
-"""What tokenizers are asked beside ids, and how they are left as they were.
-
-In: a tokenizer, a text or its tokens. Out: special and unknown tokens in it, where its words end, whether a chat
-template takes a system turn, and what stands before a text.
-"""
+"""What tokenizers are asked beside ids, and how they are left as they were."""
 
 from __future__ import annotations
 

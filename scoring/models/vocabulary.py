@@ -1,7 +1,4 @@
-"""What linking functions and word boundaries need to know of a tokenizer: its size, its fingerprint, its ids.
-
-In: a loaded model, a tokenizer of transformers, or the name of a model. Out: a `Vocabulary`.
-"""
+"""What linking functions and word boundaries need to know of a tokenizer: its size, its fingerprint, its ids."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What runs in a Ray worker: a copy of the model, in a process of its own, that scores units and gives back tables.
-
-In: a model's name and options; then jobs. Out: the model's facts, tables, and how much work they were.
-"""
+"""What runs in a Ray worker: a copy of the model, in a process of its own, that scores units and gives back tables."""
 
 from __future__ import annotations
 

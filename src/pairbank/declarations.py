@@ -1,7 +1,4 @@
-"""Records that somebody declares in a file (TOML, JSON): a class says keys and types, errors name key and remedy.
-
-In: a table. Out: a frozen record (a pydantic model or a dataclass), or one error that lists every fault of the table.
-"""
+"""Records that somebody declares in a file (TOML, JSON): a class says keys and types, errors name key and remedy."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Does a model agree with itself? Its sampled answers, orders and wordings as raters; beside models and people.
-
-In: scored tables. Out: Krippendorff's alpha of each kind of raters, and how often two of them give the same answer.
-"""
+"""Does a model agree with itself? Its sampled answers, orders and wordings as raters; beside models and people."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
 
 
-def half_width(shifts: FloatArray, *, level: float, lost: int = 2) -> float:
+def half_width(shifts: FloatArray, *, level: float = 0.95, lost: int = 2) -> float:
     """Return how far the interval reaches to either side; 0 where nothing shifts.
 
     Each item moves the estimate by its shift; `lost` degrees of freedom are spent on what was estimated.

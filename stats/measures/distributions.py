@@ -52,7 +52,6 @@ def distribution_distance(
     weights: FloatArray | None = None,
     n_draws: int = 0,
     paradigms: IntArray | None = None,
-    level: float = 0.95,
 ) -> DistributionDistance:
     """Return how far a model's distributions are from those of people, and what that is held against.
 
@@ -81,7 +80,7 @@ def distribution_distance(
             f"{which.size} sentences rated by two people or more, {n_raters} people; it takes {LEAST_THINGS} and "
             f"{LEAST_RATERS}"
         )
-        none = undefined(reason, n=which.size, method=METHOD, level=level)
+        none = undefined(reason, n=which.size, method=METHOD)
         return DistributionDistance(model=none, constant=none, nearer=none, floor=math.nan, n_raters=n_raters)
     grid = np.unique(np.concatenate([points, values[kept]]))
     column = np.searchsorted(grid, values[kept])
@@ -94,9 +93,7 @@ def distribution_distance(
     group = rater % min(n_raters, MOST_GROUPS)
     without = np.array([_distances(cells, model, group != entry).mean(axis=0) for entry in range(int(group.max()) + 1)])
     names = ("model", "constant", "nearer")
-    results = {
-        name: _estimate(of_things[:, nth], without[:, nth], own_values, level=level) for nth, name in enumerate(names)
-    }
+    results = {name: _estimate(of_things[:, nth], without[:, nth], own_values) for nth, name in enumerate(names)}
     return DistributionDistance(**results, floor=_floor(cells, n_draws), n_raters=n_raters)
 
 
@@ -136,15 +133,15 @@ def _distances(cells: _Cells, model: FloatArray, chosen: BoolArray) -> FloatArra
     return np.column_stack([of_model, of_constant, of_model - of_constant])
 
 
-def _estimate(values: FloatArray, without: FloatArray, codes: IntArray | None, *, level: float) -> Estimate:
+def _estimate(values: FloatArray, without: FloatArray, codes: IntArray | None) -> Estimate:
     """Return a mean over things with the interval of other things and other raters, and one of other paradigms."""
     mean, raters = float(values.mean()), deleted(without)
     shifts = (values - mean) / math.sqrt(values.size * (values.size - 1))
-    half = half_width(np.concatenate([shifts, raters]), level=level)
-    result = Estimate(value=mean, low=mean - half, high=mean + half, n=values.size, method=METHOD, level=level)
+    half = half_width(np.concatenate([shifts, raters]))
+    result = Estimate(value=mean, low=mean - half, high=mean + half, n=values.size, method=METHOD)
     if codes is None:
         return result
-    half = half_width(np.concatenate([shifts_of_mean(values, codes), raters]), level=level, lost=1)
+    half = half_width(np.concatenate([shifts_of_mean(values, codes), raters]), lost=1)
     return with_paradigms(result, mean - half, mean + half, codes)
 
 

@@ -1,7 +1,4 @@
-"""How a chat API is asked, and what its answers hold.
-
-In: what an API takes, found by trying. Out: the parameters of a question; the first tokens that it reports.
-"""
+"""How a chat API is asked, and what its answers hold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Lists of models: a TOML file with a `[[models]]` table for each: what is loaded and how, what is declared of it.
-
-In: a file, the `[[models]]` of a study, or the name of a list that ships (`shipped_lists`). Out: `ModelChoice`s.
-"""
+"""Lists of models: a TOML file with a `[[models]]` table for each: what is loaded and how, what is declared of it."""
 
 from __future__ import annotations
 
