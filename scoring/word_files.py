@@ -42,8 +42,8 @@ OF_PARTS = 0.8
 """Of the rows that a column parts, those that have to be copies."""
 WORD_COLUMNS = re.compile(r"words?|token", re.IGNORECASE)
 """Names of columns of reading times that have the word."""
-SHIFTS, MOSTLY = (0, 1, -1, 2, -2), 0.9
-"""Of numbers of words, those that are tried; and the share of words that agree if the texts are the same."""
+SHIFTS, MOSTLY, SHIFTED = (0, 1, -1, 2, -2), 0.9, 0.7
+"""Numbers of words are shifted by these; shares of words that agree if texts are the same, and if one is shifted."""
 OTHER_WORD = "other_word"
 """Flag: the reading time is of another word than the text has there."""
 SHORTEST_COPY = 3
@@ -319,7 +319,7 @@ def joined(
     differs = pd.Series(data=False, index=times.index)
     if numbered:
         read = _column(times, word if word in spoken else spoken[0], path).map(plain_word) if spoken else None
-        differs = _other_words(known.map(plain_word), asked, read, by=(place, shift), path=path)
+        differs = _other_words(known.map(plain_word), asked, read, by=(by[0], place, shift), path=path)
     missing = asked[~pd.MultiIndex.from_frame(asked).isin(known.index)]
     if len(missing):
         first = missing.iloc[0]
@@ -332,7 +332,7 @@ def joined(
         first = several.iloc[0]
         raise ScoringError(
             f"{path}: the word {first['word']!r} stands twice in text {first['text_id']!r}; name words by their "
-            "number: --by ID,NUMBER"
+            f"number: --by {by[0]},NUMBER"
         )
     used = (by[0], place)
     result = times.assign(_text=asked["text_id"], _place=asked[key], _differs=differs).merge(
@@ -359,7 +359,7 @@ def _without_shift(name: str) -> tuple[str, int]:
 
 
 def _other_words(
-    known: pd.Series[str], asked: pd.DataFrame, read: pd.Series[str] | None, *, by: tuple[str, int], path: Path
+    known: pd.Series[str], asked: pd.DataFrame, read: pd.Series[str] | None, *, by: tuple[str, str, int], path: Path
 ) -> pd.Series[bool]:
     """Return which rows are of another word than that of their number; an error where numbers are shifted.
 
@@ -382,10 +382,19 @@ def _other_words(
         of_texts = known.index.to_frame().groupby(level=0)["word_number"].agg(["min", "max"]).reindex(ends.index)
         is_shifted = shares[best] > MOSTLY if read is not None else (ends + best == of_texts).all(axis=None)
         if best and is_shifted and shares[best] > shares[0]:
-            right = f"{by[0]}{by[1] + best:+d}".removesuffix("+0")
+            right = f"{by[1]}{by[2] + best:+d}".removesuffix("+0")
             raise ScoringError(
                 f"{here}. Numbers are shifted by {-best:+d}: {shares[0]:.0%} of the {what} agree, and "
-                f"{shares[best]:.0%} with {right}; type --by ID,{right}"
+                f"{shares[best]:.0%} with {right}; type --by {by[0]},{right}"
+            )
+        of_text = pd.DataFrame({shift: agree(shift).groupby(asked["text_id"]).mean() for shift in SHIFTS})
+        moved = of_text.idxmax(axis=1)[(of_text.max(axis=1) > SHIFTED) & (of_text[0] < 1 - SHIFTED)]
+        if read is not None and len(moved):
+            others = f", and those of {len(moved) - 1} other text(s)" if len(moved) > 1 else ""
+            row = asked.index[asked["text_id"] == moved.index[0]][0]
+            raise ScoringError(
+                f"{path}, row {row}: the numbers of text {moved.index[0]!r} are shifted by "
+                f"{-moved.iloc[0]:+d}{others}; correct column {by[1]!r} in its rows"
             )
         if read is not None and shares[0] < MOSTLY:
             raise ScoringError(

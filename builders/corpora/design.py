@@ -67,6 +67,8 @@ class Crossing:
 
     design: Design
     where: str
+    columns: tuple[str, ...] = ()
+    """Of raters that have one each."""
     rows: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, int]]] = field(default_factory=dict)
     """Design -> cell -> item set -> row."""
     levels: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class Crossing:
         if not design.factors:
             return
         is_filler = design.is_filler(row, at)
-        for rater in raters_of(row):
+        for rater in (*raters_of(row), *(name for name in self.columns if str(value_at(row, name, at) or "").strip())):
             self.raters.setdefault(rater, shaped.number)
             self.with_filler |= {rater} if is_filler else set()
         if is_filler:
@@ -148,6 +150,22 @@ class Crossing:
                 f"{' or '.join(map(repr, self.design.fillers))}); their z-scores would rest on other sentences "
                 "than those of other raters; leave their rows out, or fillers out of [design]"
             )
+
+    def said(self) -> Iterator[str]:
+        """Yield how many item sets lack a condition, for each design; levels are crossed in others."""
+        for by, cells in self.rows.items():
+            sets = dict.fromkeys(itertools.chain.from_iterable(cells.values()))
+            lacking = [(name, cell) for name in sets for cell, found in cells.items() if name not in found]
+            if lacking:
+                n, (first, cell), of = (
+                    len({name for name, _ in lacking}),
+                    lacking[0],
+                    f" of {', '.join(by)}" if by else "",
+                )
+                yield (
+                    f"{n:,} of {len(sets):,} item sets{of} lack a condition (first: {self.design.item_set!r} {first}, "
+                    f"{self._said(cell)}): models' effects leave them out"
+                )
 
     def facts(self, names: Mapping[str, str]) -> dict[str, Any]:
         return self.design.facts({name: tuple(levels.values()) for name, levels in self.levels.items()}, names)

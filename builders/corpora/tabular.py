@@ -314,7 +314,8 @@ class OwnCorpus:
         """Yield the items with their ratings; every row that cannot be accepted is in one error at the end."""
         bad, n_of, subsets = BadRows(self.place), Counter[str](), set[str]()
         ids, self.raters = TextIds(corpus=self.slug), Raters()
-        self.crossing = Crossing(design=self.design, where=str(self.place))
+        of_raters = () if self.rules is None else self.rules.columns
+        self.crossing = Crossing(design=self.design, where=str(self.place), columns=of_raters)
         for fault in [] if self.judgments is None else self.judgments.faults:
             bad.note(fault)
         for table, column_map in self.tables.values():
@@ -425,6 +426,7 @@ class OwnCorpus:
             *self._said_of_rows_left_out(n_of),
             *dict.fromkeys(column_map.unused for column_map in maps if column_map.unused),
             *self._said_of_judgments(n_of),
+            *(() if self.crossing is None else self.crossing.said()),
             *self._said_of_people(),
             *self._said_of_constant_raters(),
             *self.notes,

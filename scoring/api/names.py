@@ -92,7 +92,9 @@ def reference_of(names: Iterable[str]) -> str | None:
     return DIRECT if DIRECT in known else next(iter(known), None)
 
 
-PARTICIPANT_COLUMNS = re.compile(r"subj|particip|ppt|reader|worker|rater|user|session|person|md5|hash", re.IGNORECASE)
+PARTICIPANT_COLUMNS = re.compile(
+    r"subj|particip|ppt|reader|worker|rater|user|session|person|(?<!sentence )md5|hash", re.IGNORECASE
+)
 """Names of columns that say who read a word."""
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.base import Context
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
-TIME = re.compile(r"rts?|reading_?times?(_?ms)?|rt_?ms", re.IGNORECASE)
+TIME = re.compile(r"rts?|reading[ _]?times?([ _]?ms)?|rt_?ms", re.IGNORECASE)
 SURPRISAL, LAG = "surprisal_bits", re.compile(r"surprisal_bits_lag(\d+)")
 LEAST_TEXTS, MOST_FOLDS, LEAST_TIMES = 5, 10, 50
 ALPHA = 0.05

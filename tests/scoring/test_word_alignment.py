@@ -56,7 +56,7 @@ BY: dict[str, Any] = {"by": ("item", "zone"), "path": Path("rt.csv")}
 @pytest.mark.parametrize(("first", "right"), [(0, r"zone\+1"), (2, "zone-1")])
 def test_numbers_that_are_shifted_by_one_are_named_with_what_to_type(first: int, right: str, with_word: bool) -> None:
     times = story_times(first, with_word=with_word)
-    with pytest.raises(ScoringError, match=rf"rt.csv, row \d+: word .* 100% with {right}; type --by ID,{right}"):
+    with pytest.raises(ScoringError, match=rf"rt.csv, row \d+: word .* 100% with {right}; type --by item,{right}"):
         joined(story_words(), times, **BY)
     result = joined(story_words(), times, by=("item", right.replace("\\", "")), path=Path("rt.csv"))
     assert (result["surprisal_bits"] == result["RT"].astype(int) - 300).all()
@@ -68,6 +68,15 @@ def test_a_shift_in_words_that_all_have_numbers_is_found_by_the_words() -> None:
     times["word"] = times.groupby(["WorkerId", "item"])["word"].shift(1).fillna("If")
     with pytest.raises(ScoringError, match=r"Numbers are shifted by \+1: \d+% of the words agree"):
         joined(story_words(), times, **BY)
+
+
+def test_one_text_whose_numbers_are_shifted_is_named() -> None:
+    times = story_times()
+    times["zone"] = times["zone"].astype(int) + (times["item"] == times["item"].iloc[-1])
+    with pytest.raises(
+        ScoringError, match=r"row \d+: the numbers of text '\w+' are shifted by \+1; correct column 'zone'"
+    ):
+        joined(story_words(), times.astype(str), **BY)
 
 
 def test_a_few_other_words_are_flagged_and_other_texts_refused(caplog: pytest.LogCaptureFixture) -> None:

@@ -101,6 +101,29 @@ def test_what_is_no_design_is_refused_with_row_and_column(fault: str, tmp_path: 
         pairbank.load_corpus(write(tmp_path, rows, map_text=text))
 
 
+def test_an_item_set_without_a_condition_is_named(tmp_path: Path) -> None:
+    lacking = ("4", "island", "long")
+    rows = [row for row in judgments() if (row["item"], row["structure"], row["distance"]) != lacking]
+    manifest = manifest_of(pairbank.load_corpus(write(tmp_path, rows)))
+    assert manifest is not None
+    assert any(
+        note.startswith("1 of 8 item sets lack a condition (first: 'item' 4, structure = island, distance = long)")
+        for note in manifest["facts"]["reading"]
+    )
+
+
+def test_a_rater_with_a_column_who_rated_no_filler_is_named(tmp_path: Path) -> None:
+    rows = ["item,type,cond,sentence,r1,r2"]
+    rows += [f"{n},target,{c},The dog {c} {n}.,{n % 5 + 1},3" for n in range(4) for c in ("sleeps", "sleep")]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([*rows, "f,filler,,A cat.,5,"]), encoding="utf-8")
+    text = 'layout = "sentences"\n[columns]\nsentence = "sentence"\nitem = "item"\n[ratings]\ncolumns = ["r1", "r2"]\n'
+    text += 'scale = "likert7"\n[design]\nfactors = ["cond"]\nfillers = { type = "filler" }\n'
+    path.with_name("wide.map.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(PairbankError, match=r"row 2: rater 'r2' rated no filler \(column 'type'\)"):
+        pairbank.load_corpus(path)
+
+
 def test_where_leaves_fillers_out(tmp_path: Path) -> None:
     text = 'where = { type = "target" }\n' + MAP.replace('fillers = { type = "filler" }\n', "")
     assert len(pairbank.load_corpus(write(tmp_path, list(judgments()), map_text=text))) == 32
