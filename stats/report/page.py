@@ -35,32 +35,6 @@ if TYPE_CHECKING:
     from pairbank.stats.report.report import Report
 
 
-DEFINITIONS = """\
-- **accuracy**: share of items with a positive difference (good - bad, in the method's unit). Ties (up to 1e-9) count
-  one half. For prompted methods the difference is averaged over all presentations of the item.
-- **orders pooled**: every presentation is one trial, right if the correct option is the most probable.
-  For judgments of single sentences this is balanced accuracy. The interval counts items, not trials.
-- **first option chosen**: share of presentations in which the option shown first is the most probable. Without bias it
-  is 0.5 if both orders are asked; with a fixed order, it is the share of such items.
-- **position bias**: this share is at least 0.95 or at most 0.05, and the correct option is shown in both places. Such
-  answers name a place, not a side. The first page then gives the accuracy with **orders pooled**. The averaged accuracy
-  compares how sure the model is of the same option in two presentations.
-- **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings; ties
-  count one half. For ratings, **accuracy** compares expected ratings, in points of the scale.
-- **no answer found**: share of written answers that were not found in the text, over all items. Accuracy is over the
-  items with an answer.
-- **mean log P**: of the one word (or sentence) of one-sided items, given its context or a question about it. Agreement
-  is then between these log-probabilities, not between differences.
-- **Pearson r, Spearman rho**: between the differences of the method and of `direct`, over the items that both have. For
-  people, the difference is that of mean judgments. **Cohen's kappa, same choice**: between signs, without ties.
-- **cannot read**: more than 5% of the items hold characters without a token (flag `unknown_token`), or more than 5% of
-  the pairs have the same tokens on both sides (`identical_tokens`).
-- **Intervals** (95%): Wilson for shares, clustered by items with several presentations; Student t for means.
-  Pearson (from 4 items) and Spearman (from 10): jackknife on the z scale. Kappa: asymptotic on the z scale, if both
-  choices occur 5 times or more. Items with identical sides are excluded and counted.
-"""
-
-
 FIRST, APPENDIX, FIGURES = "report.md", "appendix", "figures"
 MOST_ROWS = 40
 """A longer table is cut in an appendix; its CSV file is whole."""
@@ -291,7 +265,7 @@ def _accuracies(report: Report) -> Iterator[Block]:
 
 def _how(report: Report) -> Iterator[Block]:
     yield Heading("Definitions")
-    yield Text(DEFINITIONS.rstrip())
+    yield Text(_template("definitions.md").rstrip())
     if report.unasked:
         yield Heading("Methods that apply to no item of a corpus")
         yield _list([in_words(sentence, report.labels) for sentence in report.unasked])
@@ -416,9 +390,12 @@ def page_of_html(title: str, pages: Mapping[str, Page]) -> str:
             if path == FIRST
             else f'<details id="{_anchor(path)}"><summary>{heading}</summary>\n{body}\n</details>'
         )
-    style = (resources.files("pairbank.stats.report") / "templates" / "report.css").read_text(encoding="utf-8")
-    head = f"{_HEAD}\n{_POLICY}\n<title>{html.escape(title)}</title>\n<style>\n{style}</style>"
+    head = f"{_HEAD}\n{_POLICY}\n<title>{html.escape(title)}</title>\n<style>\n{_template('report.css')}</style>"
     return spelt_out("\n".join([head, "<body>", *parts, "</body>", "</html>", ""]))
+
+
+def _template(name: str) -> str:
+    return (resources.files("pairbank.stats.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def shown_in_notebook(report: Report) -> str:
