@@ -62,6 +62,8 @@ _SUFFIXES: dict[str, ColumnKind] = {
 
 
 class _Column:
+    """A method's column, whose suffix is the name of the attribute."""
+
     def __set_name__(self, _owner: type, name: str) -> None:
         self._suffix = name
 
@@ -103,6 +105,7 @@ class ScoreColumns:
     """Log-probability of each region of a sentence, in nats."""
 
     def of(self, side: Side) -> str:
+        """Return the column of a side's score."""
         return f"{self.method}_{side}"
 
     def tokens(self, side: Side) -> str:
@@ -122,6 +125,7 @@ class ScoreColumns:
         return f"{self.method}_{side}_{edge}"
 
     def argmax(self, side: Side) -> str:
+        """Return the column of the most probable rating of a side."""
         return f"{self.method}_argmax_{side}"
 
     @property
@@ -129,6 +133,7 @@ class ScoreColumns:
         return tuple(f"{self.method}_{suffix}" for suffix in _SUFFIXES)
 
     def kinds(self, *columns: str) -> dict[str, ColumnKind]:
+        """Return the types of some of these columns, in the order given."""
         known = dict(zip(self.all, _SUFFIXES.values(), strict=True))
         return {column: known[column] for column in columns}
 
@@ -235,6 +240,7 @@ class MethodLayout:
 
     @property
     def is_judged(self) -> bool:
+        """Whether every presentation has a correct option."""
         return self.kind in JUDGED
 
     @property

@@ -36,14 +36,17 @@ class Answered:
 
     @property
     def total_nats(self) -> float:
+        """Sum over the scored tokens, in float64; NaN where there is none."""
         return float("nan") if self.logprobs_nats is None else float(self.logprobs_nats.sum())
 
     @property
     def tokens_nats(self) -> list[float] | None:
+        """The scored tokens one by one."""
         return None if self.logprobs_nats is None else self.logprobs_nats.tolist()
 
 
 def answered(request: EncodedRequest, values: FloatArray) -> Answered:
+    """Return a request with its answer, of shape (n_values,)."""
     if not request.ranks:
         return Answered(request=request, logprobs_nats=values)
     ranks = values[request.n_scored :].astype(np.int64)
@@ -140,6 +143,7 @@ class OfSides:
 
 
 def flags_of(answers: Sequence[Answered]) -> list[str]:
+    """Return the flags of all answers, each once."""
     flags = [flag for answer in answers for flag in answer.request.flags]
     flags += [OVER_LENGTH for answer in answers if answer.logprobs_nats is None]
     return list(dict.fromkeys(flags))

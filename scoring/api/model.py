@@ -111,6 +111,7 @@ class ModelInfo:
 
     @property
     def prefix(self) -> tuple[int, ...]:
+        """The tokens that stand before a text."""
         return self.prefix_ids or (() if self.bos_id is None else (self.bos_id,))
 
     @property
@@ -180,6 +181,7 @@ class ScoringStats:
 
     @property
     def sharing(self) -> float:
+        """Tokens asked for per token computed."""
         return self.n_sequence_tokens / self.n_computed_tokens if self.n_computed_tokens else float("nan")
 
 
@@ -267,6 +269,7 @@ class _Begun(Generic[T]):
 
 
 def ended(steps: Generator[None, None, T]) -> T:
+    """Take all steps that are left, and return what they lead to."""
     return _Begun(steps).result()
 
 

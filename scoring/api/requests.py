@@ -91,6 +91,7 @@ class LinearProbe:
     bias: float
 
     def log_odds(self, states: npt.NDArray[np.float32]) -> FloatArray:
+        """Return the log-odds of some states, shape (n, hidden)."""
         result: FloatArray = states.astype(np.float64) @ self.weights + self.bias
         return result
 

@@ -121,6 +121,7 @@ class Estimate:
 
     @property
     def is_defined(self) -> bool:
+        """Whether the value is a number; its interval may still be missing."""
         return not math.isnan(self.value)
 
 

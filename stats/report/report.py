@@ -117,6 +117,7 @@ class Report:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
+        """The figures of all sections."""
         return tuple(figure for section in self.parts for figure in section.figures)
 
     @property
@@ -138,9 +139,11 @@ class Report:
 
     @property
     def agreement(self) -> pd.DataFrame:
+        """Agreement between methods and with people."""
         return agreement_table(headline(self.summary))
 
     def markdown(self) -> str:
+        """Return the first page as Markdown; its figures and appendices are files beside it."""
         return pages_of(self)[FIRST]
 
     def html(self) -> str:
@@ -188,6 +191,7 @@ class Report:
 
     @property
     def csv_tables(self) -> dict[str, pd.DataFrame]:
+        """All tables, by the names of their CSV files."""
         tables = {"summary": self.summary}
         if self.summary.empty:
             tables["summary"] = self.overview.tables[self.overview.main_table]

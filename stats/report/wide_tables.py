@@ -16,6 +16,7 @@ from pairbank.stats.estimates.estimate import headings
 from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 from pairbank.stats.wording import bounds, number, with_interval
 
+_KEYS = ["model", "corpus", "group_by", "group", "method"]
 _BESIDE = ("low", "high", "n")
 """What stands beside a value in a CSV file."""
 _PARADIGMS = ("low_paradigms", "high_paradigms")
@@ -48,7 +49,7 @@ def accuracy_table(summary: pd.DataFrame) -> pd.DataFrame:
     '0.82 [0.79, 0.85]'
     """
     shown = headings("accuracy", present=set(summary["metric"]))
-    return _wide(summary, shown, ["model", "corpus", "group_by", "group", "method"])
+    return _wide(summary, shown, _KEYS)
 
 
 def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
@@ -68,26 +69,18 @@ def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> agreement_table(pd.DataFrame([row]))[["group", "Cohen's kappa", "notes"]].values.tolist()
     [['subset: binding', 'undefined', "Cohen's kappa: no items"]]
     """
-    return _wide(
-        summary,
-        headings("agreement", present=set(summary["metric"])),
-        ["model", "corpus", "group_by", "group", "method", "versus"],
-    )
+    return _wide(summary, headings("agreement", present=set(summary["metric"])), [*_KEYS, "versus"])
 
 
 def accuracy_numbers(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `accuracy_table` as numbers, with all digits: value, low, high and n of each column."""
     shown = headings("accuracy", present=set(summary["metric"]))
-    return _as_numbers(summary, shown, ["model", "corpus", "group_by", "group", "method"])
+    return _as_numbers(summary, shown, _KEYS)
 
 
 def agreement_numbers(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `agreement_table` as numbers, with all digits: value, low, high and n of each column."""
-    return _as_numbers(
-        summary,
-        headings("agreement", present=set(summary["metric"])),
-        ["model", "corpus", "group_by", "group", "method", "versus"],
-    )
+    return _as_numbers(summary, headings("agreement", present=set(summary["metric"])), [*_KEYS, "versus"])
 
 
 def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:
