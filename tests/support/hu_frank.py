@@ -126,7 +126,7 @@ class _ByFamily:
                 hessian = np.eye(u.size) + levels.T @ (levels * (self.n * p * (1 - p))[:, None])
                 step = np.linalg.solve(hessian, gradient)
                 u = u + step * min(1.0, 5 / max(1e-300, float(np.abs(levels @ step).max())))
-                if float(gradient @ step) < 1e-13:
+                if float(gradient @ step) < 1e-20:
                     break
             eta = fixed + levels @ u
             likelihood = float((right * eta - self.n * np.logaddexp(0, eta)).sum())
