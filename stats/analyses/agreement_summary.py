@@ -23,7 +23,7 @@ from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.wording import mean_and_span
+from pairbank.stats.wording import number, span
 
 ALL_MODELS, ALL_METHODS = "all models", "all methods"
 METRICS = {"pearson": ("Pearson's r", "n (r)"), "kappa": ("Cohen's kappa", "n (kappa)")}
@@ -45,6 +45,7 @@ def agreement_summary(tables: Sequence[ScoredFrame], _context: Context) -> Resul
     agreements = pd.DataFrame([row for table in tables for row in _agreements(table)])
     if agreements.empty:
         return Result()
+    agreements["run"] = _runs(agreements)
     has_kappa = (agreements["metric"] == "kappa").any()
     means = mean_agreement(agreements)
     kappas = agreement_ranges(agreements) if has_kappa else pd.DataFrame(columns=_RANGE)
@@ -75,8 +76,8 @@ def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: st
     Source: Song, Hu & Mahowald 2025, appendix B, figure 5.
     """
     whole = _whole(summary, metric, versus)
-    parts = [(group.key[0], group.frame["value"]) for group in groups(whole, "method")]
-    rows = [_range_row(method, values, metric) for method, values in [*parts, (ALL_METHODS, whole["value"])]]
+    parts = [(str(group.key[0]), group.frame) for group in groups(whole, "method")]
+    rows = [_range_row(method, part, metric) for method, part in [*parts, (ALL_METHODS, whole)]]
     return pd.DataFrame(rows).astype({"reason": "string"})
 
 
@@ -99,6 +100,17 @@ def _whole(summary: pd.DataFrame, metric: str, versus: str | None) -> pd.DataFra
     return whole
 
 
+def _runs(rows: pd.DataFrame) -> pd.Series[str]:
+    """Return the model of each row; checkpoints of one run (`RUN@step-1000`) are one."""
+    runs: pd.Series[str] = rows["model"].str.partition("@")[0]
+    return runs
+
+
+def _mean_of_runs(rows: pd.DataFrame) -> float:
+    """Return the mean of values in which each run, method and corpus counts once."""
+    return float(rows.groupby([_runs(rows), "method", "corpus"])["value"].mean().mean())
+
+
 def _mean_rows(method: str, of_method: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the mean over corpora of each model, then that over models."""
     means = []
@@ -115,12 +127,11 @@ def _mean_rows(method: str, of_method: pd.DataFrame) -> Iterator[dict[str, Any]]
             n_undefined=n_undefined,
         )
     known = of_method[of_method["value"].notna()]
-    defined = pd.Series(means, dtype="float64").dropna()
+    models = pd.DataFrame({"model": [group.key[0] for group in groups(of_method, "model")], "value": means})
+    of_runs = models.groupby(_runs(models))["value"].mean().dropna()
     n_undefined = len(of_method) - len(known)
-    mean = float(defined.to_numpy().mean()) if len(defined) else math.nan
-    yield _row(
-        method, ALL_MODELS, mean, n_corpora=known["corpus"].nunique(), n_models=len(defined), n_undefined=n_undefined
-    )
+    mean, n_corpora = float(of_runs.mean()), known["corpus"].nunique()
+    yield _row(method, ALL_MODELS, mean, n_corpora=n_corpora, n_models=len(of_runs), n_undefined=n_undefined)
 
 
 def _row(method: str, model: str, value: float, *, n_corpora: int, n_models: int, n_undefined: int) -> dict[str, Any]:
@@ -129,16 +140,15 @@ def _row(method: str, model: str, value: float, *, n_corpora: int, n_models: int
     return {"method": method, "model": model, "value": value} | counts | {"reason": reason}
 
 
-def _range_row(method: str, values: pd.Series[float], metric: str) -> dict[str, Any]:
-    used = values.dropna()
-    mean, lowest, highest = (used.mean(), used.min(), used.max()) if len(used) else (math.nan,) * 3
+def _range_row(method: str, rows: pd.DataFrame, metric: str) -> dict[str, Any]:
+    used = rows["value"].dropna()
     return {
         "method": method,
-        "mean": float(mean),
-        "min": float(lowest),
-        "max": float(highest),
+        "mean": _mean_of_runs(rows),
+        "min": float(used.min()),
+        "max": float(used.max()),
         "n": len(used),
-        "n_undefined": len(values) - len(used),
+        "n_undefined": len(rows) - len(used),
         "reason": None if len(used) else f"{metric} is undefined everywhere",
     }
 
@@ -151,11 +161,10 @@ def _ranges(agreements: pd.DataFrame) -> pd.DataFrame:
         row = {"method": method}
         for metric, (heading, n) in METRICS.items():
             of_method = (agreements["method"] == method) | (method == ALL_METHODS)
-            values = agreements.loc[of_method & (agreements["metric"] == metric), "value"]
-            row |= {
-                heading: mean_and_span(values),
-                n: f"{values.notna().sum()} of {len(values)}" if len(values) else "",
-            }
+            part = agreements[of_method & (agreements["metric"] == metric)]
+            n_defined = part["value"].notna().sum()
+            mean = f"{number(_mean_of_runs(part))} ({span(part['value'])})" if n_defined > 1 else span(part["value"])
+            row |= {heading: mean, n: f"{n_defined} of {len(part)}" if len(part) else ""}
         rows.append(row)
     return pd.DataFrame(rows)
 

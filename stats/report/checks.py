@@ -16,10 +16,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.columns import IDENTICAL_SIDES
+from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
-from pairbank.scoring.api.names import IDENTICAL_TOKENS, UNKNOWN_TOKEN, reference_of
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, OVER_LENGTH, UNKNOWN_TOKEN, reference_of
 from pairbank.stats.analyses.baselines import with_and_without
 from pairbank.stats.analyses.form import Words, groups
 from pairbank.stats.scored_table.method_scores import (
@@ -64,7 +64,7 @@ class Check:
     """Something to look for, and where a report has it."""
 
     find: Callable[[Facts], Iterable[Finding]]
-    place: Literal["caution", "caution on analyses", "unasked", "footnote", "note"]
+    place: Literal["caution", "caution on analyses", "unasked", "footnote", "left out", "note"]
 
 
 def sentences(facts: Facts, *places: str) -> tuple[str, ...]:
@@ -208,6 +208,52 @@ def _below_chance(facts: Facts) -> Iterator[Finding]:
             yield group.first | {"n": n, "n_models": len(group.frame), "chance": CHANCE}
 
 
+def _left_out(facts: Facts) -> Iterator[Finding]:
+    """Yield why numbers rest on fewer items than a corpus's table has, by corpus: a row per cause, model and method."""
+    for corpus in dict.fromkeys(table.corpus for table in facts.tables):
+        tables = [table for table in facts.tables if table.corpus == corpus]
+        n_items = max(table.n_rows for table in tables)
+        causes = [
+            {"cause": cause, "n": n, "model": table.model, "method": method}
+            for table in tables
+            for cause, n, method in (("absent", n_items - table.n_rows, ""), *_lost(table))
+            if n
+        ]
+        if causes:
+            rows = pd.DataFrame(causes)
+            n_methods = len({layout.method for table in tables for layout in table.layouts})
+            yield {"corpus": corpus, "n_items": n_items, "causes": groups(rows, "cause")} | {
+                "n_models": len(tables),
+                "n_methods": n_methods,
+            }
+
+
+def _lost(table: ScoredFrame) -> Iterator[tuple[str, int, str]]:
+    """Yield why a table's items are in no number, or in none of a method, with how many."""
+    items = table.part(["flags", "human_good", "task", "language"])
+    identical = flagged(items, "flags", IDENTICAL_SIDES)
+    yield "identical", int(identical.sum()), ""
+    if not (untrue := flagged(items, "flags", NO_TRUTH)).all():
+        yield "no_truth", int(untrue.sum()), ""
+    if "human_good" in items and items["human_good"].notna().any():
+        yield "unrated", int((items["human_good"].isna() & ~identical).sum()), ""
+    kinds = items.filter(["task", "language"]).astype(str).sum(axis=1)
+    for layout in table.layouts:
+        columns = ScoreColumns(layout.method)
+        scores = table.part([columns.delta, columns.good, columns.flags, columns.unparsed])
+        lacking = scores.filter([columns.delta, columns.good]).isna().all(axis=1).to_numpy()
+        if not lacking.any() or lacking.all():
+            continue
+        of_others = lacking & ~kinds.isin(kinds[~lacking]).to_numpy()
+        lost = scores[lacking & ~of_others]
+        too_long = flagged(lost, columns.flags, OVER_LENGTH)
+        unparsed = lost[columns.unparsed].eq(1).to_numpy() if columns.unparsed in lost else too_long & False
+        yield "inapplicable", int(of_others.sum()), layout.method
+        yield "over_length", int(too_long.sum()), layout.method
+        yield "unparsed", int((unparsed & ~too_long).sum()), layout.method
+        yield "unscored", int((~unparsed & ~too_long).sum()), layout.method
+
+
 def _known_errors(facts: Facts) -> Iterator[Finding]:
     """Yield what known faulty items change, by corpus."""
     yield from ({"rows": group.frame} for group in groups(with_and_without(facts.tables), "corpus"))
@@ -220,6 +266,7 @@ CHECKS = {
     "unasked": Check(find=_unasked, place="unasked"),
     "unparsed": Check(find=_unparsed, place="footnote"),
     "below_chance": Check(find=_below_chance, place="footnote"),
+    "left_out": Check(find=_left_out, place="left out"),
     "known_errors": Check(find=_known_errors, place="note"),
 }
 """By the macro that is its words."""

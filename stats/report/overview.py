@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
+from pairbank.builders.schema.columns import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import SENTENCE, is_string_logprob
@@ -197,9 +197,8 @@ def overview(tables: Sequence[ScoredFrame], _context: Context, *, summary: pd.Da
             "labels": facts.labels,
             "ratings": [name for name, layout in facts.layouts.items() if layout.kind == "rating"],
             "of_all": of_all,
-            "identical": _identical(tables),
             "rater_facts": _rater_facts(tables),
-            "checks": "\n\n".join(sentences(facts, "footnote")),
+            "checks": "\n\n".join(sentences(facts, "footnote", "left out")),
             "picks": picks,
             "BIAS_NOTE": BIAS_NOTE,
             "MARK": MARK,
@@ -253,15 +252,6 @@ def _paradigms(table: ScoredFrame) -> np.ndarray:
     """Return the paradigm of each item, None where a table has no such column."""
     labels = table.part([PARADIGM])
     return labels[PARADIGM].to_numpy(dtype=object) if PARADIGM in labels else np.full(table.n_rows, None)
-
-
-def _identical(tables: Sequence[ScoredFrame]) -> dict[str, tuple[int, int]]:
-    """Return how many items have identical sides, which no number counts, and of how many, by corpus."""
-    left_out: dict[str, tuple[int, int]] = {}
-    for table in tables:
-        n = int(flagged(table.part(["flags"]), "flags", IDENTICAL_SIDES).sum())
-        left_out[table.corpus] = max(left_out.get(table.corpus, (0, 0)), (n, table.n_rows))
-    return {corpus: (n, of) for corpus, (n, of) in left_out.items() if n}
 
 
 def _rater_facts(tables: Sequence[ScoredFrame]) -> dict[str, str]:

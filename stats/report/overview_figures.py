@@ -180,7 +180,7 @@ def _points(table: ScoredFrame) -> pd.DataFrame:
         return pd.DataFrame()
     likely = [layout.method for layout in table.layouts if is_string_logprob(layout.method)]
     columns = ["item_id", "corpus", "flags", *(ScoreColumns(name).delta for name in (*likely, *prompted))]
-    read = read_table(replace(table, frame=table.part(columns)))
+    read = read_table(replace(table, frame=table.part(columns))).choices
     direct = read.delta(read.reference)
     parts = (pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}).dropna() for name in prompted)
     return pd.concat([thinned(part) for part in parts])

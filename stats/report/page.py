@@ -139,9 +139,11 @@ def build_pages(report: Report) -> dict[str, Page]:
         agreement = _table(agreement_table(headline(report.summary)), report.labels)
         appendices |= {
             f"{APPENDIX}/accuracy.md": Page(
-                "Accuracy of every model, corpus, group and method", [*_accuracies(report)]
+                "Accuracy of every model, corpus, group and method", [*_left_out(report), *_accuracies(report)]
             ),
-            f"{APPENDIX}/agreement.md": Page("Agreement with `direct` and with people", [agreement]),
+            f"{APPENDIX}/agreement.md": Page(
+                "Agreement with `direct` and with people", [*_left_out(report), agreement]
+            ),
         }
     appendices[f"{APPENDIX}/how.md"] = Page("Definitions, references, ids of methods, signatures", [*_how(report)])
     titles = {path: page.title for path, page in appendices.items()}
@@ -208,6 +210,10 @@ def _list(lines: Sequence[str]) -> Text:
     return Text("\n".join(f"- {line}" for line in lines))
 
 
+def _left_out(report: Report) -> Iterator[Block]:
+    yield from (Text(in_words(sentence, report.labels)) for sentence in report.left_out)
+
+
 def _unasked(report: Report) -> list[str]:
     """Return which methods apply to no item of a corpus; of many corpora, where that is listed."""
     if len(report.unasked) <= MOST_UNASKED:
@@ -243,6 +249,8 @@ def _cut(table: pd.DataFrame, most: int, file: str, labels: Mapping[str, str]) -
 def _appendix(section: Section, report: Report) -> Iterator[Block]:
     texts = (section.answer if section.answer not in section.text else "", section.text)
     yield from (Text(in_words(part, report.labels)) for part in texts if part)
+    if section.tables:
+        yield from _left_out(report)
     for name, table in section.tables.items():
         if table.empty:
             continue

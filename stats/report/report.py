@@ -95,6 +95,8 @@ class Report:
     """Which texts a model cannot read."""
     unasked: tuple[str, ...] = ()
     """Which methods apply to no item of a corpus."""
+    left_out: tuple[str, ...] = ()
+    """Why numbers rest on fewer items than a corpus has, a sentence per corpus, for every page with numbers."""
     notes: tuple[str, ...] = ()
     """Deviations and limits that a reader must know."""
     sections: tuple[Section, ...] = ()
@@ -310,6 +312,7 @@ def _report(
         warnings=(*pairing, *item_set_notes(frames), *_unpinned(scored)),
         cautions=tuple(map(html_as_text, sentences(facts, *cautions))),
         unasked=tuple(map(html_as_text, sentences(facts, "unasked"))),
+        left_out=tuple(map(html_as_text, sentences(facts, "left out"))),
         notes=(*([order] if order else []), *map(html_as_text, sentences(facts, "note"))),
         sections=(*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),),
         is_asked=bool(analyses) or next(iter(names), "") != "base_instruct",
