@@ -302,6 +302,7 @@ def _report(
     has_phenomena = not analyses and not context.probed and (facts.own["group_by"] == "phenomenon").any()
     by_phenomenon = phenomena(frames, context, facts=facts) if has_phenomena else None
     cautions = ("caution", "caution on analyses") if analyses else ("caution",)
+    item_sets = item_set_notes(frames)
     return Report(
         title=question_of(of_models, frames),
         summary=summary,
@@ -309,10 +310,10 @@ def _report(
         phenomena=by_phenomenon if by_phenomenon and by_phenomenon.tables else None,
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=context.seed,
-        warnings=(*pairing, *item_set_notes(frames), *_unpinned(scored)),
+        warnings=(*pairing, *item_sets, *_unpinned(scored)),
         cautions=tuple(map(html_as_text, sentences(facts, *cautions))),
         unasked=tuple(map(html_as_text, sentences(facts, "unasked"))),
-        left_out=tuple(map(html_as_text, sentences(facts, "left out"))),
+        left_out=(*map(html_as_text, sentences(facts, "left out")), *item_sets[-1:]),
         notes=(*([order] if order else []), *map(html_as_text, sentences(facts, "note"))),
         sections=(*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),),
         is_asked=bool(analyses) or next(iter(names), "") != "base_instruct",

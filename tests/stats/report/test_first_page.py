@@ -198,10 +198,25 @@ def test_a_row_over_models_has_the_n_of_the_numbers_it_shows() -> None:
 
 
 def test_items_with_identical_sides_are_counted_on_the_first_page() -> None:
-    assert "Of the 200 items of toy, 1 has identical sides: not counted in n." in overview(rated_table()).footnotes
+    assert "**n below the 200 items of toy**: 1 has identical sides." in overview(rated_table()).footnotes
     whole = rated_table(30)
     none = replace(whole, frame=whole.frame.assign(flags=pd.Series([["near_tie"]] * 30, dtype=object)))
     assert not any("identical" in note for note in overview(none).footnotes)
+
+
+def test_every_page_says_why_n_is_below_the_number_of_items() -> None:
+    whole = rated_table(30)
+    flags = [["over_length"] * (nth in (3, 4)) for nth in range(30)]
+    frame = whole.frame.assign(meta_flags=pd.Series(flags, dtype=object))
+    frame.loc[[3, 4], [name for name in frame if name.startswith("meta_") and name != "meta_flags"]] = None
+    frame.loc[[5], [name for name in frame if name.startswith("direct_")]] = None
+    frame.loc[[6, 7, 8], ["human_good", "human_bad"]] = np.nan
+    tables = [replace(whole, frame=frame, model="a"), replace(whole, frame=whole.frame.iloc[:-4], model="b")]
+    (said,) = found(tables, "left out")
+    assert said == (
+        "**n below the 30 items of toy**: 1 has identical sides; 3 have no human judgment (a); "
+        "1 has no score (a; `direct`); 2 are longer than the context (a; `meta`); 4 are not in its table (b)."
+    )
 
 
 def test_whether_a_model_goes_with_people_is_on_the_first_page() -> None:
