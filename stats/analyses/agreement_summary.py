@@ -113,8 +113,8 @@ def _mean_of_runs(rows: pd.DataFrame) -> float:
 
 def _mean_rows(method: str, of_method: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the mean over corpora of each model, then that over models."""
-    means = []
-    for model in groups(of_method, "model"):
+    means, models = [], groups(of_method, "model")
+    for model in models:
         values = model.frame["value"].dropna()
         means.append(float(values.mean()))
         n_undefined = len(model.frame) - len(values)
@@ -127,8 +127,8 @@ def _mean_rows(method: str, of_method: pd.DataFrame) -> Iterator[dict[str, Any]]
             n_undefined=n_undefined,
         )
     known = of_method[of_method["value"].notna()]
-    models = pd.DataFrame({"model": [group.key[0] for group in groups(of_method, "model")], "value": means})
-    of_runs = models.groupby(_runs(models))["value"].mean().dropna()
+    by_model = pd.DataFrame({"model": [model.key[0] for model in models], "value": means})
+    of_runs = by_model.groupby(_runs(by_model))["value"].mean().dropna()
     n_undefined = len(of_method) - len(known)
     mean, n_corpora = float(of_runs.mean()), known["corpus"].nunique()
     yield _row(method, ALL_MODELS, mean, n_corpora=n_corpora, n_models=len(of_runs), n_undefined=n_undefined)
