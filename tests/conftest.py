@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,16 +93,36 @@ def upstream_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="session")
+def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return what makes a new folder: pytest's own way looks through those of all tests before, for a free number."""
+    root, numbers = tmp_path_factory.mktemp("tests"), itertools.count()
+
+    def make(name: str) -> Path:
+        short = re.sub(r"\W", "_", name)[:30]
+        folder = root / f"{short}{next(numbers)}"
+        folder.mkdir(0o700)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, own_folder: Callable[[str], Path]) -> Path:
+    """Return a folder of the test's own."""
+    return own_folder(request.node.name)
+
+
 @pytest.fixture(autouse=True)
 def private_cache(
     request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
+    own_folder: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
     upstream_cache: Path,
 ) -> Path:
     """Give every test its own cache, so that none reads what another stored (corpora from upstream excepted)."""
     is_upstream = request.node.get_closest_marker("upstream") is not None
-    folder = upstream_cache if is_upstream else tmp_path_factory.mktemp("cache")
+    folder = upstream_cache if is_upstream else own_folder("cache")
     monkeypatch.setenv("PAIRBANK_CACHE", str(folder))
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", folder / "hf")
     return folder

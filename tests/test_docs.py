@@ -1,6 +1,7 @@
 """What the documentation says can be done: every command line parses, every link resolves, every snippet compiles."""
 
 import ast
+import functools
 import json
 import re
 import runpy
@@ -41,10 +42,16 @@ def command_lines(text: str) -> Iterator[str]:
             yield line.split(" #")[0].strip()
 
 
+@functools.cache
+def pairbank_command() -> Any:  # noqa: ANN401 - a click command or a group of them
+    """Return the command line, which takes a moment to make."""
+    return typer.main.get_command(app)
+
+
 def parse(line: str) -> None:
     """Raise unless the command exists and takes every option of the line, with a value where it needs one."""
     words = shlex.split(line.replace("[", "").replace("]", ""))[1:]
-    command: Any = typer.main.get_command(app)
+    command = pairbank_command()
     assert words[0] in command.commands, f"{line!r}: no command {words[0]!r}"
     while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words.pop(0)]
@@ -79,7 +86,6 @@ def test_a_command_line_that_does_not_exist_is_found() -> None:
         parse("pairbank browse one two")
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_every_command_line_parses(page: Path) -> None:
     for line in command_lines(page.read_text(encoding="utf-8")):
@@ -92,7 +98,7 @@ def test_every_command_of_a_block_of_shell_is_complete_and_its_values_are_valid(
         for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
             for line in re.findall(r"^pairbank [a-z].*$", block, re.MULTILINE):
                 words = shlex.split(line.split(" #")[0].replace("[", "").replace("]", ""))[1:]
-                command: Any = typer.main.get_command(app)
+                command = pairbank_command()
                 context, n_lines = None, n_lines + 1
                 try:
                     while words and words[0] in getattr(command, "commands", {}):
@@ -107,7 +113,7 @@ def test_every_command_of_a_block_of_shell_is_complete_and_its_values_are_valid(
 
 def test_every_command_is_run_by_a_test() -> None:
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
-    commands = [(name, command) for name, command in vars(typer.main.get_command(app))["commands"].items()]
+    commands = [(name, command) for name, command in pairbank_command().commands.items()]
     while commands:
         path, command = commands.pop()
         inner = getattr(command, "commands", {})

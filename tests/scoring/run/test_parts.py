@@ -158,7 +158,12 @@ def test_the_command_line_scores_parts_and_puts_them_together(tmp_path: Path) ->
 
 @pytest.mark.ci
 def test_a_study_is_scored_in_parts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ["run", "demo", "--model", "fake:a", "--model", "fake:b", "--limit", "2", "--out", str(tmp_path / "bank")]
+    study = tmp_path / "mine.toml"
+    study.write_text(
+        'title = "Mine"\nmethods = ["direct", "meta_question_simple"]\nn_resamples = 20\n'
+        '[[corpora]]\nname = "starter"\nsubset = "minimal-pairs"\nlimit = 2\n'
+    )
+    words = ["run", str(study), "--model", "fake:a", "--model", "fake:b", "--out", str(tmp_path / "bank")]
     for part in ("1/3", "2/3", "3/3"):
         done = CliRunner().invoke(app, [*words, "--part", part], catch_exceptions=False)
         assert done.output.count(f"part {part}: ") == 2, done.output
