@@ -96,7 +96,7 @@ def results_table(path: Path, *, encoding: str | None = None) -> Table | None:
         return _opened(path, encoding)
     if not path.is_dir() and path.suffix.lower() != ".zip":
         table = open_table(path, encoding=encoding)
-        if _OF_GORILLA in table.columns and not _is_known(table):
+        if {"Event Index", _OF_GORILLA} <= {*table.columns} and not _is_known(table):
             raise CorpusError(f"{path}: a questionnaire of Gorilla in short form; download it in long form")
         return _judgments(table) if _is_known(table) else None
     with tempfile.TemporaryDirectory() as folder, reading(path, CorpusError, saying="not a readable zip"):

@@ -123,3 +123,9 @@ def test_what_cannot_be_told_is_an_error_that_says_what_to_declare(tmp_path: Pat
     plain.write_text(json.dumps(trials))
     with pytest.raises(CorpusError, match=r"data of jsPsych; no column holds the sentences .* pairbank new map"):
         pairbank.load_corpus(plain)
+
+
+def test_a_questionnaire_in_short_form_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("Event Index,Participant Private ID,The dogs bark.\n1,991,6\n")
+    with pytest.raises(CorpusError, match="a questionnaire of Gorilla in short form; download it in long form"):
+        pairbank.load_corpus(tmp_path / "q.csv")
