@@ -155,7 +155,7 @@ def write_bank(
             `licences`; `pairbank.cards.write.Stated` says what each is.
 
     Raises:
-        BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
+        BankError: the folder holds something else, or a bank that is not whole, two tables cannot be in one bank,
             or a report quotes texts that must not be published.
 
     >>> import pairbank, tempfile

@@ -191,7 +191,7 @@ class Scored:
         return pd.DataFrame(rows, columns=names).astype({"rank": "Int32"})
 
     def ratings(self) -> pd.DataFrame:
-        """Return one row per sampled answer, as people's individual ratings stand: the model as a rater.
+        """Return one row per sampled answer, as a table of individual ratings: the model as a rater.
 
         The columns are those of a table of ratings (item_id, side, rater, value, scale), then model and method. A
         rater is a draw; under several presentations of a side, each has raters of its own.

@@ -119,7 +119,7 @@ def _by_text(table: pd.DataFrame, path: Path, *, text: str | None, text_id: str 
     ids = [str(n) for n in range(1, len(table) + 1)] if text_id is None else _column(table, text_id, path).tolist()
     if text_id is not None and len(set(ids)) < len(ids):
         twice = next(name for name, n in Counter(ids).items() if n > 1)
-        raise ScoringError(f"{path}: {text_id} {twice!r} stands in several rows; expected one text per row")
+        raise ScoringError(f"{path}: {text_id} {twice!r} occurs in several rows; expected one text per row")
     return [text_in_words(name, text, language=language) for name, text in zip(ids, texts, strict=True) if text.strip()]
 
 
@@ -331,7 +331,7 @@ def joined(
     if len(several):
         first = several.iloc[0]
         raise ScoringError(
-            f"{path}: the word {first['word']!r} stands twice in text {first['text_id']!r}; name words by their "
+            f"{path}: the word {first['word']!r} occurs twice in text {first['text_id']!r}; name words by their "
             f"number: --by {by[0]},NUMBER"
         )
     used = (by[0], place)

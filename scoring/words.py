@@ -90,7 +90,7 @@ def words(
         texts: texts (numbered from 1), or what `text_in_words` and `text_of_words` made: one or several.
         model: a causal or a masked model, loaded or named.
         language: decides whether spaces part words (BCP-47 tag).
-        lags: words before whose surprisal and length stand beside each word's, as columns `…_lag1`, …
+        lags: words before whose surprisal and length are beside each word's, as columns `…_lag1`, …
         top: number of most probable next tokens to list at the beginning of each word.
         correct: whether the probability of a word's end is part of it (equations above); causal models only.
         window_tokens: longest sequence; None = what the model accepts.

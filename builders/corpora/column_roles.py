@@ -200,7 +200,7 @@ def _no_header(header: Sequence[str], rows: Rows) -> str:
     )
     return (
         f"the first line reads like sentences, not like a header: type --header {names} (where the better sentence "
-        f"stands under good; else {turned}), or put a line above it, such as {names}"
+        f"is under good; else {turned}), or put a line above it, such as {names}"
     )
 
 
@@ -259,7 +259,7 @@ def _doubts_of_names(roles: Roles) -> Iterator[str]:
             )
     if verdict(good) == "worse" or (verdict(bad) == "better" and verdict(good) != "better"):
         yield (
-            f"of two columns the first is read as the better sentence, yet {good!r} stands before {bad!r}; type: "
+            f"of two columns the first is read as the better sentence, yet {good!r} comes before {bad!r}; type: "
             f"{exchanged}; or, if the first is the better one: {as_read}"
         )
 

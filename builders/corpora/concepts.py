@@ -93,7 +93,7 @@ def _read_hub_copy(folder: Path, language: str) -> dict[str, Any]:
         for row in rows_here:
             identity = next((str(row[key]) for key in ("id", "idx") if row.get(key) is not None), str(len(results)))
             if identity in results:
-                raise CorpusError(f"{path}: id {identity!r} stands twice; download the copy again")
+                raise CorpusError(f"{path}: id {identity!r} occurs twice; download the copy again")
             results[identity] = row
     return results
 

@@ -199,7 +199,7 @@ def _rated(located: LocatedFile) -> dict[str, _Rated]:
     for line, row in read_delimited(located.path, ("notes", "typo?", "id", "sentence", "judgement")):
         where = f"{located.path}, row {line}"
         if row["id"] in rated:
-            raise CorpusError(f"{where}: id {row['id']!r} stands twice; expected one rating a sentence")
+            raise CorpusError(f"{where}: id {row['id']!r} occurs twice; expected one rating a sentence")
         judgment = read_rating(row["judgement"], where)
         rated[row["id"]] = _Rated(sentence=row["sentence"], judgment=judgment, notes=row["notes"], typo=row["typo?"])
     return rated

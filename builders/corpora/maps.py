@@ -177,7 +177,7 @@ def _checked(label: Label, layout: Layout, where: str) -> Label:
         raise CorpusError(f"{where}: expected under good and bad the values that mean acceptable, and not")
     if both := [value for value in label.better if value in label.worse]:
         names = "first and under second" if label.sides else "good and under bad"
-        raise CorpusError(f"{where}: {both[0]!r} stands under {names}; leave one")
+        raise CorpusError(f"{where}: {both[0]!r} is under {names}; leave one")
     return label
 
 

@@ -163,7 +163,7 @@ def _with_header(
     if not names:
         raise CorpusError(f"{where}: empty file; expected a header and at least one row")
     if repeated := sorted({name for name in names if name and names.count(name) > 1}):
-        raise CorpusError(f"{where}: column {repeated[0]!r} stands {names.count(repeated[0])} times in the header")
+        raise CorpusError(f"{where}: column {repeated[0]!r} occurs {names.count(repeated[0])} times in the header")
     for number, cells in rows:
         if not cells:
             continue

@@ -132,7 +132,7 @@ def _check_columns(table: Table) -> None:
     names = table.columns
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise CorpusError(
-            f"{table.path}: column {repeated[0]!r} stands {names.count(repeated[0])} times in the header "
+            f"{table.path}: column {repeated[0]!r} occurs {names.count(repeated[0])} times in the header "
             f"({', '.join(names)}); give each column a name of its own"
         )
     for name in names:

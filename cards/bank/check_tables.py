@@ -121,7 +121,7 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     known = _by_identity(summary)
     if len(known) < len(summary):
-        yield f"{SUMMARY}: {len(summary) - len(known)} row(s) stand there twice"
+        yield f"{SUMMARY}: {len(summary) - len(known)} row(s) occur twice"
     by_table: dict[tuple[str, ...], dict[tuple[str, ...], Row]] = {}
     for key, row in known.items():
         by_table.setdefault(key[:2], {})[key] = row
@@ -289,7 +289,7 @@ def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Datase
 def _id_problem(ids: pa.Array) -> str:
     if not pa.types.is_string(ids.type) or ids.null_count:
         return "an item_id is null, or no text"
-    return "an item_id stands in several rows" if pc.count_distinct(ids).as_py() < len(ids) else ""
+    return "an item_id occurs in several rows" if pc.count_distinct(ids).as_py() < len(ids) else ""
 
 
 def _empty_problems(items: pa.Table) -> Iterator[str]:

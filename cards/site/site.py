@@ -79,7 +79,7 @@ def write_site(
         bank: a bank's folder, or ORG/NAME of one on the Hub.
         out: a new or empty folder, or one with a site in it, which is replaced as a whole.
         name: what `load_dataset` calls the bank, for the lines of Python; empty = the folder's own name, or the Hub's.
-        revision: of the Hub's bank, or what is to stand on the page; None = the newest, or the manifest's hash.
+        revision: of the Hub's bank, or what the page shows; None = the newest, or the manifest's hash.
         texts: "redistributable" shows ids and scores only of corpora whose texts may not be published.
         features: declared features of models by name (family, size, type), before those of the bank and those that
             pairbank ships.

@@ -214,7 +214,7 @@ class TextJoin:
         for number, row in enumerate(group):
             if len(homes) > 1:
                 named = ", ".join(sorted({str(subset) for subset, _ in homes})[:MOST_EXAMPLES])
-                doubts.add(row.file, f"its texts stand in several parts of {self._corpus} ({named})", _shown(row))
+                doubts.add(row.file, f"its texts occur in several parts of {self._corpus} ({named})", _shown(row))
             elif number >= len(free):
                 doubts.add(row.file, "its item has a row already", f"{_shown(row)}, also {group[0].where}")
             else:

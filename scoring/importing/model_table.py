@@ -167,7 +167,7 @@ class _TheirItems:
                 error = unknown_name("item", item_id, list(self._known)[:1])
                 raise ScoreImportError(f"{where}: {error}, … ({len(self._known)} items of {self._items['corpus'][0]})")
             if place in self._seen:
-                raise ScoreImportError(f"{where}: {item_id} of {model} stands in {self._seen[place]} too")
+                raise ScoreImportError(f"{where}: {item_id} of {model} is in {self._seen[place]} too")
             cells = {name: column[row] for name, column in provided.items()}
             item = {name: column[place].as_py() for name, column in self._texts.items()} if provided else {}
             if provided and not same_texts(cells, item):

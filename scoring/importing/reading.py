@@ -86,7 +86,7 @@ def _long(table: Table, how: ImportProfile, known: frozenset[str]) -> Chunk:
         given = numbers.setdefault(name, [])
         given.extend([_ABSENT] * (place + 1 - len(given)))
         if given[place] != _ABSENT:
-            raise ScoreImportError(f"{path}, row {number}: {text} of this item stands in an earlier row too")
+            raise ScoreImportError(f"{path}, row {number}: {text} of this item is in an earlier row too")
         given[place] = _first(line, kept["value"])
     whole = {name: [*provided, *[None] * (len(lines) - len(provided))] for name, provided in numbers.items()}
     filled = {name: [None if cell == _ABSENT else cell for cell in given] for name, given in whole.items()}

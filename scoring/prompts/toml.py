@@ -239,7 +239,7 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
     results = [_prompt(({"cites": file.cites} if file.cites else {}) | stated, path) for stated in file.prompts]
     ids = [prompt.id for prompt in results]
     if twice := [name for name in ids if ids.count(name) > 1]:
-        raise PromptError(f"{path}: prompt id {twice[0]!r} stands twice; choose another")
+        raise PromptError(f"{path}: prompt id {twice[0]!r} occurs twice; choose another")
     return results
 
 

@@ -36,7 +36,7 @@ class CorpusFileNotFoundError(PairbankError, FileNotFoundError):
 
 
 class OutputError(PairbankError, OSError):
-    """A place that cannot be written to, with what stands there and what was expected."""
+    """A place that cannot be written to, with what is there and what was expected."""
 
 
 class UnknownNameError(PairbankError, ValueError):
@@ -56,7 +56,7 @@ class ModelLoadError(PairbankError, OSError):
 
 
 class BankError(PairbankError, ValueError):
-    """Tables that cannot stand in one bank, or a folder that is not a bank."""
+    """Tables that cannot be in one bank, or a folder that is not a bank."""
 
 
 class PluginError(PairbankError, ImportError):

@@ -61,8 +61,8 @@ _WHAT_TO_DO = {
     errno.ENOSYS: "its file system cannot lock files: set PAIRBANK_CACHE to a folder on a local disk",
     errno.EACCES: "choose a place that you may write to",
     errno.EPERM: "choose a place that you may write to",
-    errno.EEXIST: "a file or device stands where a folder is needed: choose another path",
-    errno.ENOTDIR: "a file or device stands where a folder is needed: choose another path",
+    errno.EEXIST: "a file or device is where a folder is needed: choose another path",
+    errno.ENOTDIR: "a file or device is where a folder is needed: choose another path",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 

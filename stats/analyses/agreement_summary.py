@@ -96,7 +96,7 @@ def _whole(summary: pd.DataFrame, metric: str, versus: str | None) -> pd.DataFra
     keys = ["model", "corpus", "method"]
     if whole.duplicated(keys).any():
         twice = whole[whole.duplicated(keys)].iloc[0]
-        raise BankError(f"{twice['method']} of {twice['model']} on {twice['corpus']} stands twice; give it once")
+        raise BankError(f"{twice['method']} of {twice['model']} on {twice['corpus']} occurs twice; give it once")
     return whole
 
 

@@ -238,11 +238,11 @@ def report(
     Args:
         scored: what `pairbank.score` or `pairbank.read_scored` gave, or its file: one or several.
         title: heading of the report: its question; empty = one about its models and corpora.
-        description: what was done, in a sentence; stands under the title.
+        description: what was done, in a sentence; shown under the title.
         seed: of every random draw; the same seed gives the same bytes.
         n_resamples: resamples of items, in the analyses that resample.
-        warnings: sentences that stand at the report's head, before the answer.
-        notes: sentences that stand below the answer: deviations and the like.
+        warnings: sentences at the report's head, before the answer.
+        notes: sentences below the answer: deviations and the like.
         analyses: further analyses by name, in the order of their sections. One that the tables do not allow says why.
         options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`.
         features: what is declared of models, by name: they stand from small to large; None = the option `features` of

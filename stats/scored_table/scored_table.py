@@ -250,7 +250,7 @@ def read_table(table: ScoredFrame) -> ScoredTable:
         raise BankError(f"{where}: no column item_id; expected a scored table")
     if not frame["item_id"].is_unique:
         twice = frame["item_id"][frame["item_id"].duplicated()].iloc[0]
-        raise BankError(f"{where}: item_id {twice!r} stands in several rows; expected each id once")
+        raise BankError(f"{where}: item_id {twice!r} occurs in several rows; expected each id once")
     if "corpus" in frame.columns and frame["corpus"].nunique(dropna=False) > 1:
         raise BankError(f"{where}: corpora {sorted(map(str, frame['corpus'].unique()))}; expected one corpus per call")
     in_order = frame["item_id"].is_monotonic_increasing

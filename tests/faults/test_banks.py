@@ -179,10 +179,10 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "no item_id": (of_table(SCORES, without_both("item_id")), "item_id|Features"),
     "some rows only": (of_table(SCORES, lambda t: t.slice(0, 3)), "3 rows, its signature says"),
     "no rows": (of_table(SCORES, lambda t: t.slice(0, 0)), "0 rows, its signature says"),
-    "a row twice": (of_table(SCORES, lambda t: pa.concat_tables([t, t.slice(0, 1)])), "stands in several rows"),
+    "a row twice": (of_table(SCORES, lambda t: pa.concat_tables([t, t.slice(0, 1)])), "occurs in several rows"),
     "a row in the place of another": (
         of_table(SCORES, lambda t: pa.concat_tables([t.slice(1), t.slice(1, 1)])),
-        "stands in several rows",
+        "occurs in several rows",
     ),
     "unknown items": (of_table(SCORES, cells("item_id", lambda ids: ["x/1", *ids[1:]])), "does not have, as x/1"),
     "a null id": (of_table(SCORES, cells("item_id", lambda ids: [None, *ids[1:]])), "an item_id is null"),
@@ -235,7 +235,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "an interval edited": (of_table(SUMMARY, cells("low", lambda x: [0.01, *x[1:]])), "the tables give|the card says"),
     "n edited": (of_table(SUMMARY, cells("n_excluded", lambda x: [7, *x[1:]])), "the tables give"),
     "an estimate less": (of_table(SUMMARY, lambda t: t.slice(0, len(t) - 1)), "not in the results|no such number"),
-    "an estimate twice": (of_table(SUMMARY, lambda t: pa.concat_tables([t, t.slice(0, 1)])), "stand there twice"),
+    "an estimate twice": (of_table(SUMMARY, lambda t: pa.concat_tables([t, t.slice(0, 1)])), "row(s) occur twice"),
     "no estimates": (of_table(SUMMARY, lambda t: t.slice(0, 0)), "no results|no such number"),
     "results of a model that is not there": (
         of_table(SUMMARY, cells("model", lambda x: ["gpt-9", *x[1:]])),

@@ -119,7 +119,7 @@ def structures() -> Iterator[Case]:
     )
     yield csv("columns without name or content", "good,bad,,\nA.,B.,,\n", pairs=[("A.", "B.")], said="by its name")
     yield csv("content without a name", "good,bad,\nA.,B.,x\n", refused="row 2: 'x' is in column 3, which has no name")
-    yield csv("a name twice", "good,bad,bad\nA.,B.,C.\n", refused="column 'bad' stands 2 times in the header")
+    yield csv("a name twice", "good,bad,bad\nA.,B.,C.\n", refused="column 'bad' occurs 2 times in the header")
     yield csv(
         "a name twice but for capitals", "good,Bad,bad\nA.,B.,C.\n", refused="'Bad' and 'bad' may both be target_bad"
     )
@@ -227,7 +227,7 @@ def names() -> Iterator[Case]:
         "The dogs bark.,The dogs barks.", "他去学校。,他学校去。", "who did you see there,who did you saw there",
         "The dogs bark,The dogs bark", "Ann left.,Ann leaved.", "Schläft er?,Schlaft er?",
     ):  # fmt: skip
-        yield csv(f"no header but {header}", table(header), refused="put a line above it|stands 2 times")
+        yield csv(f"no header but {header}", table(header), refused="put a line above it|occurs 2 times")
     yield csv("a header that comes again", "A,B\nA,B\nC d.,D c.\n", refused="put a line above it")
     yield csv(
         "three columns without header",
@@ -624,7 +624,7 @@ def parquet_files() -> Iterator[Case]:
         refused="has no encoding",
     )
     twice = pa.table([["A."], ["B."], ["C."]], names=["good", "bad", "bad"])
-    yield Case(id="a column twice", name="mine.parquet", data=parquet(twice), refused="column 'bad' stands 2 times")
+    yield Case(id="a column twice", name="mine.parquet", data=parquet(twice), refused="column 'bad' occurs 2 times")
     for what, values in {
         "bytes": [b"A."],
         "a list": [["A."]],

@@ -101,7 +101,7 @@ def test_a_file_in_the_way_of_a_folder_is_stated(tmp_path: Path, table: Scored) 
         lambda: pairbank.write_bank(tmp_path / "file" / "bank", scored=[table]),
     ]
     for write in writes:
-        with pytest.raises(PairbankError, match=r"stands where a folder is needed: choose another path"):
+        with pytest.raises(PairbankError, match=r"is where a folder is needed: choose another path"):
             write()
     with pytest.raises(BankError, match="is not a bank"):
         pairbank.write_bank(tmp_path / "file", scored=[table])

@@ -56,7 +56,7 @@ def test_texts_are_read_from_lines_rows_and_words(tmp_path: Path) -> None:
         ({}, "which column is the text"),
         ({"text": "txt"}, "no column 'txt'; it has item, word, region"),
         ({"word": "word"}, "a row is a word; name the column that says which text"),
-        ({"text": "word", "text_id": "item"}, "item '1' stands in several rows"),
+        ({"text": "word", "text_id": "item"}, "item '1' occurs in several rows"),
         ({"word": "region", "text_id": "item"}, "text 1: an empty word"),
     ],
 )
@@ -96,7 +96,7 @@ def test_reading_times_get_the_columns_of_their_words() -> None:
 @pytest.mark.parametrize(
     ("item", "word", "message"),
     [
-        ("1", "dog", "the word 'dog' stands twice in text '1'"),
+        ("1", "dog", "the word 'dog' occurs twice in text '1'"),
         ("2", "dog", "rt.csv, row 2: no word 'dog' in a text '2'"),
         ("2", "3", "no word .*3.* in a text '2'"),
     ],

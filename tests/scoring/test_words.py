@@ -141,7 +141,7 @@ def test_times_of_regions_get_the_sums_of_their_words(models: dict[str, CausalSc
         assert result["surprisal_bits_lag1"][2] == bits[6:8].sum()
         assert result["n_characters"].tolist() == [11, 9, 6]
     parted = [text_in_words("1", "{old} dogs saw {old} cats.")]
-    with pytest.raises(ScoringError, match="the word 'old' stands twice in text '1'"):
+    with pytest.raises(ScoringError, match="the word 'old' occurs twice in text '1'"):
         joined(words(parted, scorer), times[:1].assign(region="old"), by=("item", "region"), path=Path("rt.csv"))
 
 

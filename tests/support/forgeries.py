@@ -122,7 +122,7 @@ def of_items() -> dict[str, Forgeries]:
             for name, value in OTHERS.items()
         },
         "an item of another corpus": cells(["item_id"], lambda _: "blimp/x/1", "1 item.s. that the corpus does not"),
-        "an item twice": tables({"twice": lambda t: pa.concat_tables([t[:-1], t[:1]])}, "stands in several rows"),
+        "an item twice": tables({"twice": lambda t: pa.concat_tables([t[:-1], t[:1]])}, "occurs in several rows"),
         "an item without id": cells(["item_id"], lambda _: None, "an item_id is null"),
         "rows left out": tables(
             {"the first": lambda t: t[1:], "half": lambda t: t[: len(t) // 2], "all": lambda t: t[:0]},

@@ -101,7 +101,7 @@ def _problem(doc: Mapping[str, Any], response: Mapping[str, Any]) -> str:
     if len(response.get("text") or []) != 1:
         return f"{len(response.get('text') or [])} answers, expected one"
     is_bare = all(len(text.strip()) < 2 for text in doc["choices"])
-    return "choices are letters, whose sentences stand in the prompt alone" if is_bare else ""
+    return "choices are letters, whose sentences are in the prompt alone" if is_bare else ""
 
 
 def _scored(

@@ -244,8 +244,8 @@ def client_for(address: str, *, concurrency: int, timeout_s: float) -> Client:
     parts = _parts(address)
     if parts is None or parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
         raise ModelLoadError(
-            f"the address of a server is http://HOST:PORT/v1, with no user, key or query in it (they would stand in "
-            f"files); put the key into the environment variable {KEY_VARIABLE}"
+            f"the address of a server is http://HOST:PORT/v1, with no user, key or query in it (they would end up "
+            f"in files); put the key into the environment variable {KEY_VARIABLE}"
         )
     if concurrency < 1 or timeout_s <= 0:
         raise ModelLoadError(

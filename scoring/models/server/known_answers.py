@@ -143,7 +143,7 @@ def _constant(asking: Asking, texts: Sequence[EncodedRequest], values: Sequence[
     at = next(place for place, (token, another) in enumerate(zip(first, other, strict=False)) if token != another)
     changed = EncodedRequest(ids=(*first[:at], other[at], *first[at + 1 :]), start=len(first) - 1)
     if abs(asking.nats([changed], together=False)[0][0] - values[0][-1]) < LEAST_MOVED_NATS:
-        return "a token's log-probability does not depend on what stands before it"
+        return "a token's log-probability does not depend on what precedes it"
     return None
 
 
@@ -158,7 +158,7 @@ def _looks_ahead(beginnings: Sequence[FloatArray], whole: FloatArray, tolerance:
     """Hold the beginnings of a text to the whole: causal models give the same."""
     moved = max((moved_nats(beginning, whole[: len(beginning)]) for beginning in beginnings), default=0.0)
     if moved > tolerance:
-        return f"a token's log-probability changes by {moved:.2f} nats with what stands behind it"
+        return f"a token's log-probability changes by {moved:.2f} nats with what follows it"
     return None
 
 

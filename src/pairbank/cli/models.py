@@ -81,7 +81,7 @@ def chosen_models(study: Study, what: StudyOptions, options: LoadOptions) -> lis
     models = models or [choice_of(DEMO, typed)]
     if "name" in typed and len(models) > 1:
         raise typer.BadParameter(
-            f"--name {typed['name']!r} is for one model, and there are {len(models)}; names of several stand in a list "
+            f"--name {typed['name']!r} is for one model, and there are {len(models)}; names of several are for a list "
             "(--models FILE.toml)"
         )
     return models

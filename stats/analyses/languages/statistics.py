@@ -155,7 +155,7 @@ def _check_cells(cells: pd.DataFrame) -> None:
     keys = list(CELL_COLUMNS[:-1])
     if cells.duplicated(keys).any():
         twice = cells[cells.duplicated(keys)].iloc[0][keys].to_dict()
-        raise BankError(f"the cell {twice} stands twice; expected one number per model, method, type and language")
+        raise BankError(f"the cell {twice} occurs twice; expected one number per model, method, type and language")
 
 
 RANDOM = "random"

@@ -75,7 +75,7 @@ def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
     """Return all ratings, one a row; somebody's second rating of the same thing is averaged with the first."""
     if not given:
         raise BankError(
-            "no individual ratings were given, and the scored files stand in no bank that has them; name their "
+            "no individual ratings were given, and the scored files are in no bank that has them; name their "
             "file (--set raters.ratings=FILE.parquet), or where the corpora are (--data-dir), whose raters are then "
             "read, or give options={'raters': {'ratings': [frame]}}"
         )

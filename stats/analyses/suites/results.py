@@ -153,7 +153,7 @@ class _Parser:
         if not signs:
             return parts[0]
         if len(set(signs)) > 1:
-            raise self.problem("brackets where & and | stand together")
+            raise self.problem("brackets where & and | are mixed")
         return Joined("&" if signs[0] == "&" else "|", tuple(self.formula(part) for part in parts))
 
     def formula(self, part: Formula | Total) -> Formula:

@@ -213,7 +213,7 @@ def test_a_map_of_the_files_own_name_goes_before_that_of_the_folder(tmp_path: Pa
         ("[label]\ncolumn = 'a'\nsides = ['a', 'b']", "expected sides ="),
         (
             "[label]\ncolumn = 'a'\nsides = ['a', 'b']\nfirst = 0\nsecond = [0.0]",
-            "'0' stands under first and under second",
+            "'0' is under first and under second",
         ),
         ("[reading]\ndelimiter = ';;'", "reading.delimiter is ';;': String should have at most 1 character"),
         ("[reading]\nquotes = 'no way'", "reading.quotes is 'no way'; expected true or false"),

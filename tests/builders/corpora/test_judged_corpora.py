@@ -58,7 +58,7 @@ def test_li_adger_pairs_get_the_judgments_of_their_sentences(tmp_path: Path) -> 
     ("pairs", "sentences", "message"),
     [
         (PAIRS, SENTENCES[:3], r"min_pairs\.csv, row 3: ungramm_id 'ch9\.7\.\*\.02' is not among the 3 sentences of"),
-        (PAIRS, [*SENTENCES, SENTENCES[0]], r"sentences\.csv, row 6: id '40\.1\.own\.1a\.g\.01' stands twice"),
+        (PAIRS, [*SENTENCES, SENTENCES[0]], r"sentences\.csv, row 6: id '40\.1\.own\.1a\.g\.01' occurs twice"),
         ([("CoLA", *PAIRS[0][1:])], SENTENCES, r"min_pairs\.csv, row 2: dataset is 'CoLA', expected one of LI, Adger"),
         (PAIRS, [(*SENTENCES[0][:5], "good")], r"sentences\.csv, row 2: rating 'good' is not a number"),
         ([PAIRS[0][:7]], SENTENCES, r"min_pairs\.csv, row 2: 7 cells, expected 8 as in the header"),

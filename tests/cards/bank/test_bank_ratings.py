@@ -147,4 +147,4 @@ def test_a_report_reads_the_ratings_of_the_bank_that_its_files_stand_in(tmp_path
     assert "could not be computed" not in page
     outside = run(app, ["report", f"{tmp_path}/scored.parquet", "--analysis", "raters", "--out", f"{tmp_path}/o"])
     assert outside.exit_code == 0, outside.output
-    assert "stand in no bank that has them" in (tmp_path / "o" / "report.md").read_text(encoding="utf-8")
+    assert "are in no bank that has them" in (tmp_path / "o" / "report.md").read_text(encoding="utf-8")

@@ -81,7 +81,7 @@ def test_written_answers_are_decisions_in_the_order_that_was_shown(tmp_path: Pat
     assert table["target_good"] == [good for good, _ in PAIRS]
     assert sorted(one.reason for one in result.left_out) == [
         "2 answers, expected one",
-        "choices are letters, whose sentences stand in the prompt alone",
+        "choices are letters, whose sentences are in the prompt alone",
     ]
 
 

@@ -293,7 +293,7 @@ def without(*names: str) -> dict[str, Any]:
         (
             {"model": "m", "pair_id": [1, 1], "score": "direct_good", "value": [-1.0, -2.0]},
             {},
-            r"row 3: direct_good of this item stands in an earlier row too",
+            r"row 3: direct_good of this item is in an earlier row too",
         ),
         (
             {"model": "m", "pair_id": [1], "score": "surprisal", "value": [-1.0]},
@@ -315,7 +315,7 @@ def test_an_item_twice_is_an_error(tmp_path: Path) -> None:
         pairbank.import_scores(write(tmp_path, "closed.csv", **pairs(pair_id=["a", "a"])))
     items = pairbank.load_corpus("starter", subset="plausibility")
     twice = {"item_id": [items[0]["item_id"]] * 2, "direct_good": -1.0, "direct_bad": -2.0}
-    with pytest.raises(ScoreImportError, match=r"row 3: .* of m stands in .*row 2 too"):
+    with pytest.raises(ScoreImportError, match=r"row 3: .* of m is in .*row 2 too"):
         pairbank.import_scores(write(tmp_path, "closed.csv", **twice), items=items, model="m")
 
 

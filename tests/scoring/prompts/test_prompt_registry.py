@@ -140,7 +140,7 @@ def test_works_to_cite_are_the_files_or_the_prompts_own_and_change_no_hash() -> 
             PROMPT.replace("template =", "colour = 1, template ="),
             r"unknown key 'presentations\.0\.colour'\. Known keys: bad, correct",
         ),
-        (PROMPT + PROMPT, "prompt id 'mine' stands twice"),
+        (PROMPT + PROMPT, "prompt id 'mine' occurs twice"),
         (BOTH_ORDERS + "counterbalanced = false\n", "does not change what is asked; write counterbalanced = true"),
         (BOTH_ORDERS.replace('"both_orders"', '"orders"'), "design is 'orders', expected one of both_orders"),
         (BOTH_ORDERS + 'kind = "rating"\n', "kind is 'rating', but design 'both_orders' is a forced_choice"),

@@ -128,7 +128,7 @@ def test_a_metric_that_is_not_there_and_a_cell_that_stands_twice_are_refused() -
     table = long([("m", "a", "meta", 0.5)])
     with pytest.raises(BankError, match=r"no kappa versus 'direct'; its metrics are \['pearson'\]"):
         agreement_ranges(table)
-    with pytest.raises(BankError, match="meta of m on a stands twice"):
+    with pytest.raises(BankError, match="meta of m on a occurs twice"):
         mean_agreement(pd.concat([table, table]))
     with pytest.raises(BankError, match=r"no columns \['versus'\]"):
         mean_agreement(table.drop(columns="versus"))

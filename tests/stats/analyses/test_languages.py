@@ -134,7 +134,7 @@ def test_two_languages_leave_nothing_to_correlate() -> None:
 
 
 def test_a_cell_that_stands_twice_is_refused(cells: pd.DataFrame) -> None:
-    with pytest.raises(BankError, match="stands twice; expected one number"):
+    with pytest.raises(BankError, match="occurs twice; expected one number"):
         typology_means(pd.concat([cells, cells.iloc[:1]]), types())
     with pytest.raises(BankError, match=r"cells have no columns \['language'\]"):
         method_correlations(cells.drop(columns="language"))

@@ -87,7 +87,7 @@ def test_an_arrow_backed_table_reads_the_same() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"item_id": ["a", "b", "a"]}, "item_id 'a' stands in several rows"),
+        ({"item_id": ["a", "b", "a"]}, "item_id 'a' occurs in several rows"),
         ({"corpus": ["toy", "toy", "li"]}, r"corpora \['li', 'toy'\]; expected one corpus"),
         ({"direct_delta": [1.0, math.inf, 0.0]}, "toy/s/0: direct_delta is inf; expected a number or null"),
         ({"meta_logprobs": [None, [-1.0] * 4, None]}, "toy/s/2: meta_logprobs is None; expected 4 numbers"),
