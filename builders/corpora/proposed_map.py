@@ -52,8 +52,8 @@ _LABELLED = re.compile(r"\b(?:labels?|gold|judge?ment|acceptability|grammaticali
 _OF_A_TRIAL = re.compile(r"\b(?:trial|order|list|age|rt|time|no|nr|id|index|position|block)\b")
 _TRIALS = {
     "trial_order": re.compile(r"^(?:trial|order|trial (?:order|number|index)|order number of item|item number)$"),
-    "response_time": re.compile(r"^(?:rt|(?:response|reaction) time|time taken to answer)$"),
-    "list": re.compile(r"^(?:(?:input )?list|latin square group)$"),
+    "response_time": re.compile(r"^(?:rt|(?:response|reaction) time|time taken to answer|(?:reaktions)?zeit)$"),
+    "list": re.compile(r"^(?:(?:input )?liste?|latin square group)$"),
 }
 """What is known of each judgment -> the names, in words, of columns that hold it."""
 _GOOD = ("1", "true", "yes", "ok", "good", "acceptable", "grammatical", "correct", "g", "y", "t")
@@ -138,7 +138,7 @@ def proposed_map(header: Sequence[str], rows: Rows) -> str:
     words = {name: words_of(name) for name in header}
     of_raters = [name for name in header if _RATER.search(words[name]) and _repeats(rows, name)]
     one_each = len(of_raters) > 1 and all(are_numbers(rows, name) for name in of_raters)
-    rater = "" if one_each else next(iter(of_raters), "")
+    rater = "" if one_each else next(iter(of_raters), "") or _likely_rater(header, rows)
     sentences = [name for name in header if are_sentences(texts(rows, name))]
     sides = likely_sides(header, rows) if len(sentences) > 1 and not rater else None
     if sides is not None:
@@ -146,6 +146,22 @@ def proposed_map(header: Sequence[str], rows: Rows) -> str:
         if decider is not None or alike(rows, *sides) >= LEAST_ALIKE:
             return _map_of_pairs(header, rows, sides, decider)
     return _map_of_sentences(header, rows, rater, sentences)
+
+
+def _likely_rater(header: Sequence[str], rows: Rows) -> str:
+    """Return the column that tells the rows of each sentence apart, where sentences repeat; "" where there is none."""
+    sentences = [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
+    sentence = max(sentences, key=lambda name: _mean_words(rows, name), default="")
+    said = [str(row.get(sentence) or "") for row in rows]
+    if len({*said}) * 2 > len(said):
+        return ""
+    fitting = []
+    for name in header:
+        cells = [str(row.get(name) or "") for row in rows]
+        tells_apart = len({*zip(said, cells, strict=True)}) == len(rows) and len({*cells}) * 3 <= len(rows)
+        if tells_apart and "" not in cells and not _OF_A_TRIAL.search(words_of(name)):
+            fitting.append(name)
+    return min(fitting, key=lambda name: are_numbers(rows, name), default="")
 
 
 def _map_of_pairs(header: Sequence[str], rows: Rows, sides: tuple[str, str], decider: Decider | None) -> str:
@@ -176,7 +192,10 @@ def _map_of_sentences(
         sentences = [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
     sentence = max(sentences, key=lambda name: _mean_words(rows, name), default=FILL_IN)
     item = _item_column([name for name in header if name != sentence], rows, words)
+    item = item or (_likely_item(header, rows, sentence) if rater else "")
     used = {sentence, rater, item, rating, *raters, cell}
+    given = {name: {(str(row.get(rater)), str(row.get(name))) for row in rows} for name in header if rater}
+    used |= {x for x, pairs in given.items() if len(pairs) == len(given[rater]) < len(rows)}  # a list, or an age
     free = [name for name in header if name not in used and not _OF_A_TRIAL.search(words[name])]
     design = _likely_design(free, rows, item, sentence)
     used |= {*design.get("factors", ())}
@@ -185,9 +204,10 @@ def _map_of_sentences(
         label, good = "", []
     ratings = [name for name in numeric if name not in {*used, label} and _RATING.search(words[name])]
     others = [name for name in numeric if name not in {*used, label} and not _OF_A_TRIAL.search(words[name])]
+    if len(others) > 1:  # a time is on no scale
+        others = [name for name in others if _likely_scale([row.get(name) for row in rows]) != "unstated"]
     rating = rating or (ratings[0] if ratings else others[0] if rater and len(others) == 1 else "")
-    is_long = bool(item and label) and _both_in_each(rows, item, label)
-    is_long = is_long and not design
+    is_long = bool(item and label and not design) and _both_in_each(rows, item, label)
     columns = {"sentence": sentence, "item" if is_long or rater or design else "pair_id": item}
     columns |= {"rater": rater, "rating": rating or FILL_IN} if rater else {"human": rating}
     if rater:
@@ -321,6 +341,14 @@ def _item_column(header: Sequence[str], rows: Rows, words: Mapping[str, str]) ->
     return min(several or named, key=lambda name: len(words[name].split()), default="")
 
 
+def _likely_item(header: Sequence[str], rows: Rows, sentence: str) -> str:
+    """Return the column of which each sentence has one value, and shares it with others; "" where there is none."""
+    pairs = {name: {(str(row.get(sentence)), str(row.get(name))) for row in rows} for name in header}
+    n = len(pairs.pop(sentence, ()))
+    shared = {name: len({value for _, value in known}) for name, known in pairs.items() if len(known) == n}
+    return max((name for name, x in shared.items() if _MOST_LEVELS < x < n), key=shared.__getitem__, default="")
+
+
 def _likely_design(names: Sequence[str], rows: Rows, item: str, sentence: str) -> dict[str, Any]:
     """Return the factors that are crossed within items, their levels, and what marks fillers; nothing of mere pairs.
 
@@ -331,6 +359,11 @@ def _likely_design(names: Sequence[str], rows: Rows, item: str, sentence: str) -
     texts_of = {name: [str(row.get(name) or "").strip() for row in rows] for name in {*names, item, sentence} - {""}}
     fillers = {name: sorted({x for x in texts_of[name] if _FILLER.search(words_of(x))}) for name in names}
     marked = next((name for name, values in fillers.items() if values), "")
+    if not marked:  # what is in no condition has empty cells there
+        empty = [{place for place, cell in enumerate(texts_of[name]) if not cell} for name in names]
+        for column, value in ((name, value) for name in names for value in sorted({*texts_of[name]} - {""})):
+            if {place for place, cell in enumerate(texts_of[column]) if cell == value} in empty:
+                marked, fillers[column] = column, [value]
     kept = [place for place in range(len(rows)) if not marked or texts_of[marked][place] not in fillers[marked]]
     cells = {name: [values[place] for place in kept] for name, values in texts_of.items()}
     if not kept or item not in cells or sentence not in cells:

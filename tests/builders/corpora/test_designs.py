@@ -144,6 +144,32 @@ def test_a_map_is_proposed_with_crossed_factors_and_the_item_by_its_exact_name(t
     assert "design" not in proposed_map([*rows[0]], [row for row in rows if row["structure"] == "island"])
 
 
+def test_a_map_is_proposed_of_columns_whose_names_say_nothing() -> None:
+    """Half of the sentences per list; raters, ratings, times and fillers are known by what the columns hold."""
+    rows = [
+        {"VP": f"v{who}", "Gruppe": str(who % 2), "Nummer": item, "Typ": typ, "Satzart": kind, "Abstand": distance,
+         "Satz": f"Was {kind} {distance} {item} der Hund?", "Urteil": str((who + place) % 7 + 1),
+         "Dauer": str(1500 + 37 * place + who)}
+        for who in range(12)
+        for place, (item, typ, kind, distance) in enumerate(
+            [(str(n), "Versuch", kind, distance) for n in range(8) for kind in ("dass", "ob")
+             for distance in ("kurz", "lang") if (n + (kind == "ob") + (distance == "lang") + who) % 2]
+            + [(f"F{n}", "Ablenker", "", "") for n in range(4)]
+        )
+    ]  # fmt: skip
+    body = proposed_map([*rows[0]], rows)
+    for line in (
+        'sentence = "Satz"',
+        'item = "Nummer"',
+        'rater = "VP"',
+        'rating = "Urteil"',
+        'factors = ["Satzart", "Abstand"]',
+        'Typ = ["Ablenker"]',
+    ):
+        assert line in body
+    assert "FILL_IN" not in body
+
+
 PAIRS = """
 [columns]
 target_good = "good"
