@@ -43,7 +43,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 datasets.disable_progress_bars()  # as the command line does
 if WORKER:  # tests run side by side share the cores: threads beyond that wait for one another
     n_threads = max(1, (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    # so do processes of reports, which import what they draw with; test_parallel.py begins some all the same
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
         os.environ.setdefault(name, str(n_threads))
 MOST_SECONDS = 12.0
 """Of processor time for a test without the mark `ci`, which promises two: six times as much is no slow machine."""

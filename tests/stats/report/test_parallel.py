@@ -16,6 +16,11 @@ from pairbank.stats.report.summary import on_all_cores
 N_PIECES = 12
 
 
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
+
+
 def test_results_come_in_order_and_from_other_processes_where_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     here = os.getpid()
 
