@@ -39,10 +39,7 @@ def cut_alike(tables: Sequence[Scored]) -> list[Scored]:
     >>> [len(table) for table in cut_alike(tables)]
     [1, 1]
     """
-    by_corpus: dict[str, list[Scored]] = {}
-    for table in tables:
-        by_corpus.setdefault(table.corpus, []).append(table)
-    shared = {corpus: _Shared(group) for corpus, group in by_corpus.items()}
+    shared = {corpus: _Shared(group) for corpus, group in _by_corpus(tables).items()}
     return [shared[table.corpus].part_of(table) for table in tables]
 
 
@@ -67,11 +64,15 @@ def filled_alike(tables: Sequence[Scored]) -> list[Scored]:
 
     The items are those of the table that has most, in its order.
     """
+    whole = {corpus: _Whole(group) for corpus, group in _by_corpus(tables).items()}
+    return [whole[table.corpus].filled(table) for table in tables]
+
+
+def _by_corpus(tables: Sequence[Scored]) -> dict[str, list[Scored]]:
     by_corpus: dict[str, list[Scored]] = {}
     for table in tables:
         by_corpus.setdefault(table.corpus, []).append(table)
-    whole = {corpus: _Whole(group) for corpus, group in by_corpus.items()}
-    return [whole[table.corpus].filled(table) for table in tables]
+    return by_corpus
 
 
 class _Whole:

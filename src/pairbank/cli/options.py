@@ -16,6 +16,8 @@ from pairbank.cli.display.progress import Downloads
 if TYPE_CHECKING:
     import datasets
 
+    from pairbank.builders.corpora.tabular_items import TabularOptions
+
 which = partial(typer.Option, rich_help_panel="Which items")
 own = partial(typer.Option, rich_help_panel="A file of your own")
 more = partial(typer.Option, rich_help_panel="More ways of scoring")
@@ -165,27 +167,23 @@ class ItemOptions:
     def own_ratings(self, corpus: str) -> datasets.Dataset | None:
         """Return the individual ratings in a corpus of the user's own, read as `load` reads it; None without any."""
         from pairbank.builders.corpora.tabular import is_own
-        from pairbank.builders.corpora.tabular_items import TabularOptions
         from pairbank.builders.load import is_banked, own_ratings
 
         if is_banked(corpus) or not is_own(corpus):
             return None
-        options = {name: value for name, value in self._of_own_file.items() if value is not None}
-        return own_ratings(corpus, TabularOptions(**options), self.map_file)
+        return own_ratings(corpus, self._own, self.map_file)
 
     def trials(self, corpus: str) -> datasets.Dataset:
         """Return the individual ratings of a corpus, or of a file of the user's own, with the order of trials."""
+        return pairbank.load_ratings(
+            corpus, data_dir=self.data_dir, subset=self.subset, map_file=self.map_file, own=self._own, trials=True
+        )
+
+    @property
+    def _own(self) -> TabularOptions:
         from pairbank.builders.corpora.tabular_items import TabularOptions
 
-        options = {name: value for name, value in self._of_own_file.items() if value is not None}
-        return pairbank.load_ratings(
-            corpus,
-            data_dir=self.data_dir,
-            subset=self.subset,
-            map_file=self.map_file,
-            own=TabularOptions(**options),
-            trials=True,
-        )
+        return TabularOptions(**{name: value for name, value in self._of_own_file.items() if value is not None})
 
     @property
     def _of_own_file(self) -> dict[str, Any]:

@@ -8,14 +8,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pairbank.cli.display.output import note, output
 from pairbank.errors import spelt_out
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
+    from pairbank.builders.sources.downloads import DownloadProgress
     from pairbank.scoring.api.model import Scorer, ScoringStats
+    from pairbank.scoring.models.weights import HashProgress
     from pairbank.scoring.run.work import Progress
     from pairbank.scoring.score import StoredParts
 
@@ -167,20 +169,6 @@ class Lines:
         return f"about {number(self.meter.seconds_left(n_done, n_total), digits=0)} s left"
 
 
-class FileProgress(Protocol):
-    @property
-    def name(self) -> str:
-        """The file."""
-
-    @property
-    def done_bytes(self) -> int:
-        """Done so far."""
-
-    @property
-    def total_bytes(self) -> int | None:
-        """Of all, where it is known."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Downloads:
     """Files that come, or are read, as lines on the standard error: one at the start, then now and then."""
@@ -193,7 +181,7 @@ class Downloads:
     _names: set[str] = field(init=False, default_factory=set)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
 
-    def on_progress(self, file: FileProgress) -> None:
+    def on_progress(self, file: DownloadProgress | HashProgress) -> None:
         """Take note of a piece that is done, and say so where the last line is long ago."""
         with self._lock:
             now = self.clock()
