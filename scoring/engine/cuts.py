@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 if TYPE_CHECKING:
+    from torch.utils.hooks import RemovableHandle
     from transformers import PreTrainedModel
 
 _CUT: ContextVar[Cut | None] = ContextVar("cut", default=None)
@@ -51,16 +52,17 @@ def applied(cut: Cut | None) -> Iterator[None]:
         _CUT.reset(token)
 
 
-def prepare(model: PreTrainedModel) -> bool:
-    """Return whether the layers of a model are known, which then heed `applied`."""
+def prepare(model: PreTrainedModel) -> list[RemovableHandle]:
+    """Let the layers of a model heed `applied`; return how to undo it, nothing where they are not known."""
     n_layers = model.config.get_text_config().num_hidden_layers
     lists = (part for part in model.base_model.modules() if isinstance(part, torch.nn.ModuleList))
     if (layers := next((part for part in lists if len(part) == n_layers), None)) is None:
-        return False
-    for number, layer in enumerate(layers):
+        return []
+    before = [
         layer.register_forward_pre_hook(partial(_without, number), with_kwargs=True)
-    layers[-1].register_forward_hook(_with_zeros)
-    return True
+        for number, layer in enumerate(layers)
+    ]
+    return [*before, layers[-1].register_forward_hook(_with_zeros)]
 
 
 def _without(number: int, _layer: torch.nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:  # noqa: ANN401

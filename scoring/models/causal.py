@@ -102,8 +102,8 @@ class CausalScorer(LocalScorer):
         """The output layer, where `logprobs.linear_head` found that it can be applied in blocks."""
         self.min_shared_tokens: float = math.inf
         """Nodes that a shared prefix has to save; infinity until `self_check.shared_prefix_problem` found none."""
-        self.cuts_states = False
-        """Whether a state that is probed is computed up to its layer alone (`self_check.cut_states`)."""
+        self.cuts_states: bool | None = None
+        """Whether states are computed up to the probed layer alone; None until `self_check.cut_states` tries."""
         self._window = packing_window(model.config)
         self._told_of_window = False
         self._n_parallel_passes = n_parallel_passes(model)
@@ -266,7 +266,7 @@ class CausalScorer(LocalScorer):
         self, packs: Sequence[Pack], shared_prefix: Once[SharedPrefix] | None, layers: Sequence[int] = ()
     ) -> tuple[torch.Tensor, Reads]:
         computed = None if shared_prefix is None else shared_prefix()
-        hidden, cuts = self.head is not None, self.cuts_states
+        hidden, cuts = self.head is not None, bool(self.cuts_states)
         return tree_rows(self.model, packs, shared_prefix=computed, hidden=hidden, layers=layers, cuts=cuts)
 
     def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:

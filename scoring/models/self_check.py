@@ -127,19 +127,23 @@ def shared_prefix_problem(scorer: CausalScorer) -> str | None:
 
 def cut_states(scorer: CausalScorer, probe: LinearProbe) -> None:
     """Compute states up to the probe's layer alone, if log-probabilities and log-odds of sentences stay equal."""
-    if scorer.cuts_states or scorer.batching == "padded":
+    if scorer.cuts_states is not None or scorer.batching == "padded":
         return
     texts: list[dict[str, Any]] = [{"context": "", "target": text, "where": "self-check"} for text in SELF_CHECK[2:]]
     asked = [*(Request(**text) for text in texts), *(ProbeRequest(**text, probe=probe) for text in texts)]
     requests = scorer.encode(asked)
     whole = _scored(scorer, requests, batching="packed")
-    scorer.cuts_states = cuts.prepare(scorer.model)
+    handles = cuts.prepare(scorer.model)
+    scorer.cuts_states = bool(handles)
     try:
         worst = worst_nats(_scored(scorer, requests, batching="packed"), whole)
     except REFUSALS as error:
-        logger.info("%s: states are computed through all layers (%s)", scorer.info.name, error)
+        logger.info("%s: its layers refuse fewer nodes (%s)", scorer.info.name, error)
         worst = math.inf
-    scorer.cuts_states = scorer.cuts_states and worst <= _allowed_nats(scorer)
+    if worst > _allowed_nats(scorer):
+        scorer.cuts_states = False
+        for handle in handles:
+            handle.remove()
 
 
 def check_chat_template(scorer: CausalScorer) -> None:

@@ -13,6 +13,7 @@ import torch
 import pairbank
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.requests import LinearProbe, ProbeRequest, Request
+from pairbank.scoring.engine.cuts import Cut
 from pairbank.scoring.methods.probe_grammar import (
     FINAL_MARKS,
     PERTURBATIONS,
@@ -123,6 +124,22 @@ def test_states_of_a_lower_layer_are_computed_up_to_it_alone(name: str, tmp_path
     cut = np.concatenate(model.token_logprobs(asked, progress=lambda _n: None))
     np.testing.assert_allclose(cut, whole, atol=1e-4)
     assert sum(widths[1]) < sum(widths[0])
+
+
+@pytest.mark.ci
+def test_a_model_whose_layers_refuse_fewer_nodes_is_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of("llama", tmp_path)
+    assert isinstance(model, CausalScorer)
+
+    def refuse(_cut: Cut, _value: object) -> None:
+        raise RuntimeError("no such shape")
+
+    monkeypatch.setattr(Cut, "of", refuse)
+    cut_states(model, LinearProbe(layer=1, weights=np.linspace(-1, 1, HIDDEN), bias=0.0))
+    hooks = [hook for part in model.model.modules() for hook in part._forward_pre_hooks.values()]
+    assert (model.cuts_states, hooks) == (False, [])
 
 
 def test_contexts_are_read_and_edges_of_words_asked_in_the_same_run(tmp_path: Path, text: Path) -> None:
