@@ -172,13 +172,24 @@ def demo_folder() -> Path | None:
 
 def _convert_gguf(source: Path, folder: Path) -> None:
     """Dequantise the GGUF file to float32 safetensors; the folder appears whole or not at all."""
+    from unittest.mock import patch
+
+    import numpy as np
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     logger.info("converting %s once into %s", DEMO_GGUF, folder)
     try:
-        model: Any = AutoModelForCausalLM.from_pretrained(source, gguf_file=DEMO_GGUF, dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=DEMO_GGUF)
+        import gguf
+
+        # transformers parses the file three times, a map of names is made per module, and slices of a map are slow
+        with (
+            patch.object(gguf, "GGUFReader", functools.cache(gguf.GGUFReader)),
+            patch.object(gguf, "get_tensor_name_map", functools.cache(gguf.get_tensor_name_map)),
+            patch.object(np, "memmap", functools.cache(lambda path, **_: np.fromfile(path, np.uint8))),
+        ):
+            model: Any = AutoModelForCausalLM.from_pretrained(source, gguf_file=DEMO_GGUF, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=DEMO_GGUF)
     except (ImportError, ValueError) as error:
         raise ModelLoadError(
             f"the demo model is on disk as GGUF, which needs the packages gguf and accelerate ({error}); "

@@ -1,5 +1,6 @@
 """Which model it was: weights are hashed whole, and an edited model never gets its predecessor's scores."""
 
+import hashlib
 import json
 import os
 import threading
@@ -12,6 +13,7 @@ import pytest
 import pairbank
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.models import weights as module
+from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.checkpoints import located
 from pairbank.scoring.models.weights import HashProgress, fingerprint
 from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
@@ -299,6 +301,15 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
 def test_a_name_alone_does_not_load_the_demo_model() -> None:
     with pytest.raises(ModelLoadError, match="name='gpt2' only names a model; say which, as the first argument"):
         pairbank.load_model(name="gpt2")
+
+
+@pytest.mark.ci
+def test_weights_of_the_demo_model_are_those_that_transformers_reads(demo_model: CausalScorer) -> None:
+    """The hash is of what transformers 5.23 writes, read and named without our caches."""
+    weights = Path(str(demo_model.model.name_or_path)) / "model.safetensors"
+    assert hashlib.sha256(weights.read_bytes()).hexdigest() == (
+        "a672150fb4f99d7c8f4168cecdd464069c0ef3a37d8113f22ddb9d48031d03cd"
+    )
 
 
 def test_a_fake_model_is_named_and_gives_the_same_numbers() -> None:
