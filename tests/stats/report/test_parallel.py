@@ -53,7 +53,7 @@ def test_an_error_of_a_piece_is_raised_as_it_is(worth: float, monkeypatch: pytes
 def test_a_report_is_the_same_from_one_process_and_from_several(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    items = pairbank.load_corpus("starter", limit=2)
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
     methods = ["direct", "meta_question_simple"]
     tables = [pairbank.score(items, FakeScorer(name=f"fake-{n}"), methods=methods) for n in range(N_PIECES)]
     pages = {}
