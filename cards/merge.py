@@ -296,10 +296,6 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         if lacks_licence(name, corpora[name]) and not lacks_licence(name, facts):
             corpora[name] = {**corpora[name], "source": facts["source"]}
     order = [*a.manifest["corpora"], *(name for name in b.manifest["corpora"] if name not in a.manifest["corpora"])]
-    scores: dict[str, dict[str, Any]] = {}
-    for side in (a, b):
-        for name, models in side.manifest["scores"].items():
-            scores[name] = {**models, **scores.get(name, {})}
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
     texts: dict[str, Any] = {
         key: "; ".join(dict.fromkeys(text for side in (a, b) if (text := side.manifest.get(key))))
@@ -309,17 +305,18 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
     ratings = {**b.manifest.get(RATINGS, {}), **a.manifest.get(RATINGS, {})}
     manifest: dict[str, Any] = {
         "corpora": {name: corpora[name] for name in order},
-        "scores": scores,
+        "scores": _by_corpus(a.manifest["scores"], b.manifest["scores"]),
         "command": "\n".join(commands),
     }
     manifest |= {key: text for key, text in texts.items() if text}
-    probes: dict[str, dict[str, Any]] = {}
-    for side in (a, b):
-        for name, models in side.manifest.get(PROBES, {}).items():
-            probes[name] = {**models, **probes.get(name, {})}
+    probes = _by_corpus(*(side.manifest.get(PROBES, {}) for side in (a, b)))
     manifest |= {key: table for key, table in ((RATINGS, ratings), (PROBES, probes)) if table}
     declare(manifest, united(declared_in(a.manifest), declared_in(b.manifest)))
     return manifest
+
+
+def _by_corpus(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {name: {**theirs.get(name, {}), **ours.get(name, {})} for name in {**ours, **theirs}}
 
 
 def _copy_reports(a: _Side, b: _Side, target: Path) -> None:
