@@ -181,6 +181,8 @@ def write_results(
     methods = _in_order([str(x) for x in summary["method"].unique()], corpora)
     nested = bool(summary["n_paradigms"].any())
     results: dict[str, Any] = {"groupings": groupings, "methods": methods, "nested": nested}
+    n_models = summary[summary["method"] != HUMAN].groupby("method")["model"].nunique()
+    results["widest"] = max(methods, key=lambda name: n_models.get(name, 0), default="")
     layouts = {name: layout for corpus in corpora.values() for name, layout in corpus.layouts.items()}
     for part, metrics in PARTS.items():
         shown = summary[summary["metric"].isin(metrics)]

@@ -6,6 +6,7 @@ p-values are corrected over all pairs of models. A model with position bias has 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.files import read_json
+from pairbank.files import read_json, reading
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
@@ -29,33 +30,44 @@ COLUMNS = ("corpus", "method", "ranks", "model", "accuracy", "low", "high", "n",
 
 
 def aggregates(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return the rows of aggregate files of Every Eval Ever (0.2.1, 0.3.0; EuroEval writes them), without ranks."""
+    """Return the rows of aggregate files of Every Eval Ever (0.2.1, 0.3.0), without ranks; shares of 100 as shares.
+
+    EuroEval writes one per line of `euroeval_benchmark_results.jsonl`; what it states as samples are repetitions.
+    """
     rows = []
-    for path in paths:
-        whole = read_json(path)
+    for path, whole in [(file, record) for file in paths for record in _records(file)]:
         if not isinstance(whole, dict) or not {"model_info", "evaluation_results"} <= whole.keys():
             raise BankError(f"{path}: expected scored tables (.parquet), or an aggregate file of Every Eval Ever")
         for result in whole["evaluation_results"]:
             metric, details = result.get("metric_config") or {}, result.get("score_details") or {}
             uncertainty = details.get("uncertainty") or {}
             interval = uncertainty.get("confidence_interval") or {}
+            n, of = uncertainty.get("num_samples"), 100 if metric.get("max_score") == 100 else 1
+            repeated = n if (whole.get("source_metadata") or {}).get("source_name") == "EuroEval" else None
             lacks = ["items (no paired test, no rank)"]
             lacks += [] if interval else ["an interval"]
-            lacks += [] if uncertainty.get("num_samples") else ["n"]
+            lacks += [f"n ({repeated} repetitions)"] if repeated else [] if n else ["n"]
             rows.append(
                 {
                     "corpus": (result.get("source_data") or {}).get("dataset_name") or result["evaluation_name"],
                     "method": metric.get("metric_name") or metric.get("metric_id") or result["evaluation_name"],
                     "ranks": "–",
                     "model": str(whole["model_info"].get("name") or whole["model_info"].get("id")),
-                    "accuracy": float(details["score"]),
-                    "low": interval.get("lower"),
-                    "high": interval.get("upper"),
-                    "n": uncertainty.get("num_samples"),
+                    "accuracy": float(details["score"]) / of,
+                    "low": interval["lower"] / of if interval else None,
+                    "high": interval["upper"] / of if interval else None,
+                    "n": None if repeated else n,
                     "note": f"aggregate, lacks {', '.join(lacks)}",
                 }
             )
     return rows
+
+
+def _records(path: Path) -> list[Any]:
+    if path.suffix != ".jsonl":
+        return [read_json(path)]
+    with reading(path, BankError, saying="not JSON lines", remedy="give the file as its tool wrote it"):
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def leaderboard(tables: Sequence[Scored], aggregate_files: Sequence[Path] = ()) -> pd.DataFrame:

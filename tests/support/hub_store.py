@@ -1,5 +1,6 @@
 """The state of the Hub emulator: repositories, commits and blobs, with git's and LFS's own hashes."""
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ class Blob:
     data: bytes
     lfs: bool = False
 
-    @property
+    @functools.cached_property
     def sha256(self) -> str:
         return hashlib.sha256(self.data).hexdigest()
 
@@ -32,7 +33,7 @@ class Blob:
         size = len(self.data)
         return f"version https://git-lfs.github.com/spec/v1\noid sha256:{self.sha256}\nsize {size}\n".encode()
 
-    @property
+    @functools.cached_property
     def oid(self) -> str:
         """Git's id: of the pointer, for LFS."""
         return git_oid(self.pointer if self.lfs else self.data)

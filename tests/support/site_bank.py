@@ -12,6 +12,7 @@ from pairbank.builders.dataset import features
 from pairbank.scoring.models.fake import FakeScorer
 
 METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i"]
+LABELS = ["Direct", "MetaQuestionSimple", "AcceptabilityJudgment(I)"]
 LONG = "word " * 1_999 + "end.."
 HOSTILE = {
     "markup": "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'> & \"quoted\"",

@@ -6,7 +6,7 @@ import { figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table, 
 import { BIASED, nothing } from "./board.js";
 import { overallRanks, RANDOM, results, signatureOf, unreadOf } from "./results.js";
 import { interval, labelOf, share, whole, words } from "./text.js";
-import { HUMAN, pageOf, referenceOf, singleModel } from "./view.js";
+import { DIRECT, HUMAN, pageOf, singleModel } from "./view.js";
 
 const MOST_COLUMNS = 40;
 const WIDE = 20; // columns, from which a page has half the rows: laying out a cell is what takes time
@@ -15,7 +15,7 @@ const SIZES = { small: [0, 1e9], middle: [1e9, 1e10], large: [1e10, Infinity] };
 export const SIZE_LABELS = { small: "below 1 billion", middle: "1 to 10 billion", large: "10 billion and more" };
 
 export const methodOf = (site, view) =>
-  view.bmethod || referenceOf(site.results.methods) || (site.results.methods.find((name) => name !== HUMAN) ?? "");
+  view.bmethod || (site.results.methods.includes(DIRECT) ? DIRECT : site.results.widest) || "";
 
 // Whether a model passes the filters by what is declared about it.
 export function passes(model, view) {

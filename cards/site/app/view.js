@@ -23,7 +23,8 @@ export const FILTERS = ["subset", "phenomenon", "language"];
 export const HUMAN = "human";
 // The method that others are compared with by probability: `direct`, else log P of the strings as another tool scored
 // them; as `reference_of` in pairbank.scoring.api.names.
-const DIRECT = "direct", SCORED_ELSEWHERE = /^(?!direct_wb$)(direct|logprob)_./;
+export const DIRECT = "direct";
+const SCORED_ELSEWHERE = /^(?!direct_wb$)(direct|logprob)_./;
 export const referenceOf = (names) => (names.includes(DIRECT) ? DIRECT : names.find((name) => SCORED_ELSEWHERE.test(name)) ?? "");
 const LONGEST = 500;
 

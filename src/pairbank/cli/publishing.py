@@ -14,11 +14,11 @@ import typer
 
 import pairbank
 from pairbank.cli.display.console import command_line, say_next_steps, status
-from pairbank.cli.display.output import answer, hint, say
+from pairbank.cli.display.output import answer, hint, note, say
 from pairbank.cli.options import Bom
 from pairbank.errors import PairbankError, unknown_name
 from pairbank.files import reading
-from pairbank.stats.wording import magnitude, number
+from pairbank.stats.wording import magnitude, number, plural
 
 if TYPE_CHECKING:
     from pairbank.cards.site.site import Texts
@@ -85,7 +85,7 @@ def export(
         str,
         "csv, tsv, jsonl or xlsx (one file per table), r (with a script), psychling (individual ratings), deposit "
         "(DOI), or every-eval-ever.",
-    ] = EVERY_EVAL_EVER,
+    ] = "csv",
     organisation: Annotated[str, "Source organisation, for every-eval-ever."] = "not stated",
     publisher: Annotated[str, "Archive that gives the DOI, for deposit."] = "",
     at: Annotated[
@@ -107,6 +107,7 @@ def export(
     Example: pairbank export my-bank --to psychling --out studies
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
+    from pairbank.builders.schema.columns import ONE_SIDED_TASKS
     from pairbank.cards.export.folders import KINDS, export_copies, export_deposit, export_for_r, export_psychling
     from pairbank.study.scored_files import banks_of, scored_files
 
@@ -128,9 +129,13 @@ def export(
     if to != EVERY_EVAL_EVER:
         raise unknown_name("format", to, [*KINDS, FOR_R, PSYCHLING, DEPOSIT, EVERY_EVAL_EVER])
     with status("exporting"):
-        tables = [pairbank.read_scored(path) for path in scored]
-        written = pairbank.export_results(tables, out, organisation=organisation, at=at)
-    for path, table in zip(written, tables, strict=True):
+        tables = [pairbank.read_scored(path) for path in scored_files(scored)]
+        tasks = [set(table.arrow(["task"])["task"].unique().to_pylist()) for table in tables]
+        pairs = [table for table, of in zip(tables, tasks, strict=True) if not of <= set(ONE_SIDED_TASKS)] or tables
+        written = pairbank.export_results(pairs, out, organisation=organisation, at=at)
+    if n := len(tables) - len(pairs):
+        note(f"left out, for the schema compares options: {plural(n, 'table')} of single sentences")
+    for path, table in zip(written, pairs, strict=True):
         answer(exported=[{"out": path, "model": table.model, "corpus": table.corpus, "methods": table.methods}])
         say(f"{path}: {table.model} on {table.corpus}, {', '.join(table.methods)}")
 

@@ -160,7 +160,8 @@ def report(
 
 def leaderboard(
     scored: Annotated[
-        list[Path], "Scored tables, bank folders, or aggregate files of Every Eval Ever (.json), which get no ranks."
+        list[Path],
+        "Scored tables, bank folders, or aggregates of Every Eval Ever (.json, .jsonl), without ranks.",
     ],
     *,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="CSV file to write.")] = None,
@@ -181,7 +182,7 @@ def leaderboard(
     from pairbank.stats.report.leaderboard import leaderboard as ranked
     from pairbank.study.scored_files import scored_files
 
-    summaries = [path for path in scored if path.suffix == ".json"]
+    summaries = [path for path in scored if path.suffix in (".json", ".jsonl")]
     with status("comparing models"):
         tables = [open_scored(path) for path in scored_files(path for path in scored if path not in summaries)]
         if leave_out is not None:

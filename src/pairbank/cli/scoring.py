@@ -201,6 +201,8 @@ def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, o
     table = item_differences(scored, other, REASONS).rename(columns={"reference": "pairbank", "other": "minicons"})
     is_direct = table["method"] == DIRECT
     means = dict(zip(other.table["item_id"].to_pylist(), other.table["mean_logprob_delta"].to_pylist(), strict=True))
+    texts = dict(zip(items["item_id"], items["target_good"], strict=True))
+    table.insert(1, "good", table["item_id"].map(texts))
     table["minicons_mean"] = table["item_id"].map(means).where(is_direct)
     requests = [r for row in items.select(range(min(len(items), 20))) for r in method_named(DIRECT).requests(row, peer)]
     gap, path = peer.gap_on_our_tokens(requests), out.with_name(f"{out.stem}.minicons.csv")
@@ -208,13 +210,13 @@ def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, o
     differ = table[table["difference"].abs() > SAME_NATS]
     by_mean = int(((table["minicons_mean"] > 0) != (table["pairbank"] > 0))[is_direct].sum())
     shown = differ.reindex(differ["difference"].abs().sort_values(ascending=False).index).head(MOST_DIFFERENT)
-    show(shown.round(3).drop(columns="other_side"), name="minicons", whole=["item_id"])
+    show(shown.round(3).drop(columns=["other_side", "item_id"]), name="minicons", whole=["good"])
     for reason, n in differ["why"].str.split("; ").explode().value_counts().items():
         say(f"{n:,} of {len(differ):,}: {reason}")
     say(
         f"{path}: {len(differ):,} of {len(table):,} scores differ by more than {SAME_NATS} nats; minicons prefers the "
         f"other side in {int(table['other_side'].sum()):,}, and by its default, the mean per token, in {by_mean:,} of "
-        f"{int(is_direct.sum()):,} items. Given the same tokens, the two differ by at most {round(gap, 5)} nats"
+        f"{int(is_direct.sum()):,} items. Given the same tokens, the two differ by at most {gap:.5f} nats"
     )
     answer(minicons=path, n_differ=len(differ), n_other_side=int(table["other_side"].sum()), n_by_mean=by_mean)
 

@@ -25,7 +25,7 @@ from pairbank.stats.measures.paired_tests import compare_credits
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.scored_table.method_scores import MethodScores, credits_of
 from pairbank.stats.scored_table.scored_table import read_table
-from site_bank import HOSTILE, METHODS, QuickScorer, hard_items
+from site_bank import HOSTILE, LABELS, METHODS, QuickScorer, hard_items
 from site_pages import Shown, serving, shown
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def test_a_dagger_says_what_a_tokenizer_cannot_read_and_people_say_of_how_many(
 
 def test_the_leaderboard_is_a_grid_with_ranks_people_and_a_signature(hard: Shown) -> None:
     hard.open()
-    assert "Accuracy with direct" in hard.text()
+    assert "Accuracy with Direct" in hard.text()
     names = hard.page.locator(".pb-grid tbody th").all_inner_texts()
     assert names == ["fake<2>", "fake-1", "people"]
     assert hard.page.locator(".pb-grid td.c-rank").all_inner_texts() == ["1–2", "1–2", ""]
@@ -208,7 +208,7 @@ def test_the_list_shows_the_summarys_figures_sorts_and_goes_as_csv(hard: Shown, 
     figures = [float(x) for x in hard.page.locator("td.c-figure b").all_inner_texts()]
     assert figures == sorted(figures)
     methods = hard.page.locator("td.c-method").all_inner_texts()
-    assert sorted(set(methods)) == sorted([*METHODS, "people"])
+    assert sorted(set(methods)) == sorted([*LABELS, "people"])
     assert methods.count("people") == 1
     one = summary[(summary["model"] == "fake-1") & (summary["method"] == "direct") & (summary["group_by"] == "all")]
     [row] = one[one["metric"] == "accuracy"].to_dict("records")
@@ -373,7 +373,7 @@ def test_permalinks_give_back_the_view_they_were_made_from_and_a_change_of_corpu
 
 def test_controls_that_offer_no_choice_are_not_there(hard: Shown) -> None:
     hard.open("?tab=items&corpus=hard")
-    assert "Method and direct disagree" in hard.control("Which items").inner_text()
+    assert "Method and Direct disagree" in hard.control("Which items").inner_text()
     there = hard.page.locator(".pb-field:not([hidden]) label").all_inner_texts()
     assert "Phenomenon" in there
     assert "Against" not in there
@@ -490,7 +490,7 @@ def test_every_item_is_shown_whole_and_none_of_its_text_becomes_markup(hard: Sho
         told = hard.page.locator(".pb-detail").text_content() or ""
         shown = text.translate(str.maketrans(dict[str, str | int | None]({"\0": "␀", "\a": "␇", "\u202e": "⟨U+202E⟩"})))
         assert shown in told
-        assert all(method in told for method in METHODS)
+        assert all(method in told for method in LABELS)
         assert "Surprisal of each token" in told
         assert "fake-1" in told
         _only_harmless(hard)

@@ -365,7 +365,7 @@ def test_what_is_exported_to_every_eval_ever_comes_back_as_it_was(tmp_path: Path
     for table in harness.tables:
         table.save(tmp_path / f"{table.model_slug}.parquet")
     runner, files = CliRunner(), [str(path) for path in sorted(tmp_path.glob("*.parquet"))]
-    out = runner.invoke(app, ["export", *files, "--out", str(tmp_path / "eee")])
+    out = runner.invoke(app, ["export", *files, "--to", "every-eval-ever", "--out", str(tmp_path / "eee")])
     assert out.exit_code == 0, out.output
     said = runner.invoke(
         app,

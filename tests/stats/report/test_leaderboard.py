@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
-from pairbank.stats.report.leaderboard import leaderboard
+from pairbank.stats.report.leaderboard import aggregates, leaderboard
 
 LINE = (
     '{{"doc_id": {n}, "doc": {{"UID": "p{p}"}}, "target": 0, "arguments": [["", " good {n}"], ["", " bad {n}"]], '
@@ -91,6 +91,26 @@ def test_aggregates_are_listed_with_what_they_lack(tmp_path: Path) -> None:
     (row,) = pd.read_csv(tmp_path / "board.csv").to_dict("records")
     assert (row["model"], row["accuracy"], row["ranks"]) == ("model-x", 0.4, "–")
     assert row["note"] == "aggregate, lacks items (no paired test, no rank), an interval, n"
+
+
+def test_records_of_euroeval_are_shares_and_its_repetitions_are_no_items(tmp_path: Path) -> None:
+    """Two lines as EuroEval writes them: scores of 100, `num_samples` counts its ten repetitions."""
+    interval = {"confidence_interval": {"lower": 61.0, "upper": 66.0}, "num_samples": 10}
+    lines = []
+    for name, score, uncertainty in (("org/m", 63.5, interval), ("org/k", 12.5, {"num_samples": 10})):
+        result = {
+            "evaluation_name": "test_mcc",
+            "source_data": {"dataset_name": "scala-da"},
+            "metric_config": {"min_score": 0, "max_score": 100},
+            "score_details": {"score": score, "uncertainty": uncertainty},
+        }
+        whole = {"model_info": {"name": name}, "source_metadata": {"source_name": "EuroEval"}}
+        lines.append(json.dumps({**whole, "evaluation_results": [result]}))
+    (tmp_path / "results.jsonl").write_text("\n".join(lines) + "\n")
+    first, second = aggregates([tmp_path / "results.jsonl"])
+    assert (first["accuracy"], first["low"], first["high"], first["n"]) == (0.635, 0.61, 0.66, None)
+    assert (second["accuracy"], second["low"]) == (0.125, None)
+    assert second["note"] == "aggregate, lacks items (no paired test, no rank), an interval, n (10 repetitions)"
 
 
 def test_models_that_do_not_differ_share_all_ranks() -> None:

@@ -168,7 +168,7 @@ def say_work(work: Work) -> None:
         return
     for model, stats in work.items():
         if stats is None:
-            note(f"{model}: scored (how many tokens is not counted of such models)")
+            note(f"{model}: scored (its tokens are not counted)")
             continue
         if stats.seconds and not stats.n_computed_tokens:
             note(f"{model}: answered in {number(stats.seconds, digits=1)} s (tokens are not counted)")
