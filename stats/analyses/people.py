@@ -60,8 +60,8 @@ _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_t
 @analysis(
     title="Agreement with people",
     facts=("ratings",),
-    needs=f"none of {{corpora}} has {LEAST_RATED} scored pairs that people rated on both sides; compare with people on "
-    "a corpus that has ratings, such as li, li-adger or dtfit",
+    needs=f"none of {{corpora}} has {LEAST_RATED} scored pairs that people rated on both sides (r of single sentences "
+    "is in the first part of the report); compare with people on a corpus that has ratings, such as li or dtfit",
     references=(
         "Hu et al. 2026, TACL: predictions 2a and 2b, section 5",
         "Ivanova et al. 2024: agreement with human choices, Figure 2",

@@ -37,20 +37,17 @@ export function share(value, digits = 2) {
 export const interval = (low, high) => (Number.isFinite(low) ? `[${share(low)}, ${share(high)}]` : "");
 
 const TIE = 1e-9; // as in statistics.js
-const TINY = 0.005; // less would be shown as nothing
 
-// A difference with its sign; one that two decimals would make nothing of has its first digit, a tie has no sign.
+// A difference with its sign, which also one below 0.005 has; a tie has none.
 export function nats(value) {
   if (value === null || !Number.isFinite(value)) return "–";
   if (Math.abs(value) <= TIE) return "0.00";
-  return (value > 0 ? "+" : "−") + decimals(Math.abs(value));
+  return (value > 0 ? "+" : "−") + fixed(Math.abs(value), 2);
 }
-
-const decimals = (size) => (size < TINY ? minus(size < 0.0005 ? size.toExponential(0) : size.toPrecision(1)) : fixed(size, 2));
 
 export function logprob(value) {
   if (value === null || !Number.isFinite(value)) return "–";
-  return value === 0 ? "0.00" : (value < 0 ? "−" : "") + decimals(Math.abs(value));
+  return value === 0 ? "0.00" : (value < 0 ? "−" : "") + fixed(Math.abs(value), 2);
 }
 
 // By hand, for the first use of a locale costs a browser half a second on a busy machine.

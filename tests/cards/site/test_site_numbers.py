@@ -157,13 +157,13 @@ def test_numbers_are_written_as_in_the_card(in_node: Run) -> None:
     assert result == [f"{x:.2f}" for x in values]
     script = """return [text.share(0.716), text.share(-0.1), text.share(1), text.share(NaN), text.interval(0.7, 0.741),
         text.nats(6.398), text.nats(-0.001), text.nats(0), text.logprob(-64.6708), text.clipped("abcdef", 4)]"""
-    texts = ["0.72", "−0.10", "1.00", "–", "[0.70, 0.74]", "+6.40", "−0.001", "0.00", "−64.67", "abc…"]
+    texts = ["0.72", "−0.10", "1.00", "–", "[0.70, 0.74]", "+6.40", "−0.00", "0.00", "−64.67", "abc…"]
     assert in_node(script) == texts
     assert in_node("return text.niceTicks(-3.2, 11)") == [0, 5, 10]
     tiny = [2e-7, -4.4e-4, -0.004, 0.0051, 5e-10, -5e-10]
-    shown = ["+2e−7", "−4e−4", "−0.004", "+0.01", "0.00", "0.00"]
+    shown = ["+0.00", "−0.00", "−0.00", "+0.01", "0.00", "0.00"]
     assert in_node("return value.map(text.nats)", tiny) == shown
-    assert in_node("return value.map(text.logprob)", [-2e-7, 0]) == ["−2e−7", "0.00"]
+    assert in_node("return value.map(text.logprob)", [-2e-7, 0]) == ["−0.00", "0.00"]
 
 
 def test_ticks_never_run_into_the_axis(in_node: Run) -> None:
