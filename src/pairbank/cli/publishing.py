@@ -107,7 +107,6 @@ def export(
     Example: pairbank export my-bank --to psychling --out studies
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
-    from pairbank.builders.schema.columns import ONE_SIDED_TASKS
     from pairbank.cards.export.folders import KINDS, export_copies, export_deposit, export_for_r, export_psychling
     from pairbank.study.scored_files import banks_of, scored_files
 
@@ -128,6 +127,14 @@ def export(
         return
     if to != EVERY_EVAL_EVER:
         raise unknown_name("format", to, [*KINDS, FOR_R, PSYCHLING, DEPOSIT, EVERY_EVAL_EVER])
+    _export_results(scored, out, organisation=organisation, at=at)
+
+
+def _export_results(scored: Sequence[Path], out: Path, *, organisation: str, at: int) -> None:
+    """Write pairs in the schema of Every Eval Ever; say which tables have none."""
+    from pairbank.builders.schema.columns import ONE_SIDED_TASKS
+    from pairbank.study.scored_files import scored_files
+
     with status("exporting"):
         tables = [pairbank.read_scored(path) for path in scored_files(scored)]
         tasks = [set(table.arrow(["task"])["task"].unique().to_pylist()) for table in tables]
