@@ -55,7 +55,7 @@ def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
     kinds = known.groupby("measures", sort=False).agg(**named, above=("above", "sum"), cases=("above", "size"))
     return Result(
         tables={"alike": _alike(known), "ranks": ranks, "probes": leads.filter(regex="^(?!.*paradigms)")},
-        second_table="probes",
+        second_table="probes" if len(leads) else "",
         values={
             "kinds": kinds.sort_values("median", ascending=False, kind="stable").reset_index(),
             "of_null": [name for name in kinds.index if NULL in name],
@@ -86,13 +86,16 @@ def _measures(table: ScoredTable) -> Iterator[_Measure]:
 
 def _ranks(table: ScoredTable) -> Iterator[dict[str, Any]]:
     in_order = sorted(_measures(table), key=lambda measure: KINDS.index(measure.kind))
+    texts = pd.factorize(table.frame.get("target_good", pd.Series(table.item_ids)))[0].astype(np.int64)
+    is_repeated = (table.paradigms < 0).all() and texts.max(initial=0) + 1 < len(texts)  # as a sentence in contexts
+    clusters = texts if is_repeated else table.paradigms
     for a, b in itertools.combinations(in_order, 2):
         both = ~np.isnan(a.values + b.values)
         is_asked = NULL not in (a.kind, b.kind) or {a.kind, b.kind} & {PROBABILITIES, PEOPLE}
         if a.kind == b.kind or not is_asked or both.sum() < LEAST_ITEMS:
             continue
         place = SummaryRow(**table.place, method=a.method, versus=b.method, metric="spearman")
-        rho = spearman(a.values[both], b.values[both], clusters=table.paradigms[both])
+        rho = spearman(a.values[both], b.values[both], clusters=clusters[both])
         yield place.row(rho, n_rows=len(both)) | {"measures": f"{a.kind} and {b.kind}"}
 
 

@@ -11,6 +11,7 @@ import pytest
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.represented import represented
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from scored_frames import scored_frame
 
 MADE = runpy.run_path(str(Path(__file__).parents[2] / "simulations" / "represented.py"))
@@ -40,6 +41,24 @@ def test_a_probe_that_is_no_better_seldom_beats_both_nulls() -> None:
     made = [MADE["claims"](seed, SIZES) for seed in range(20)]
     assert np.mean([one["both"] for one in made]) <= 0.1
     assert np.mean([one["above"] for one in made]) <= 0.15
+
+
+def test_a_sentence_in_several_contexts_is_one_draw() -> None:
+    claimed = []
+    for seed in range(30):
+        rng, sentence = np.random.default_rng(seed), np.repeat(np.arange(12), 5)
+        rows = MADE["frame"](rng, np.array([60]), gap=0.0, spread=0.0).frame.assign(paradigm=None, task="sentence")
+        rows = rows.assign(target_good=sentence.astype(str), target_bad=None)
+        for name in ("direct_good", "probe_grammar_good", "human_good"):
+            rows[name] = 2 * rng.normal(size=12)[sentence] + rng.normal(size=60)
+        rows = rows.assign(**{name: np.nan for name in rows if name.endswith("_delta")})
+        table = ScoredFrame(corpus="toy", model="m", frame=rows, layouts=MADE["LAYOUTS"][:2])
+        section = represented([table], Context())
+        ranks = section.tables["ranks"]
+        assert (ranks["n_paradigms"] == 12).all()
+        claimed += ((ranks["low"] > 0) | (ranks["high"] < 0)).tolist()
+    assert np.mean(claimed) <= 0.1
+    assert not section.second_table
 
 
 def test_tables_of_one_measure_are_refused() -> None:
