@@ -74,3 +74,11 @@ def test_a_bank_has_the_prompts_of_all_models_and_no_text_of_an_item(scored_by: 
     pairbank.remove_model(root, "fake-2")
     assert "fake-2" not in (root / RENDERED).read_text()
     assert "rendered.jsonl" in (root / "README.md").read_text()
+
+
+def test_a_bank_without_texts_keeps_its_prompts(tmp_path: Path) -> None:
+    scored = pairbank.score([("Secret hens cluck.", "Secret hens clucks.")], "fake:a", methods=ASKED[:1])
+    root = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    public = pairbank.strip_texts(root, tmp_path / "public")
+    assert (public / RENDERED).read_bytes() == (root / RENDERED).read_bytes()
+    assert not any(b"Secret" in file.read_bytes() for file in public.rglob("*") if file.is_file())
