@@ -233,7 +233,6 @@ def _probe_conflicts(a: _Side, b: _Side) -> Iterator[str]:
 
 
 def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
-    """Say where a model of one bank and one of the other cannot be splits of one config."""
     slugs = [min(side.manifest["scores"][name], default="") for side in (a, b)]
     if "" in slugs or slugs[0] == slugs[1]:
         return

@@ -300,7 +300,6 @@ class _Work:
 
 
 def _files_of_space(repository: Repository, remote: Remote) -> dict[str, Any]:
-    """Return path -> hashes of what was published to a Space, from wherever that was done."""
     try:
         stated = dict(json.loads(repository.content(SPACE_FILES, remote.revision)))
     except (ValueError, TypeError):

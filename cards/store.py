@@ -114,7 +114,6 @@ def build_store(root: str | Path, *, repo_id: str = "") -> list[State]:
 
 
 def _index(folder: Path) -> dict[str, State]:
-    """Return what the last build said, by path; nothing where its index is of another form."""
     try:
         return {state["path"]: State(**state) for state in read_json(folder / INDEX)}
     except (PairbankError, TypeError, KeyError):

@@ -471,7 +471,6 @@ def _scored_again(signature: Mapping[str, Any]) -> list[str]:
 
 
 def _options(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with which a model is loaded as its signature says it was."""
     names = ("dtype", "prompt_format", "quantisation", "pll", "seq2seq_mode")
     is_fake = stated.get("backend") == "fake"
     return {} if is_fake else {name: stated[name] for name in names if stated.get(name)}

@@ -210,7 +210,6 @@ def _read(root: Path, corpus: str, slug: str, signature: Mapping[str, Any]) -> P
 
 
 def _fits(manifest: Mapping[str, Any], corpus: str, slug: str, signature: Mapping[str, Any]) -> bool:
-    """Return whether the bank has scores of a model on the items that were probed."""
     scored = manifest["scores"].get(corpus, {}).get(slug)
     return scored is not None and scored["corpus"]["items_sha256"] == signature["corpus"]["items_sha256"]
 

@@ -234,7 +234,6 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 def _corpus_problems(
     root: Path, corpus: str, facts: Mapping[str, Any], signatures: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield what is wrong with the tables of one corpus; its items are gone before those of the next are read."""
     try:
         items = read_table(root / items_path(corpus))
     except BankError as error:

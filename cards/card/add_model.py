@@ -80,7 +80,6 @@ def _methods(corpus: str, manifest: Mapping[str, Any]) -> Mapping[str, Mapping[s
 
 
 def _elsewhere(methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return the methods whose numbers cannot be computed here, each with its definition."""
     return {
         name: definition
         for name, definition in methods.items()
@@ -95,7 +94,6 @@ def _result(corpus: str, manifest: Mapping[str, Any]) -> str:
 
 
 def _scored(corpus: str, manifest: Mapping[str, Any], folder: str) -> list[str]:
-    """Return the line that scores a corpus, or the one that imports its numbers and what their file has."""
     items, methods, out = f"{folder}/{items_path(corpus)}", _methods(corpus, manifest), _result(corpus, manifest)
     imported = _elsewhere(methods)
     if not imported:

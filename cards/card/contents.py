@@ -190,7 +190,6 @@ def _judged(table: pa.Table) -> tuple[Judged, ...]:
 
 
 def _example(root: Path, corpus: str, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the first row that needs no care, with the scores that the first model has of it."""
     row = next((row for row in _first_rows(root / items_path(corpus)) if not row.get("flags")), None)
     if row is None:
         return None

@@ -210,7 +210,6 @@ def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _facts(bank: Bank, name: str) -> dict[str, Any]:
-    """Return what the template is filled from: the manifest, and what is made of it for this page."""
     manifest, corpora = bank.manifest, bank.manifest["corpora"]
     scores: Mapping[str, Mapping[str, Any]] = manifest["scores"]
     signatures = [signature for models in scores.values() for signature in models.values()]

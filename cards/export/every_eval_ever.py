@@ -215,7 +215,6 @@ def _records(
 
 
 def _option_scores(row: Mapping[str, Any], layout: MethodLayout, columns: ScoreColumns) -> list[dict[str, Any]]:
-    """Return the score of each choice, in each presentation, as `docs/every-eval-ever.md` proposes it."""
     values = row.get(columns.logprobs) or ()
     kind = "log_probability" if layout.has_logprobs or layout.unit_in_words == NATS else "score"
     unit = NATS if kind == "log_probability" else layout.unit_in_words
@@ -235,7 +234,6 @@ def _option_scores(row: Mapping[str, Any], layout: MethodLayout, columns: ScoreC
 
 
 def _shown(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the question, the better and the worse side: a context that both share, and what follows it."""
     context, other = row["context_good"], row["context_bad"]
     if context == other:
         return context, row["target_good"], row["target_bad"]

@@ -111,7 +111,6 @@ def _values(values: list[Any]) -> dict[str, Any]:
 
 
 def _listed(different: list[Any], codes: NDArray[Any]) -> dict[str, Any]:
-    """Return the values of all rows, or the different ones and the place of each row's among them."""
     if len(codes) < _FEW * len(different):
         return {"t": "list", "v": [different[code] for code in codes]}
     return {"t": "codes", "v": different, "d": numbers(codes.astype(np.int64))}
@@ -206,7 +205,6 @@ def _by_paper(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.
 
 
 def _in_order(methods: list[str], corpora: Mapping[str, CorpusWritten]) -> list[str]:
-    """Return methods in the order of the tables, people last."""
     known = dict.fromkeys(name for corpus in corpora.values() for name in corpus.deltas)
     rest = sorted(name for name in methods if name not in known and name != HUMAN)
     return [*(name for name in known if name in methods), *rest, *([HUMAN] if HUMAN in methods else [])]

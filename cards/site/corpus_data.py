@@ -320,7 +320,6 @@ def _credits(table: _Rows, layout: MethodLayout, rows: BoolArray) -> tuple[Credi
 
 
 def _with_flags(table: _Rows, *, corpus: str, model: str, signature: Mapping[str, Any]) -> ScoredFrame:
-    """Return of a table what says how its texts were cut into tokens."""
     layouts = [MethodLayout.from_dict(signature["methods"][name]["layout"]) for name in _methods_of(table, signature)]
     columns = [ScoreColumns(layout.method) for layout in layouts]
     columns_read = ["item_id", "flags", *(name for column in columns for name in (column.delta, column.flags))]
@@ -329,7 +328,6 @@ def _with_flags(table: _Rows, *, corpus: str, model: str, signature: Mapping[str
 
 
 def _places(items: pa.Array, own: pa.Array, path: Path) -> np.ndarray:
-    """Return where a table's rows stand among the items."""
     if own.equals(items):
         return np.arange(len(items))
     result = pc.index_in(own, items)
@@ -370,7 +368,6 @@ def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
 
 
 def _prompt(prompt: Prompt, languages: list[str]) -> dict[str, Any]:
-    """Return what is needed to show what was asked: the texts of each presentation in the corpus's languages."""
     tags = {ANY, *map(primary, languages)}
     presentations = [
         {

@@ -217,7 +217,6 @@ def _facts(
 
 
 def _title(manifest: Mapping[str, Any], name: str) -> str:
-    """Return the bank's own title, else the corpora's, or the bank's name where they are many."""
     if title := manifest.get("title"):
         return str(title)
     titles = [str(manifest["corpora"][corpus].get("title") or corpus) for corpus in _in_order(manifest)]

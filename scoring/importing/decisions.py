@@ -105,7 +105,6 @@ def decision_method(score: DeclaredScore, names: frozenset[str], where: str) -> 
 
 
 def _definition(score: DeclaredScore, asking: Asking, numbers: Sequence[str]) -> dict[str, Any]:
-    """Return what was decided in words, its hash, and the layout of the answers."""
     label = {"label": score.label} if score.label else {}
     return {
         "paper": f"{f'{score.label}, ' if label else ''}decisions: {asking.words}; no log-probabilities",

@@ -81,7 +81,6 @@ def same_texts(cells: Mapping[str, str | None], item: Mapping[str, str | None]) 
 
 
 def _same_side(cells: Mapping[str, str | None], item: Mapping[str, str | None], side: str) -> bool:
-    """Return whether the text of one side, with its context where the row has one, is the item's."""
     context, target = f"context_{side}", f"target_{side}"
     ours, theirs = ([normalised(side.get(name) or "") for name in (context, target)] for side in (cells, item))
     if cells.get(context) is not None:
@@ -184,7 +183,6 @@ class TextJoin:
         return Joined(rows=joined, n_changed=n_changed, left_out=refusals.left_out(), n_items=len(self._items))
 
     def _places(self, cells: Mapping[str, str | None]) -> list[int]:
-        """Return the items with a row's texts, as few as what else the row says leaves."""
         if cells.get("context_good") is not None:
             result = self._by_parts.get(_parts(cells), [])
         else:

@@ -294,7 +294,6 @@ class OwnItems:
         return results | {"corpus": [how.corpus] * n}
 
     def _ids_of(self, columns: Mapping[str, Any]) -> Cells:
-        """Return ids: the file's, else by subset, paradigm and pair id, else by the texts."""
         named = zip(*(columns[name] for name in ("item_id", "subset", "paradigm", "pair_id")), strict=True)
         texts = zip(*(columns[name] for name in SENTENCES), strict=True)
         return [

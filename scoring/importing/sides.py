@@ -160,7 +160,6 @@ def sides_method(score: DeclaredScore) -> ImportedMethod:
 
 
 def _definition(score: DeclaredScore, kind: _Kind) -> dict[str, Any]:
-    """Return what a score is in words, its hash, and the layout, which has the unit of a difference."""
     if score == DIRECT_LOGPROB:
         return Direct().definition
     words = f"{score.label}, {kind.words}" if score.label else kind.words

@@ -49,7 +49,6 @@ def read(source: Source) -> list[Log]:
 
 
 def _parts(items: datasets.Dataset) -> dict[str, list[Sides]]:
-    """Return the items by corpus, subset and paradigm: a part of a corpus -> its items in order."""
     columns = ["item_id", "corpus", "subset", "paradigm", "context_good", "target_good", "context_bad", "target_bad"]
     table = items.with_format("arrow").select_columns(columns)[:]
     parts: dict[str, list[Sides]] = defaultdict(list)
@@ -128,7 +127,6 @@ def _row(file: Path, part: str, line: int, text: str, sides: Sides) -> LogRow:
 
 
 def _stated(report: Path, correct: Mapping[str, float]) -> Iterator[Stated]:
-    """Yield the accuracies of the report, in per cent of two digits, beside ours."""
     if not report.is_file():
         return
     results = dict(

@@ -180,7 +180,6 @@ def _own_scores(metadata: Mapping[str, str]) -> dict[str, DeclaredScore]:
 
 
 def _together(rows: Sequence[LogRow]) -> Iterator[LogRow]:
-    """Yield rows that have an item's id once an item: each of its methods had a record."""
     whole: dict[str, LogRow] = {}
     for row in rows:
         item_id = row.cells.get("item_id")
@@ -196,7 +195,6 @@ def _together(rows: Sequence[LogRow]) -> Iterator[LogRow]:
 
 
 def _stated(whole: Mapping[str, Any], records: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Stated]:
-    """Yield the accuracies of the aggregate file beside the means of the records' scores."""
     scores: dict[str, list[float]] = defaultdict(list)
     for _, record in records:
         for key in {record.get("evaluation_result_id"), record["evaluation_name"]} - {None}:

@@ -107,7 +107,6 @@ def _problem(doc: Mapping[str, Any], response: Mapping[str, Any]) -> str:
 def _scored(
     doc: Mapping[str, Any], response: Mapping[str, Any], values: list[float], gold: int
 ) -> tuple[dict[str, DeclaredScore], dict[str, str]]:
-    """Return the scores that a row has, and their cells."""
     n_before, what = len(response.get("input_tokens") or []), "prompt and choice tokenised apart"
     if not doc["query"]:
         what = "the sentence alone, after BOS" if n_before == 1 else "the sentence alone, without BOS"

@@ -65,7 +65,6 @@ def read(source: Source) -> list[Log]:
 
 
 def _place(source: Source) -> Path:
-    """Return the table of decisions, or the folder of predictions in the form of the repository."""
     folders = [path for path in source.paths if path.is_dir() and (path / PREDICTIONS).is_dir()]
     tables = folders or source.files("decisions.csv", expected=f"decisions.csv or {PREDICTIONS}/ of QFrBLiMP")
     if len(tables) > 1:
