@@ -45,12 +45,12 @@ def test_the_difference_of_differences_is_that_of_the_cell_means() -> None:
 def test_a_report_groups_single_sentences_by_the_conditions_of_their_design() -> None:
     table, _ = Experiment().drawn(0)
     table.frame["human_good"] = table.frame["direct_good"] * 0.5 + np.arange(len(table.frame)) % 3
-    by_condition = summarise(table.frame, table.layouts, model="m", signature=table.signature)
-    by_condition = by_condition[by_condition["group_by"] == "condition"].set_index(["group", "metric"])["value"]
+    summary = summarise(table.frame, table.layouts, model="m", signature=table.signature)
+    by_condition = summary[summary["group_by"] == "condition"].set_index(["group", "metric"])["value"]
     cells = table.frame[table.frame["type"] != "filler"].groupby(["structure", "distance"], sort=False)
     assert [*by_condition.index.unique("group")] == [f"{s}, {d}" for s in LEVELS[0] for d in LEVELS[1]]
     for levels, rows in cells:
-        of_cell = by_condition[", ".join(levels)]
+        of_cell = by_condition[", ".join(map(str, levels))]
         assert of_cell["mean_rating"] == pytest.approx(rows["human_good"].mean())
         assert of_cell["mean_logprob"] == pytest.approx(rows["direct_good"].mean())
         assert of_cell["pearson_human_sentence"] == pytest.approx(rows["human_good"].corr(rows["direct_good"]))

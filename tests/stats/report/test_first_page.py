@@ -208,8 +208,9 @@ def test_every_page_says_why_n_is_below_the_number_of_items() -> None:
     whole = rated_table(30)
     flags = [["over_length"] * (nth in (3, 4)) for nth in range(30)]
     frame = whole.frame.assign(meta_flags=pd.Series(flags, dtype=object))
-    frame.loc[[3, 4], [name for name in frame if name.startswith("meta_") and name != "meta_flags"]] = None
-    frame.loc[[5], [name for name in frame if name.startswith("direct_")]] = None
+    names = frame.columns.astype(str)
+    frame.loc[[3, 4], names[names.str.startswith("meta_") & (names != "meta_flags")]] = None
+    frame.loc[[5], names[names.str.startswith("direct_")]] = None
     frame.loc[[6, 7, 8], ["human_good", "human_bad"]] = np.nan
     tables = [replace(whole, frame=frame, model="a"), replace(whole, frame=whole.frame.iloc[:-4], model="b")]
     (said,) = found(tables, "left out")
