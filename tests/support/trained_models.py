@@ -38,7 +38,6 @@ from trained_text import write_texts
 LENGTH, BATCH, RATE, WARM_UP = 64, 16, 3e-3, 100
 WIDTH, LAYERS, HEADS, VOCABULARY, POSITIONS = 128, 3, 4, 3072, 512
 END, SENTINELS, TOKENIZER_LINES = "<|endoftext|>", 4, 30_000
-Batches = Iterator[dict[str, torch.Tensor]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

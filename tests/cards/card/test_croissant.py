@@ -22,7 +22,6 @@ pytestmark = [  # of libraries: rdflib and pandas as mlcroissant calls them, htt
     pytest.mark.filterwarnings("ignore:Use 'content=<...>' to upload raw bytes:DeprecationWarning"),
 ]
 CROISSANT = "croissant.json"
-IDENTITY = ("split", "item_id", "model", "corpus", "group_by", "group", "method", "versus", "metric")
 """Columns that tell every two rows of a config apart."""
 
 
