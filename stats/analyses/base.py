@@ -99,6 +99,8 @@ class Section:
     """What was drawn at random with the report's seed (`1,000 resamples of items`); empty where nothing was."""
     reason: str = ""
     """Why there are no numbers; empty where there are."""
+    leads: bool = True
+    """Whether it comes before the overview where a report has it by itself."""
 
     @property
     def lead(self) -> str:

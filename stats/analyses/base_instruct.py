@@ -41,6 +41,7 @@ _Values = dict[tuple[str, str], dict[str, "pd.Series[float]"]]
 
 @analysis(
     title="Base and instruction-tuned models",
+    leads=False,
     facts=("features",),
     references=(
         "Cameron, Gelbach & Miller 2011, Journal of Business & Economic Statistics 29:238-249",

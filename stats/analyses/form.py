@@ -215,6 +215,7 @@ def analysis(
     facts: Sequence[Fact] = (),
     references: Sequence[str] = (),
     prefix: str | None = None,
+    leads: bool = True,
 ) -> Callable[[Callable[..., Result]], Callable[..., Section]]:
     """Declare an analysis: its function becomes one from scored tables to a section.
 
@@ -225,6 +226,7 @@ def analysis(
         facts: Of the context, gathered for this analysis; each may be set as an option.
         references: Literature.
         prefix: Of the files of its figures; None = its name.
+        leads: Whether it comes before the overview where a report has it by itself.
     """
 
     def declared(function: Callable[..., Result]) -> Callable[..., Section]:
@@ -238,6 +240,7 @@ def analysis(
                 raise BankError(needs.format(corpora=sorted({table.corpus for table in tables})))
             words = Words(folder / f"{name}.md.j2", dict(result.tables) | dict(result.values))
             made = _section(name, result, words, title=result.title or title, references=references)
+            made = replace(made, leads=leads)
             return made if prefix is None else replace(made, figures=_figures(result, words, prefix))
 
         return section

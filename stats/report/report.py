@@ -303,6 +303,7 @@ def _report(
     by_phenomenon = phenomena(frames, context, facts=facts) if has_phenomena else None
     cautions = ("caution", "caution on analyses") if analyses else ("caution",)
     item_sets = item_set_notes(frames)
+    sections = (*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),)
     return Report(
         title=question_of(of_models, frames),
         summary=summary,
@@ -315,8 +316,8 @@ def _report(
         unasked=tuple(map(html_as_text, sentences(facts, "unasked"))),
         left_out=(*map(html_as_text, sentences(facts, "left out")), *item_sets[-1:]),
         notes=(*([order] if order else []), *map(html_as_text, sentences(facts, "note"))),
-        sections=(*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),),
-        is_asked=bool(analyses) or next(iter(names), "") != "base_instruct",
+        sections=sections,
+        is_asked=bool(analyses) or all(section.leads for section in sections[:1]),
         labels=facts.labels,
         glosses=glosses_of(frames),
         tables=tuple(scored),

@@ -30,7 +30,7 @@ from pairbank.stats.figures.style import COLOURS, DOUBLE, drawing, reference, st
 from pairbank.stats.measures.paired_tests import compare, corrected
 from pairbank.stats.scored_table.model_features import find_features
 
-DIRECT, ASKED = ("direct", "preferred"), ("hf24_paired", "asked")
+DIRECT, ASKED = ("direct", "logprob_minicons", "preferred"), ("hf24_paired", "asked")
 HARDLY_EVER = 0.05
 """Asked accuracy below which hardly any answer can have been read: a system that answered at random would have .5."""
 SIGNIFICANCE = 0.05
@@ -64,6 +64,8 @@ def system_of(table: Scored) -> System | None:
     frame = table.to_pandas().set_index("item_id")
     differ = np.array(["identical_sides" not in flags for flags in frame["flags"]])
     both = pd.DataFrame({"direct": frame[f"{direct}_delta"], "asked": frame[f"{asked}_delta"]})[differ].dropna()
+    if both.empty:  # in a bank, the table of a system that was not asked has the column, without numbers
+        return None
     layouts = [MethodLayout.from_dict(one) for one in table.layouts if one["method"] == asked]
     result = summarise(frame.reset_index(), layouts, model=table.model).set_index(["group_by", "metric"])["value"]
     return System(
