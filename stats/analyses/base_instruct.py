@@ -75,13 +75,12 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
         columns=FIRST_PAGE,
         charts=charts(
             "differences",
-            table,
+            table[table["low"].notna()],
             "corpus",
             name="{corpus}",
-            select=lambda rows: rows[rows["low"].notna()],
             draw=partial(intervals, rows="method", series="measure", x_label="instruct - base", zero=True),
         )
-        if table["low"].notna().any() and table["method"].nunique() <= MOST_SERIES * 3
+        if table["method"].nunique() <= MOST_SERIES * 3
         else (),
         values={
             "tested": table[table["p"].notna()],

@@ -67,6 +67,16 @@ def test_the_parts_of_r_have_its_mean_and_its_standard_error() -> None:
 
 
 @pytest.mark.ci
+def test_a_corpus_with_too_few_items_for_an_interval_has_no_figure() -> None:
+    tables, context = models(3)
+    few = [replace(table, corpus="few", frame=table.frame.head(6)) for table in tables]
+    section = base_instruct([*tables, *few], context)
+    assert section.tables["contrasts"].query("corpus == 'few'")["low"].isna().all()
+    [figure] = section.figures
+    figure.draw()
+
+
+@pytest.mark.ci
 def test_a_difference_is_claimed_from_three_families_on_and_each_family_counts_once() -> None:
     tables, context = models(3, better=8.0)
     section = base_instruct(tables, context)
