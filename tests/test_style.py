@@ -66,7 +66,7 @@ PHRASES = {
 
 P_VALUE = re.compile(r"(?:(?:&lt;|<|>) )?\.\d{3}")
 NUMBER = re.compile(r"(?<![\w.`/\\-])(?<!\bp [=<>≤≥] )(?<!\bp &lt; )[−+-]?\.\d+(?![\w]|\.\d)")
-PERCENT = re.compile(r"\d %")
+PERCENT = re.compile(r"[\dX](?: |\\u2009)%")
 
 GOLDEN: dict[str, int] = {}
 """How often golden reports and the captions of the gallery still break a rule; these numbers only fall."""

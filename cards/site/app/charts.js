@@ -101,7 +101,7 @@ function cornersOf(x, y, labels, width, height) {
   }
   const places = [[width, -9, "end"], [0, -9, "start"], [width - 6, height - 8, "end"], [6, height - 8, "start"]];
   return places.map(([px, py, anchor], k) =>
-    s("text.corner", { x: px, y: py, "text-anchor": anchor }, `${labels[k]} ${Math.round((100 * counts[k]) / x.length)}\u2009%`));
+    s("text.corner", { x: px, y: py, "text-anchor": anchor }, `${labels[k]} ${Math.round((100 * counts[k]) / x.length)}%`));
 }
 
 function dots({ x, y, xAxis, yAxis, idOf, tipOf, selected, width, height, scale }) {

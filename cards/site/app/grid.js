@@ -133,7 +133,7 @@ export async function panel(bank, view, found) {
   ];
   const asked = view.q.toLowerCase();
   const models = rows.filter((row) => row.model && row.name.toLowerCase().includes(asked));
-  if (!models.length) return [h("p.pb-sub", {}, `No model is called “${view.q}”. Clear the search to see all ${rows.length}.`)];
+  if (!models.length) return [h("p.pb-sub", {}, `No model is called “${view.q}”. Clear the search to see all ${rows.filter((row) => row.model).length}.`)];
   const size = columns.length > WIDE ? PAGE_ROWS / 2 : PAGE_ROWS;
   const page = pageOf(view, found, pages(models.length, size));
   const shown = [...models.slice((page - 1) * size, page * size), ...rows.filter((row) => !row.model)];

@@ -105,7 +105,7 @@ function prompt(method, row, opened, rendered) {
 function option(values, k, isCorrect) {
   const odds = values.map((value) => Math.exp(value - Math.max(...values)));
   const sum = odds.reduce((a, b) => a + b, 0);
-  const part = values.length > 1 ? h("small", {}, `${((100 * odds[k]) / sum).toFixed(0)}\u2009%`) : null;
+  const part = values.length > 1 ? h("small", {}, `${((100 * odds[k]) / sum).toFixed(0)}%`) : null;
   return h(isCorrect ? "td.num.right" : "td.num", {}, logprob(values[k]), part);
 }
 

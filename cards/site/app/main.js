@@ -177,7 +177,7 @@ async function picked(what, value) {
 async function saved(what) {
   const button = main.querySelector("[data-pick=csv]");
   const label = button?.textContent;
-  const tell = (n, all) => { if (button) button.textContent = n < all ? `${Math.round((100 * n) / all)} %` : label; };
+  const tell = (n, all) => { if (button) button.textContent = n < all ? `${Math.round((100 * n) / all)}%` : label; };
   const makers = { rows: async () => download.rowsAsCsv(await bank.table(await bank.corpus(view.corpus), view.model), view, tell),
     summary: () => download.summaryAsCsv(bank.site, view), grid: () => download.gridAsCsv(bank.site, view) };
   download.save(await makers[what]());
