@@ -20,7 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from pairbank.cards.bank.layout import CARD, CROISSANT, INDEX, MANIFEST, RECORD, compact, data_files, read_manifest
+from pairbank.cards.bank.layout import (
+    CARD,
+    CROISSANT,
+    INDEX,
+    MANIFEST,
+    RECORD,
+    RENDERED,
+    compact,
+    data_files,
+    read_manifest,
+)
 from pairbank.cards.bank.lock import locked
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.croissant import croissant_of
@@ -317,7 +327,7 @@ def _vouched(repository: Repository, remote: Remote) -> set[str]:
     except (ValueError, KeyError, TypeError):
         return set()
     vouched = {path for path, digest in stated.items() if path in remote.files and remote.files[path].etag == digest}
-    for path in (CARD, CROISSANT):
+    for path in (CARD, CROISSANT, RENDERED):
         if path in stated and path in remote.files:
             content = repository.content(path, remote.revision)
             vouched |= {path} if hashlib.sha256(content).hexdigest() == stated[path] else set()

@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pairbank.cards.bank.layout import CARD, CROISSANT, FOLDERS, MANIFEST, SUMMARY
+from pairbank.cards.bank.layout import CARD, CROISSANT, FOLDERS, MANIFEST, RENDERED, SUMMARY
 from pairbank.errors import PublishError
 from pairbank.stats.wording import number
 
 EVAL = "eval.yaml"
-DERIVED = (CARD, CROISSANT, MANIFEST, SUMMARY, EVAL)
+DERIVED = (CARD, CROISSANT, MANIFEST, RENDERED, SUMMARY, EVAL)
 """Made anew from the tables at every publishing; what pairbank wrote there may be replaced by any bank that has the
 same tables or more."""
 UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
