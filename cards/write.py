@@ -169,7 +169,11 @@ def write_bank(
         raise TypeError(f"write_bank() got an unexpected keyword argument {min(unknown)!r}")
     if (published := stated.get("published", "")) and not DATE.fullmatch(published):
         raise BankError(f"published is {published[:40]!r}; expected a date, as 2026-11-24")
-    root = Path(folder)
+    try:
+        root = Path(folder)
+    except TypeError as error:
+        kind = type(folder).__name__
+        raise BankError(f"expected the bank's folder first, got {kind}: write_bank(FOLDER, scored=[scored])") from error
     with rewritten(root) as staged:
         is_new = not (staged / MANIFEST).is_file()
         empty: dict[str, Any] = {"corpora": {}, "scores": {}}

@@ -131,6 +131,7 @@ def _texts_of(given: Any, language: str) -> list[Text]:  # noqa: ANN401 - what a
     several = [given] if isinstance(given, str | Text) or not isinstance(given, Iterable) else list(given)
     if not several or hasattr(given, "columns") or not all(isinstance(text, str | Text) for text in several):
         kind = type(several[0] if several and not isinstance(several[0], str) else given).__name__
+        kind = kind if several else f"an empty {kind}"
         raise ScoringError(f"expected a text or a list of texts; got {kind}: words(list(frame['sentence']), model)")
     all_texts = [
         text_in_words(str(n), text, language=language) if isinstance(text, str) else text

@@ -36,10 +36,11 @@ def csv_of(folder: Path) -> Path:
         PAIRS,
         FRAME.to_dict("records"),
         FRAME.to_dict("list"),
+        FRAME.to_numpy(),
         zip(*zip(*PAIRS, strict=True), strict=True),
         csv_of,
     ],
-    ids=("frame", "indexed", "polars", "dataset", "pairs", "dicts", "columns", "zip", "file"),
+    ids=("frame", "indexed", "polars", "dataset", "pairs", "dicts", "columns", "array", "zip", "file"),
 )
 def test_items_at_hand_are_scored_as_their_file_is(rows: Any, tmp_path: Path) -> None:  # noqa: ANN401
     scored = pairbank.score(rows(tmp_path) if callable(rows) else rows, "fake:a", methods="direct")
@@ -59,7 +60,7 @@ def test_columns_of_a_frame_and_a_named_index_are_kept_and_the_same_rows_are_the
 def test_one_table_a_file_and_one_report_are_taken_for_lists_of_one(tmp_path: Path) -> None:
     scored = pairbank.score(FRAME, "fake:a")
     path = scored.save(tmp_path / "a.parquet")
-    reports = [pairbank.report(given) for given in (scored, path, str(path), [scored])]
+    reports = [pairbank.report(given) for given in (scored, path, str(path), [scored], {"a": scored})]
     for report in reports[1:]:
         pd.testing.assert_frame_equal(report.summary, reports[0].summary)
     banks = [
@@ -98,6 +99,14 @@ class Sequential:
         (lambda: pairbank.score(FRAME, Sequential()), "got Sequential: pairbank.load_model.FOLDER"),  # type: ignore[arg-type]
         (lambda: pairbank.report(FRAME), r"got DataFrame: scored = pairbank.score\(items, model\)"),  # type: ignore[arg-type]
         (lambda: pairbank.report(["items.csv"]), "items.csv"),
+        (lambda: pairbank.report(None), r"got NoneType: scored = pairbank.score\(items, model\)"),  # type: ignore[arg-type]
+        (lambda: pairbank.report(str(Path(__file__).parent)), "it is a folder: give its .parquet files"),
+        (
+            lambda: pairbank.load_corpus(datasets.DatasetDict(train=datasets.Dataset.from_pandas(FRAME))),
+            r"got a DatasetDict of splits: choose one, as in items\['train'\]",
+        ),
+        (lambda: pairbank.write_bank(FRAME), r"folder first, got DataFrame: write_bank\(FOLDER, scored="),  # type: ignore[arg-type]
+        (lambda: pairbank.words([], "fake:a"), "list of texts; got an empty list"),
         (lambda: pairbank.write_bank("bank", scored=FRAME), r"got DataFrame: scored = pairbank.score"),  # type: ignore[arg-type]
         (lambda: pairbank.write_bank("bank", reports=["x"]), 'reports: .* {"mine": pairbank.report'),  # type: ignore[arg-type]
         (lambda: pairbank.words(FRAME, "fake:a"), r"got DataFrame: words\(list\(frame\['sentence'\]\), model\)"),  # type: ignore[arg-type]

@@ -50,10 +50,12 @@ def _frame_of(rows: object) -> pd.DataFrame:
     if callable(to_pandas := getattr(rows, "to_pandas", None)):  # polars, Arrow, datasets
         return pd.DataFrame(to_pandas())
     if isinstance(rows, Mapping):
+        if splits := [split for split, values in rows.items() if hasattr(values, "column_names")]:
+            raise CorpusError(f"{EXPECTED}; got a {kind} of splits: choose one, as in items[{splits[0]!r}]")
         return pd.DataFrame(rows)
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise CorpusError(f"{EXPECTED}; got {kind}: {rows!r:.80}")
-    several = list(rows)
+    several = list(rows.tolist() if hasattr(rows, "tolist") else rows)  # of numpy and of a pandas column
     if several and all(isinstance(row, Mapping) for row in several):
         return pd.DataFrame(several)
     odd = [row for row in several if not (isinstance(row, list | tuple) and len(row) == 2)]

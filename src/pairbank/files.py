@@ -17,7 +17,7 @@ import secrets
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -253,7 +253,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     import pyarrow.parquet as pq
 
     if not path.is_file():
-        raise BankError(f"{path}: not a readable parquet file (there is no such file)")
+        reason = "it is a folder: give its .parquet files" if path.is_dir() else "there is no such file"
+        raise BankError(f"{path}: not a readable parquet file ({reason})")
     try:
         if columns is not None and not columns:
             return pq.read_schema(path).empty_table()
@@ -400,7 +401,8 @@ def several(value: Any, *, tables: bool = False) -> list[Any]:  # noqa: ANN401 -
     (['direct'], ['a', 'b'])
     """
     is_table = hasattr(value, "columns") or hasattr(value, "column_names") or hasattr(value, "summary")
-    values = [value] if is_table or isinstance(value, str | Path) else [*value]
+    single = is_table or isinstance(value, str | Path) or not isinstance(value, Iterable)
+    values = [value] if single else [*(value.values() if isinstance(value, Mapping) else value)]
     for place, entry in enumerate(values if tables else ()):
         if isinstance(entry, str | Path):
             from pairbank import read_scored

@@ -1,4 +1,4 @@
-"""Commands that run no model import neither torch nor transformers, which take seconds to start."""
+"""Commands that run no model import none of the libraries that take long to start."""
 
 import subprocess
 import sys
@@ -11,9 +11,10 @@ import command_line
 CODE = """
 import sys
 from command_line import run
+HEAVY = {"torch", "transformers", "statsmodels", "scipy.stats", "scipy.optimize", "scipy.io", "sklearn", "sympy"}
 for line in sys.stdin:
     run(*line.split())
-    print(line.split()[0], sorted({"torch", "transformers", "statsmodels"} & set(sys.modules)))
+    print(line.split()[0], sorted(HEAVY & set(sys.modules)))
 """
 COMMANDS = """check BANK
 site BANK --out site
