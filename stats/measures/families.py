@@ -37,7 +37,7 @@ def family_contrast(differences: FloatArray, families: list[str], clusters: IntA
     """
     n = len(differences)
     if n < LEAST_ITEMS:
-        return CrossedMean(undefined(f"{n} common items, at least {LEAST_ITEMS} are needed", n=n, method=METHOD))
+        return CrossedMean(undefined(f"{n} of the {LEAST_ITEMS} common items that are needed", n=n, method=METHOD))
     of_families = np.column_stack(
         [differences[:, [other == name for other in families]].mean(axis=1) for name in dict.fromkeys(families)]
     )

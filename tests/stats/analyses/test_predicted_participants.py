@@ -70,3 +70,17 @@ def test_other_tables_are_refused() -> None:
     twice = replace(table, frame=pd.concat([table.frame, table.frame]))
     with pytest.raises(BankError, match="m: two responses of one participant and trial"):
         participants([twice])
+
+
+def test_few_participants_are_said_and_random_weights_are_apart_in_a_report_of_a_study() -> None:
+    gains = {"a-base": 0.4, "a-chat": 0.1, "random-a": 0.0}
+    base = ModelFeatures(family="a", generation="1", size_billions=1, type="base")
+    features = {"a-base": base, "a-chat": replace(base, type="instruct")}
+    rows = sessions(gains)
+    responses = {str(name): of_model for name, of_model in rows[rows["rater"] < 4].groupby("model")}
+    *models, null = frames(gains)  # of a study: scored tables
+    answer = participants(models, Context(features=features, responses=responses, nulls=[null])).answer
+    assert "Models that predict responses better (of 2): than chance 2," in answer
+    assert "random-a: inconclusive against the same model without the session" in answer
+    assert "No claim about instruction tuning in other families: 4 of the 10 participants that are needed." in answer
+    assert "undefined" not in answer
