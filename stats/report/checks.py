@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
+from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH, ONE_SIDED_TASKS
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, OVER_LENGTH, UNKNOWN_TOKEN, reference_of
@@ -235,6 +235,9 @@ def _lost(table: ScoredFrame) -> Iterator[tuple[str, int, str]]:
     yield "identical", int(identical.sum()), ""
     if not (untrue := flagged(items, "flags", NO_TRUTH)).all():
         yield "no_truth", int(untrue.sum()), ""
+    one_sided = items.get("task", pd.Series(dtype=str)).isin(ONE_SIDED_TASKS)
+    if not one_sided.all():
+        yield "one_sided", int(one_sided.sum()), ""
     if "human_good" in items and items["human_good"].notna().any():
         yield "unrated", int((items["human_good"].isna() & ~identical).sum()), ""
     kinds = items.filter(["task", "language"]).astype(str).sum(axis=1)

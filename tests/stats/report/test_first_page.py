@@ -212,10 +212,11 @@ def test_every_page_says_why_n_is_below_the_number_of_items() -> None:
     frame.loc[[3, 4], names[names.str.startswith("meta_") & (names != "meta_flags")]] = None
     frame.loc[[5], names[names.str.startswith("direct_")]] = None
     frame.loc[[6, 7, 8], ["human_good", "human_bad"]] = np.nan
+    frame.loc[[9], "task"] = "sentence"
     tables = [replace(whole, frame=frame, model="a"), replace(whole, frame=whole.frame.iloc[:-4], model="b")]
     (said,) = found(tables, "left out")
     assert said == (
-        "**n below the 30 items of toy**: 1 has identical sides; 3 have no human judgment (a); "
+        "**n below the 30 items of toy**: 1 has identical sides; 1 is no pair (a); 3 have no human judgment (a); "
         "1 has no score (a; `direct`); 2 are longer than the context (a; `meta`); 4 are not in its table (b)."
     )
 
