@@ -19,6 +19,7 @@ import pairbank
 from bank_fixtures import Score
 from hub_emulator import FakeHub, redirected
 from hub_store import Fault
+from pairbank.cards.bank.layout import RENDERED
 from pairbank.errors import BankError, PublishError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
@@ -78,7 +79,7 @@ def test_what_loads_from_the_hub_is_what_was_scored_and_a_model_more_is_a_commit
     added = ["long/starter/fake_2.parquet", "scores/starter/fake_2.parquet"]
     assert [change.path for change in second.changes.added] == added
     changed = {change.path for change in second.changes.changed}
-    assert changed == {"README.md", "croissant.json", "manifest.json", "results/summary.parquet"}
+    assert changed == {"README.md", "croissant.json", "manifest.json", RENDERED, "results/summary.parquet"}
     assert hub.repo(REPO).titles[0] == "Publish 1 corpus, 2 models"
     with redirected(hub, tmp_path / "clean"):
         both = datasets.load_dataset(REPO, "starter_scored")
@@ -100,7 +101,7 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(hub: FakeHub, bank: 
     made = pairbank.publish(bank, REPO, dry_run=True, space=True, tell=told.append)
     assert hub.repos == {}
     assert "+ scores/starter/fake_1.parquet" in told[0]
-    assert "8 added, 0 changed, 0 removed, 0 unchanged" in told[0]
+    assert "9 added, 0 changed, 0 removed, 0 unchanged" in told[0]
     assert made.dry_run
     assert not made.revision
     assert files_of(bank) == before
