@@ -24,7 +24,7 @@ from pairbank.builders.corpora.in_memory import file_of
 from pairbank.builders.corpora.maps import own_map, read_map
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.results import results_of
-from pairbank.builders.corpora.tabular import READING, is_own, map_beside, tabular_corpus
+from pairbank.builders.corpora.tabular import BY_DEFAULT, READING, is_own, map_beside, tabular_corpus
 from pairbank.builders.corpora.tabular_items import OwnOptions, TabularOptions
 from pairbank.builders.ratings import (
     NORMALISATIONS,
@@ -173,7 +173,10 @@ def _own_items(
 
     dataset = prepare(corpus, files, options, variant=variant)
     manifest = manifest_of(dataset) or {}
-    logger.warning("%s: %s", corpus.title, "; ".join(manifest["facts"][READING]))
+    notes = manifest["facts"][READING]
+    by_default = [note for note in notes if BY_DEFAULT in note]
+    for line in ("; ".join(note for note in notes if note not in by_default), *by_default):
+        logger.warning("%s: %s", corpus.title, line)
     if line := summary_of(manifest["n_by_flag"]):
         logger.warning(
             "%s: %s; the flags of the items say which, and --tidy repairs all but letters and full stops",

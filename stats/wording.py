@@ -97,6 +97,7 @@ def with_interval(
     interval: bool = True,
     digits: int = 2,
     sign: bool = False,
+    side: bool = False,
 ) -> str:
     """Return a value with its interval, the value alone where it has none.
 
@@ -106,16 +107,17 @@ def with_interval(
     shown = number(row[name], digits=digits, sign=sign)
     if not interval or math.isnan(row[name]) or math.isnan(row[low]):
         return shown
-    return f"{shown} {bounds(row[low], row[high], digits=digits, sign=sign)}"
+    return f"{shown} {bounds(row[low], row[high], digits=digits, sign=sign, side=side)}"
 
 
-def bounds(low: float, high: float, *, digits: int = 2, sign: bool = False) -> str:
-    """Return the bounds of an interval.
+def bounds(low: float, high: float, *, digits: int = 2, sign: bool = False, side: bool = False) -> str:
+    """Return the bounds of an interval; `side`: with as many digits as show on which side of 0 each is.
 
-    >>> bounds(-0.1, 0.25, sign=True)
-    '[-0.10, +0.25]'
+    >>> bounds(-0.1, 0.25, sign=True), bounds(0.00048, 0.45, side=True)
+    ('[-0.10, +0.25]', '[0.0005, 0.45]')
     """
-    return f"[{number(low, digits=digits, sign=sign)}, {number(high, digits=digits, sign=sign)}]"
+    needed = [next((n for n in range(digits, 7 if side else digits) if round(x, n)), digits) for x in (low, high)]
+    return f"[{', '.join(number(x, digits=n, sign=sign) for x, n in zip((low, high), needed, strict=True))}]"
 
 
 def value_range(rows: pd.DataFrame, keys: Sequence[str] = (), *, code: Sequence[str] = ("method",)) -> str:
@@ -243,11 +245,12 @@ def names(values: Iterable[object], *, most: int = 4) -> str:
 
 
 def p_value(p: float) -> str:
-    """Return a p value with its relation.
+    """Return a p value with its relation, near .05 with as many digits as show on which side it is.
 
-    >>> p_value(0.0004), p_value(0.02), p_value(1.0)
-    ('p < .001', 'p = .020', 'p = 1.000')
+    >>> p_value(0.0004), p_value(0.02), p_value(1.0), p_value(0.0496)
+    ('p < .001', 'p = .020', 'p = 1.000', 'p = .0496')
     """
     if math.isnan(p):
         return "p undefined"
-    return "p < .001" if p < 0.001 else f"p = {f'{p:z.3f}'.removeprefix('0')}"
+    digits = next((n for n in range(3, 7) if round(p, n) != 0.05), 3)
+    return "p < .001" if p < 0.001 else f"p = {f'{p:z.{digits}f}'.removeprefix('0')}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -83,8 +83,9 @@ class Crossing:
         if not design.factors:
             return
         is_filler = design.is_filler(row, at)
-        for rater in (*raters_of(row), *(name for name in self.columns if str(value_at(row, name, at) or "").strip())):
-            self.raters.setdefault(rater, shaped.number)
+        of_columns = {name: shaped.number for name in self.columns if str(value_at(row, name, at) or "").strip()}
+        for rater, number in (raters_of(row) | of_columns).items():
+            self.raters[rater] = min(number, self.raters.get(rater, number))
             self.with_filler |= {rater} if is_filler else set()
         if is_filler:
             return
@@ -97,7 +98,9 @@ class Crossing:
                     f"{value_at(other, name, at)!r} of the worse one; a factor of pairs is the same on both "
                     'sides; if it tells the sentences of a pair apart, use layout = "sentences"'
                 )
-        by, (item_set,) = (tuple(_text(name, row, at) for name in names) for names in (design.by, [design.item_set]))
+        by, (item_set,) = (
+            tuple(_text(name, row, at, design.fillers) for name in names) for names in (design.by, [design.item_set])
+        )
         sets = self.rows.setdefault(by, {}).setdefault(cell, {})
         if sets.setdefault(item_set, shaped.number) != shaped.number:
             raise CorpusError(
@@ -106,7 +109,7 @@ class Crossing:
             )
 
     def _level(self, name: str, row: Row, at: str) -> str:
-        text = _text(name, row, at)
+        text = _text(name, row, at, self.design.fillers)
         declared = self.design.levels.get(name)
         known = self.levels.setdefault(name, {plain_value(level): level for level in declared or ()})
         spelled = known.get(plain_value(text)) if declared else known.setdefault(plain_value(text), text)
@@ -157,11 +160,8 @@ class Crossing:
             sets = dict.fromkeys(itertools.chain.from_iterable(cells.values()))
             lacking = [(name, cell) for name in sets for cell, found in cells.items() if name not in found]
             if lacking:
-                n, (first, cell), of = (
-                    len({name for name, _ in lacking}),
-                    lacking[0],
-                    f" of {', '.join(by)}" if by else "",
-                )
+                first, cell = lacking[0]
+                n, of = len({name for name, _ in lacking}), f" of {', '.join(by)}" if by else ""
                 yield (
                     f"{n:,} of {len(sets):,} item sets{of} lack a condition (first: {self.design.item_set!r} {first}, "
                     f"{self._said(cell)}): models' effects leave them out"
@@ -171,10 +171,12 @@ class Crossing:
         return self.design.facts({name: tuple(levels.values()) for name, levels in self.levels.items()}, names)
 
 
-def _text(name: str, row: Row, at: str) -> str:
+def _text(name: str, row: Row, at: str, fillers: Mapping[str, Sequence[str]]) -> str:
     text = str(value_at(row, name, at) or "").strip()
     if not text:
+        marked = [f"{x!r} is {value_at(row, x, at)!r}, not {' or '.join(map(repr, y))}" for x, y in fillers.items()]
+        found = f" ({', '.join(marked)})" if marked else ""
         raise CorpusError(
-            f"{at}: column {name!r} is empty; expected a value of [design], or a row named by its fillers"
+            f"{at}: column {name!r} is empty; expected a value of [design], or a row named by its fillers{found}"
         )
     return text

@@ -26,8 +26,8 @@ FEW_RATINGS = "few_ratings"
 """Flag: a side has fewer ratings than the map asks for, so it has no mean and its ratings are left out."""
 _GIVEN = "ratings:given"
 """Key of a row that holds its judgments: (rater, value, what is known of the trial)."""
-_TRIALS = "ratings:trials"
-"""Key of a row that holds the row of its file that each rater's judgment was read from."""
+_ROWS, _TRIALS = "ratings:rows", "ratings:trials"
+"""Keys of a row that hold the row of its file that each rater's judgment was read from, and its place in the trial."""
 OfTrial = Mapping[str, float | str]
 Given = tuple[tuple[Hashable, float, OfTrial], ...]
 
@@ -169,9 +169,9 @@ class RatingRules(Declaration):
         return value
 
 
-def raters_of(row: Row) -> tuple[str, ...]:
-    """Return who judged the sentence of a row that stands for several judgments."""
-    return tuple(str(who) for who, *_ in row.get(_GIVEN, ()))
+def raters_of(row: Row) -> dict[str, int]:
+    """Return who judged the sentence of a row that stands for several judgments, and in which row."""
+    return {who: row[_ROWS][who] for who, *_ in row.get(_GIVEN, ())}
 
 
 def _parts(cell: object, separator: str) -> list[Any]:
@@ -193,6 +193,7 @@ class _Sentence:
     trials: dict[str, int] = field(default_factory=dict)
     """Row of each rater's judgment."""
     of_trials: dict[str, OfTrial] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -272,7 +273,7 @@ class Judgments:
                 "rating, or name the column that tells the two apart (item, or pair) in the map"
             )
         else:
-            result.given[rater], result.of_trials[rater] = value, of_trial
+            result.given[rater], result.of_trials[rater], result.rows[rater] = value, of_trial, number
             result.trials[rater] = int(of_trial.get("trial_order", number))
 
     def _of_trial(self, column_map: ColumnMap, row: Row, at: str, *, with_commas: bool) -> OfTrial:
@@ -343,7 +344,7 @@ class Judgments:
                 for who, value in sentence.given.items()
                 if who not in excluded
             )
-            yield sentence.number, {**sentence.row, _GIVEN: provided, _TRIALS: sentence.trials}
+            yield sentence.number, {**sentence.row, _GIVEN: provided, _ROWS: sentence.rows, _TRIALS: sentence.trials}
 
     def said(self) -> Iterator[str]:
         """Yield what was read and what was left out, a sentence a fact."""

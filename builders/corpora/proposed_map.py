@@ -6,6 +6,7 @@ comment says what it reads and leaves out, or why it cannot be read.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import itertools
 import json
@@ -52,7 +53,12 @@ _LABELLED = re.compile(r"\b(?:labels?|gold|judge?ment|acceptability|grammaticali
 _OF_A_TRIAL = re.compile(r"\b(?:trial|order|list|age|rt|time|no|nr|id|index|position|block)\b")
 _TRIALS = {
     "trial_order": re.compile(r"^(?:trial|order|trial (?:order|number|index)|order number of item|item number)$"),
-    "response_time": re.compile(r"^(?:rt|(?:response|reaction) time|time taken to answer|(?:reaktions)?zeit)$"),
+    "response_time": re.compile(
+        r"^(?:rt|(?:response|reaction) time|time taken to answer|(?:reaktions)?zeit)$"
+        r"|^(?:(?:reactie|antwoord|respons)tijd|(?:antwort)?zeit|(?:antwort|reaktions)?dauer|(?:reaktions|svars)tid"
+        r"|temps de r(?:éponse|éaction)|tiempo de (?:respuesta|reacción)|tempo d[ie] (?:risposta|reazione)"
+        r"|tempo de (?:resposta|reação)|время (?:ответа|реакции)|反应时间?|反應時間?|反応時間|반응 ?시간)(?: ms)?$"
+    ),
     "list": re.compile(r"^(?:(?:input )?liste?|latin square group)$"),
 }
 """What is known of each judgment -> the names, in words, of columns that hold it."""
@@ -62,6 +68,8 @@ _INSTRUCTION = re.compile(r"\bplease\b.*\d", re.IGNORECASE)
 """Of a sentence that tells which answer to give."""
 _FILLER = re.compile(r"\bfillers?\b")
 _MOST_FACTORS, _MOST_LEVELS = 3, 6
+_ALIKE, _RARE = 0.65, 4
+"""From which likeness on a value misspells one that is this many times as frequent."""
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _CELL_OF_RATINGS = re.compile(r"\[?\s*\d+(?:\.\d+)?(?:\s*[,;|/ ]\s*\d+(?:\.\d+)?)+\s*\]?")
 _SAMPLES, _LONGEST_SAMPLE = 3, 60
@@ -197,7 +205,7 @@ def _map_of_sentences(
     given = {name: {(str(row.get(rater)), str(row.get(name))) for row in rows} for name in header if rater}
     used |= {x for x, pairs in given.items() if len(pairs) == len(given[rater]) < len(rows)}  # a list, or an age
     free = [name for name in header if name not in used and not _OF_A_TRIAL.search(words[name])]
-    design = _likely_design(free, rows, item, sentence)
+    design = _likely_design(free, rows, item, sentence) or _likely_design(free, _respelled(free, rows), item, sentence)
     used |= {*design.get("factors", ())}
     label, good, bad = _likely_label([name for name in header if name not in used], rows, words)
     if (design or rating) and good == [FILL_IN]:
@@ -213,6 +221,7 @@ def _map_of_sentences(
     if rater:
         filled = [name for name in header if any(_is_filled(row.get(name)) for row in rows)]
         of_trials = {name: _first(filled, pattern, words) for name, pattern in _TRIALS.items()}
+        columns["trial_order"] = _trial_order(numeric, all_rows, columns)
         columns |= {name: x for name, x in of_trials.items() if name == "list" or are_numbers(rows, x)}
     columns |= {"phenomenon": next((name for name in header if _CLASS.search(words[name]) and name not in used), "")}
     individual: dict[str, Any] = {"columns": raters} if len(raters) > 1 else {"cell": cell} if cell else {}
@@ -274,7 +283,9 @@ def tried_map(table: Path, body: str, *, encoding: str | None = None, results: T
         except PairbankError as error:
             lines = str(error).replace(str(path), "this map").splitlines()
             return "".join(f"# {line}\n" for line in ("QUESTION: the table cannot be read by this map:", *lines[:6]))
-    notes = [note for note in reading if "left out" in note] if isinstance(reading, list) else []
+    told = "left out|lack a condition|not kept, since they differ"
+    notes = [note for note in reading if re.search(told, note)] if isinstance(reading, list) else []
+    notes += ["trial_order, response_time and list under [columns] keep them"] if "differ" in str(notes) else []
     return f"# Tried on the table: {'; '.join([f'{n_items:,} items', *notes])}.\n"
 
 
@@ -386,6 +397,34 @@ def _likely_design(names: Sequence[str], rows: Rows, item: str, sentence: str) -
                 found = {"factors": [*factors], "levels": {name: levels[name] for name in factors}}
                 return found | ({"fillers": {marked: fillers[marked]}} if marked else {})
     return {}
+
+
+def _respelled(names: Sequence[str], rows: Rows) -> list[dict[str, Any]]:
+    """Return the rows with rare values of the columns as the frequent value that they seem to misspell."""
+    meant: dict[tuple[str, str], str] = {}
+    for name in names:
+        n_of = Counter(str(row.get(name) or "").strip() for row in rows)
+        for value, n in n_of.items() if len(n_of) <= 2 * _MOST_LEVELS else ():
+            more = {x.casefold(): x for x, m in n_of.items() if x and m >= _RARE * n}
+            for likely in difflib.get_close_matches(value.casefold(), [*more], n=1, cutoff=_ALIKE):
+                meant[name, value] = more[likely]
+    return [{name: meant.get((name, str(cell or "").strip()), cell) for name, cell in row.items()} for row in rows]
+
+
+def _trial_order(names: Sequence[str], rows: Rows, columns: Mapping[str, str]) -> str:
+    """Return the column that numbers each rater's rows, some of which may be lacking, and no sentences; else ""."""
+    by_rater: dict[object, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_rater.setdefault(row.get(columns["rater"]), []).append(row)
+    whole = [x for who, x in by_rater.items() if who != rows[-1].get(columns["rater"])]  # the last one's may go on
+    n_sentences = len({row.get(columns["sentence"]) for row in rows})
+    for name in (name for name in names if whole and name not in columns.values()):
+        numbers = [{str(row.get(name)) for row in of_rater} for of_rater in whole]
+        is_of_sentence = len({(row.get(columns["sentence"]), row.get(name)) for row in rows}) == n_sentences
+        sizes = zip(numbers, map(len, whole), strict=True)
+        if not is_of_sentence and all(len(x) == n and x <= {*map(str, range(1, 5 * n // 4 + 1))} for x, n in sizes):
+            return name
+    return ""
 
 
 def _repeats(rows: Rows, name: str) -> bool:

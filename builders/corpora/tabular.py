@@ -59,6 +59,7 @@ PSYCHLING = ("CODEBOOK.csv", "processed_data")
 MOST_LETTERS = 5
 READING = "reading"
 """Among the facts of the manifest: how the file was read, a sentence a fact."""
+BY_DEFAULT = "the default; for another, --language TAG (Python: language=TAG)"
 READ_AS = "columns"
 """Among them: of one table, schema column -> the table's column."""
 _LONGEST_NAME = 100
@@ -484,10 +485,9 @@ class OwnCorpus:
     def _said_of_languages(self, n_of: Counter[str]) -> Iterator[str]:
         stated, language = self.options.language, f"language {self.language} ({language_name(self.language)}"
         if n_of[NO_LANGUAGE] and stated is None:
-            yield f"{language}), the default; for another, --language TAG (Python: language=TAG)"
-            if n_of[FOREIGN] * 5 >= n_of[ROWS]:
-                some = ", ".join(sorted(self.foreign)[:MOST_LETTERS])
-                yield f"yet {n_of[FOREIGN]:,} of {n_of[ROWS]:,} rows have letters that English lacks ({some})"
+            some = ", ".join(sorted(self.foreign)[:MOST_LETTERS])
+            yet = f"; yet {n_of[FOREIGN]:,} of {n_of[ROWS]:,} rows have letters that English lacks ({some})"
+            yield f"{language}), {BY_DEFAULT}{yet if n_of[FOREIGN] * 5 >= n_of[ROWS] else ''}"
         elif n_of[NO_LANGUAGE]:
             yield f"{language}{'' if stated == self.language else f', from {stated!r}'})"
         if changed := [f"{written!r} as {tag}" for written, tag in self.tags.items() if written != tag]:

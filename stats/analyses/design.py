@@ -17,6 +17,7 @@ import pandas as pd
 
 from pairbank.builders.ratings import FORCED_CHOICE, normalised, without_constant_raters
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.signature import design_of
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, typed, where, wide
 from pairbank.stats.analyses.raters.judgments import ratings_given
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.base import Context
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
-SIGNIFICANCE = 0.05
 PEOPLE = "people"
 RATINGS, MEANS = "ratings", "mean ratings"
 SIDE = "side"
@@ -41,8 +41,6 @@ LEAST_DESIGNS = 3
 """Of a correlation over designs."""
 MOST_DESIGNS, MOST_COLUMNS = 6, 4
 """Rows and columns of an interaction plot; of more designs there are more figures."""
-MOST_NAMED = 3
-"""Methods of models, and people, that the answer has."""
 KEYS = ["corpus", "model", "method"]
 
 
@@ -118,9 +116,18 @@ class Observed:
     """Of sentences in a cell: `design`, `item_set`, `cell`, `value` (analysed), `raw`, and `rater` of ratings."""
 
     @property
-    def place(self) -> dict[str, Any]:
-        """Its cells in every table."""
-        return {"corpus": self.corpus, "model": self.model, "method": self.method}
+    def incomplete(self) -> list[str]:
+        """Item sets without a value in some cell, with the first such cell, where effects leave them out."""
+        if "rater" in self.rows:
+            return []
+        of_sets = self.rows.groupby(["design", "item_set"], sort=False)["cell"]
+        first = {key: min({*range(len(self.stated.cells))} - {*cells}, default=-1) for key, cells in of_sets}
+        return [f"{name} ({', '.join(self.stated.cells.iloc[at])})" for (_, name), at in first.items() if at >= 0]
+
+    @property
+    def lengths(self) -> list[float]:
+        """Mean lengths in tokens of the cells."""
+        return [*self.rows.groupby("cell")["n_tokens"].mean()] if self.method == DIRECT and len(self.rows) else [0.0]
 
     def estimated(self, rows: pd.DataFrame) -> tuple[str, list[ContrastTest], list[float]]:
         """Return how one design was analysed, its cells and effects, and the same contrasts of raw means."""
@@ -168,6 +175,9 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
     effects["p_holm"] = effects.groupby([*KEYS, "term"])["p"].transform(lambda p: corrected(p).holm)
     highest = effects[effects["order"] == effects.groupby("corpus")["order"].transform("max")]
     over = list(_over_designs(highest))
+    incomplete: dict[str, list[str]] = {one.corpus: [] for one in observed}
+    for one in observed:
+        incomplete[one.corpus] += [name for name in one.incomplete if name not in incomplete[one.corpus]]
     return Result(
         tables={
             "interactions": _first_table(highest),
@@ -175,13 +185,13 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
             "cells": cells,
             "with_people": typed(over, () if over else KEYS),
         },
-        charts=[*_interaction_charts(cells, highest)],
+        charts=[*_interaction_charts(cells, highest, "rating or score" if raw else "z-score")],
         values={
             "highest": highest,
             "raw": raw,
-            "SIGNIFICANCE": SIGNIFICANCE,
             "HUMAN": HUMAN,
-            "MOST_NAMED": MOST_NAMED,
+            "lengths": pd.Series(max((one.lengths for one in observed), key=np.ptp), dtype="float64"),
+            "incomplete": incomplete,
             "designs": {one.corpus: one.stated for one in observed},
         },
     )
@@ -228,7 +238,8 @@ class Sentences:
             z = values.copy()
             if not self.raw:
                 z[known] = normalised(values[known].tolist(), languages[known].tolist(), "z-by-rater")
-            yield self._observed(self.rows.assign(raw=values, value=z), **place)
+            tokens = self.side(f"{DIRECT}_{{side}}_n")
+            yield self._observed(self.rows.assign(raw=values, value=z, n_tokens=tokens), **place)
 
     def _observed(self, rows: pd.DataFrame, **place: str) -> Observed:
         kept = rows[rows["cell"] >= 0].dropna(subset=["value"])
@@ -242,13 +253,14 @@ def _estimates(observed: Sequence[Observed]) -> tuple[pd.DataFrame, pd.DataFrame
         named, contrasts = one.stated.cells, one.stated.effects
         for group in groups(one.rows.sort_values("design", kind="stable"), "design"):
             how, tested, raw = one.estimated(group.frame)
-            place = one.place | {"design": group.key[0]}
-            sizes = {"n_item_sets": group.frame["item_set"].nunique(), "unit": one.unit, "model_of_effects": how}
-            sizes["n_raters"] = group.frame["rater"].nunique() if "rater" in group.frame else 0
+            place = {"corpus": one.corpus, "model": one.model, "method": one.method, "design": group.key[0]}
+            n_raters = group.frame["rater"].nunique() if "rater" in group.frame else 0
+            rest = {"unit": one.unit, "model_of_effects": how, "n_raters": n_raters}
             for nth, (test, value) in enumerate(zip(tested, raw, strict=True)):
                 estimate = test.estimate
                 row: dict[str, Any] = {name: getattr(estimate, name) for name in ("value", "low", "high", "n")}
-                row |= sizes | {"raw": value, "ci_method": estimate.method, "reason": estimate.reason or ""}
+                row["n_item_sets"] = group.frame["item_set"].nunique() if n_raters else estimate.n
+                row |= rest | {"raw": value, "ci_method": estimate.method, "reason": estimate.reason or ""}
                 if nth < len(named):
                     *others, level = named.iloc[nth]
                     cells.append(place | {"series": ", ".join(others), "level": level} | row)
@@ -279,11 +291,13 @@ def _first_table(highest: pd.DataFrame) -> pd.DataFrame:
     shown = highest.assign(who=[_who(row) for row in highest.to_dict("records")])
     keys = [name for name in ("corpus", "design", "contrast") if shown[name].nunique() > 1] or ["design"]
     shown["n"] = shown["n_item_sets"]
-    interval = shown["who"].nunique() <= MOST_COLUMNS
-    return wide(shown, rows=keys, columns="who", cell=partial(with_interval, interval=interval))
+    is_less = shown["n"] < shown.groupby(keys)["n"].transform("max")
+    shown["own_n"] = np.where(is_less, " (n = " + shown["n"].astype(str) + ")", "")
+    shown_with = partial(with_interval, interval=shown["who"].nunique() <= MOST_COLUMNS, side=True)
+    return wide(shown, rows=keys, columns="who", cell=lambda row: shown_with(row) + row["own_n"])
 
 
-def _interaction_charts(cells: pd.DataFrame, highest: pd.DataFrame) -> Iterator[Chart]:
+def _interaction_charts(cells: pd.DataFrame, highest: pd.DataFrame, unit: str) -> Iterator[Chart]:
     """Yield cell means, a row per design and a column for people and each model."""
     for corpus in groups(cells.assign(who=[_who(row) for row in cells.to_dict("records")]), "corpus"):
         shown = list(dict.fromkeys(corpus.frame["who"]))[:MOST_COLUMNS]
@@ -295,6 +309,6 @@ def _interaction_charts(cells: pd.DataFrame, highest: pd.DataFrame) -> Iterator[
             yield Chart(
                 name=str(corpus.key[0]) if is_whole else f"{corpus.key[0]} {nth}",
                 caption="interaction",
-                draw=partial(interaction_panels, part, x_label=factors[-1]),
+                draw=partial(interaction_panels, part, factors=factors, y_label=unit),
                 values={"corpus": corpus.key[0], "n": part["n_item_sets"], "factors": factors},
             )

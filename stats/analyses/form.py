@@ -342,9 +342,9 @@ def _environment(folder: Path) -> Environment:
     return made
 
 
-def _interval(row: Mapping[str, Any], name: str = "value", *, sign: bool = False) -> str:
+def _interval(row: Mapping[str, Any], name: str = "value", *, sign: bool = False, side: bool = False) -> str:
     low, high = (f"{name}_low", f"{name}_high") if f"{name}_low" in row else ("low", "high")
-    return wording.with_interval(row, name, low=low, high=high, sign=sign)
+    return wording.with_interval(row, name, low=low, high=high, sign=sign, side=side)
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

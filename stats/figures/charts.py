@@ -90,7 +90,7 @@ def curve_panels(
     return figure
 
 
-def interaction_panels(table: pd.DataFrame, *, x_label: str) -> Drawing:
+def interaction_panels(table: pd.DataFrame, *, factors: Sequence[str], y_label: str) -> Drawing:
     """Draw cell means: a row of panels a design, a column `who`, a line a value of `series` over the levels."""
     designs, people = levels(table, "design"), levels(table, "who")
     looks, ticks = line_looks(levels(table, "series")), levels(table, "level")
@@ -109,12 +109,14 @@ def interaction_panels(table: pd.DataFrame, *, x_label: str) -> Drawing:
             if row == 0:
                 axes.set_title(heading(str(people[column]).replace(", ", "\n"), 22), fontsize=_SMALL)
             if column == 0:
-                axes.set_ylabel(heading(designs[row], 16), fontsize=_SMALL)
+                axes.set_ylabel(heading(designs[row] if len(designs) > 1 else y_label, 16), fontsize=_SMALL)
             axes.set_xticks(range(len(ticks)), [label(tick) for tick in ticks])
             axes.set_xlim(-0.4, len(ticks) - 0.6)
             axes.tick_params(labelsize=_SMALL)
-        figure.supxlabel(label(x_label), fontsize=9)
-        legend(figure, panels[0, 0], len(looks))
+            if row == len(designs) - 1:
+                axes.set_xlabel(label(factors[-1]), fontsize=_SMALL)
+        figure.supylabel(y_label if len(designs) > 1 else "", fontsize=9)
+        legend(figure, panels[0, 0], len(looks), title=label(", ".join(factors[:-1])))
     return figure
 
 

@@ -191,13 +191,13 @@ def series_style(nth: int) -> dict[str, Any]:
     return {"color": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
 
 
-def legend(made: Drawing, axes: Axes, n_series: int) -> None:
+def legend(made: Drawing, axes: Axes, n_series: int, *, title: str = "") -> None:
     """Draw a legend below, where there are two series or more; its marks are opaque."""
     if n_series > 1:
-        legend_below(made, axes, n_series)
+        legend_below(made, axes, n_series, title=title)
 
 
-def legend_below(made: Drawing, axes: Axes, n_series: int) -> None:
+def legend_below(made: Drawing, axes: Axes, n_series: int, *, title: str = "") -> None:
     """Draw a legend below in as many columns as fit the width, also for one series."""
     handles, names = axes.get_legend_handles_labels()
     if handles:
@@ -209,6 +209,8 @@ def legend_below(made: Drawing, axes: Axes, n_series: int) -> None:
             loc="outside lower left",
             ncols=min(n_columns, n_series),
             fontsize=9 if n_series <= len(COLOURS) else 7.5,
+            title=title or None,
+            alignment="left",
         )
         for handle in drawn.legend_handles:
             if handle is not None:

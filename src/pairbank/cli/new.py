@@ -142,7 +142,8 @@ def new_map(
     answer(written=[place])
     by_map = "" if out is None else f" --map {place}"
     first = "answer its questions" if FILL_IN in body or "# QUESTION" in body else "check it"
-    hint(f"Next: {first}, then pairbank score {table}{by_map} --model demo --out scored.parquet")
+    command = f"pairbank score {table}{by_map} --language en --model demo --out scored.parquet"
+    hint(f"Next: {first}, then, with the language of your sentences, {command}")
 
 
 def checked(name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import pairbank
 from island_designs import MAP, judgments, write
 from pairbank.builders.corpora.maps import read_map
-from pairbank.builders.corpora.proposed_map import proposed_map
+from pairbank.builders.corpora.proposed_map import proposed_map, tried_map
 from pairbank.builders.dataset import manifest_of
 from pairbank.errors import PairbankError
 from pairbank.scoring.models.fake import FakeScorer
@@ -58,7 +59,7 @@ FAULTS: dict[str, tuple[Callable[[Row], Row], str, str]] = {
     "an empty cell": (
         lambda row: row | ({"structure": ""} if row["item"] == "3" else {}),
         MAP,
-        r"row \d+: column 'structure' is empty; expected a value of \[design\], or a row named by its fillers",
+        r"row \d+: column 'structure' is empty; expected .* by its fillers \('type' is 'target', not 'filler'\)",
     ),
     "one level": (
         lambda row: row if row["type"] == "filler" or (row["distance"], row["structure"]) == ("long", "island") else {},
@@ -73,7 +74,7 @@ FAULTS: dict[str, tuple[Callable[[Row], Row], str, str]] = {
     "raters without fillers": (
         lambda row: {} if row["type"] == "filler" and row["participant"] in ("p3", "p7") else row,
         MAP,
-        r"row \d+: rater 'p3' rated no filler, nor did 1 others \(column 'type'\)",
+        r"row 42: rater 'p3' rated no filler, nor did 1 others \(column 'type'\)",
     ),
     "two designs taken for one": (
         lambda row: row | ({"item": str((int(row["item"]) - 1) % 4 + 1)} if row["type"] == "target" else {}),
@@ -144,12 +145,31 @@ def test_a_map_is_proposed_with_crossed_factors_and_the_item_by_its_exact_name(t
     assert "design" not in proposed_map([*rows[0]], [row for row in rows if row["structure"] == "island"])
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("distance", "lnog", r"row \d+: column 'distance' is 'lnog'; expected a level .* 'short', 'long'"),
+        ("distance", "Long", r"row \d+: column 'distance' is 'Long'; expected a level"),
+        ("item", "", "1 of 8 item sets lack a condition"),
+    ],
+)  # fmt: skip
+def test_a_map_declares_the_design_of_a_table_with_a_misspelt_level(
+    column: str, value: str, said: str, tmp_path: Path
+) -> None:
+    rows = list(judgments())
+    cells = [row for row in rows if (row["item"], row["structure"], row["distance"]) == ("4", "island", "long")]
+    rows = [row | {column: value} if row == cells[0] else row for row in rows if value or row not in cells]
+    body = proposed_map([*rows[0]], rows)
+    assert '[design.levels]\nstructure = ["non-island", "island"]\ndistance = ["short", "long"]' in body
+    assert re.search(said, tried_map(write(tmp_path, rows), body))
+
+
 def test_a_map_is_proposed_of_columns_whose_names_say_nothing() -> None:
     """Half of the sentences per list; raters, ratings, times and fillers are known by what the columns hold."""
     rows = [
         {"VP": f"v{who}", "Gruppe": str(who % 2), "Nummer": item, "Typ": typ, "Satzart": kind, "Abstand": distance,
          "Satz": f"Was {kind} {distance} {item} der Hund?", "Urteil": str((who + place) % 7 + 1),
-         "Dauer": str(1500 + 37 * place + who)}
+         "Dauer": str(1500 + 37 * place + who), "Folge": str((place + who) % 20 + 1)}
         for who in range(12)
         for place, (item, typ, kind, distance) in enumerate(
             [(str(n), "Versuch", kind, distance) for n in range(8) for kind in ("dass", "ob")
@@ -165,6 +185,8 @@ def test_a_map_is_proposed_of_columns_whose_names_say_nothing() -> None:
         'rating = "Urteil"',
         'factors = ["Satzart", "Abstand"]',
         'Typ = ["Ablenker"]',
+        'trial_order = "Folge"',
+        'response_time = "Dauer"',
     ):
         assert line in body
     assert "FILL_IN" not in body

@@ -42,6 +42,16 @@ def test_the_difference_of_differences_is_that_of_the_cell_means() -> None:
     assert said in section.answer
 
 
+def test_item_sets_without_a_condition_are_not_in_the_n_of_models() -> None:
+    table, ratings = Experiment(uneven=True).drawn(0)
+    section = design([table], Context(ratings=(ratings,)))
+    assert interaction(section, "m")["n_item_sets"].tolist() == [6]
+    assert interaction(section)["n_item_sets"].tolist() == [8]
+    (row,) = section.tables["interactions"].to_dict("records")
+    assert row["m, direct"].endswith(" (n = 6)")
+    assert section.footnotes[1].endswith("without a score in some condition: 3 (island, long) and 7 (island, long).")
+
+
 def test_a_report_groups_single_sentences_by_the_conditions_of_their_design() -> None:
     table, _ = Experiment().drawn(0)
     table.frame["human_good"] = table.frame["direct_good"] * 0.5 + np.arange(len(table.frame)) % 3
