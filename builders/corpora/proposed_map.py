@@ -68,8 +68,8 @@ _INSTRUCTION = re.compile(r"\bplease\b.*\d", re.IGNORECASE)
 """Of a sentence that tells which answer to give."""
 _FILLER = re.compile(r"\bfillers?\b")
 _MOST_FACTORS, _MOST_LEVELS = 3, 6
-_ALIKE, _RARE = 0.65, 4
-"""From which likeness on a value misspells one that is this many times as frequent."""
+_ALIKE, _RARE, _USUAL = 0.65, 4, 0.75
+"""From which likeness on a value misspells one that is so many times as frequent; share of a sentence's rows."""
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _CELL_OF_RATINGS = re.compile(r"\[?\s*\d+(?:\.\d+)?(?:\s*[,;|/ ]\s*\d+(?:\.\d+)?)+\s*\]?")
 _SAMPLES, _LONGEST_SAMPLE = 3, 60
@@ -205,7 +205,9 @@ def _map_of_sentences(
     given = {name: {(str(row.get(rater)), str(row.get(name))) for row in rows} for name in header if rater}
     used |= {x for x, pairs in given.items() if len(pairs) == len(given[rater]) < len(rows)}  # a list, or an age
     free = [name for name in header if name not in used and not _OF_A_TRIAL.search(words[name])]
-    design = _likely_design(free, rows, item, sentence) or _likely_design(free, _respelled(free, rows), item, sentence)
+    design = _likely_design(free, rows, item, sentence) or _likely_design(
+        free, _respelled(free, rows, sentence), item, sentence
+    )
     used |= {*design.get("factors", ())}
     label, good, bad = _likely_label([name for name in header if name not in used], rows, words)
     if (design or rating) and good == [FILL_IN]:
@@ -399,16 +401,21 @@ def _likely_design(names: Sequence[str], rows: Rows, item: str, sentence: str) -
     return {}
 
 
-def _respelled(names: Sequence[str], rows: Rows) -> list[dict[str, Any]]:
-    """Return the rows with rare values of the columns as the frequent value that they seem to misspell."""
+def _respelled(names: Sequence[str], rows: Rows, sentence: str) -> list[dict[str, str]]:
+    """Return columns with rare values as those that the sentence's other rows have, or that they seem to misspell."""
+    cells = [{name: str(row.get(name) or "").strip() for name in {*row, *names, sentence}} for row in rows]
+    n_of_sentence = Counter(row[sentence] for row in cells)
+    shared = Counter((row[sentence], name, row[name]) for row in cells for name in names)
+    usual = {(text, name): value for (text, name, value), n in shared.items() if n >= _USUAL * n_of_sentence[text]}
+    cells = [row | {name: usual.get((row[sentence], name), row[name]) for name in names} for row in cells]
     meant: dict[tuple[str, str], str] = {}
     for name in names:
-        n_of = Counter(str(row.get(name) or "").strip() for row in rows)
+        n_of = Counter(row[name] for row in cells)
         for value, n in n_of.items() if len(n_of) <= 2 * _MOST_LEVELS else ():
             more = {x.casefold(): x for x, m in n_of.items() if x and m >= _RARE * n}
             for likely in difflib.get_close_matches(value.casefold(), [*more], n=1, cutoff=_ALIKE):
                 meant[name, value] = more[likely]
-    return [{name: meant.get((name, str(cell or "").strip()), cell) for name, cell in row.items()} for row in rows]
+    return [{name: meant.get((name, cell), cell) for name, cell in row.items()} for row in cells]
 
 
 def _trial_order(names: Sequence[str], rows: Rows, columns: Mapping[str, str]) -> str:

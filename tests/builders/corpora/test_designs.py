@@ -149,6 +149,7 @@ def test_a_map_is_proposed_with_crossed_factors_and_the_item_by_its_exact_name(t
     ("column", "value", "said"),
     [
         ("distance", "lnog", r"row \d+: column 'distance' is 'lnog'; expected a level .* 'short', 'long'"),
+        ("structure", "?", r"row \d+: column 'structure' is '\?'"),
         ("distance", "Long", r"row \d+: column 'distance' is 'Long'; expected a level"),
         ("item", "", "1 of 8 item sets lack a condition"),
     ],
