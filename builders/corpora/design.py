@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -49,6 +49,16 @@ class Design(Declaration):
 
     def is_filler(self, row: Row, at: str) -> bool:
         return any(plain_value(value_at(row, name, at)) in values for name, values in self.fillers.items())
+
+    def text(self, name: str, row: Row, at: str) -> str:
+        text = str(value_at(row, name, at) or "").strip()
+        if text:
+            return text
+        marked = (
+            f"{x!r} is {value_at(row, x, at)!r}, not {' or '.join(map(repr, y))}" for x, y in self.fillers.items()
+        )
+        expected = f"a value of [design], or a row named by its fillers ({', '.join(marked) or 'it has none'})"
+        raise CorpusError(f"{at}: column {name!r} is empty; expected {expected}")
 
     def facts(self, levels: Mapping[str, tuple[str, ...]], names: Mapping[str, str]) -> dict[str, Any]:
         """Return what the manifest says; `names` are those of the corpus for the table's columns."""
@@ -98,9 +108,7 @@ class Crossing:
                     f"{value_at(other, name, at)!r} of the worse one; a factor of pairs is the same on both "
                     'sides; if it tells the sentences of a pair apart, use layout = "sentences"'
                 )
-        by, (item_set,) = (
-            tuple(_text(name, row, at, design.fillers) for name in names) for names in (design.by, [design.item_set])
-        )
+        by, (item_set,) = (tuple(design.text(name, row, at) for name in x) for x in (design.by, [design.item_set]))
         sets = self.rows.setdefault(by, {}).setdefault(cell, {})
         if sets.setdefault(item_set, shaped.number) != shaped.number:
             raise CorpusError(
@@ -109,7 +117,7 @@ class Crossing:
             )
 
     def _level(self, name: str, row: Row, at: str) -> str:
-        text = _text(name, row, at, self.design.fillers)
+        text = self.design.text(name, row, at)
         declared = self.design.levels.get(name)
         known = self.levels.setdefault(name, {plain_value(level): level for level in declared or ()})
         spelled = known.get(plain_value(text)) if declared else known.setdefault(plain_value(text), text)
@@ -169,14 +177,3 @@ class Crossing:
 
     def facts(self, names: Mapping[str, str]) -> dict[str, Any]:
         return self.design.facts({name: tuple(levels.values()) for name, levels in self.levels.items()}, names)
-
-
-def _text(name: str, row: Row, at: str, fillers: Mapping[str, Sequence[str]]) -> str:
-    text = str(value_at(row, name, at) or "").strip()
-    if not text:
-        marked = [f"{x!r} is {value_at(row, x, at)!r}, not {' or '.join(map(repr, y))}" for x, y in fillers.items()]
-        found = f" ({', '.join(marked)})" if marked else ""
-        raise CorpusError(
-            f"{at}: column {name!r} is empty; expected a value of [design], or a row named by its fillers{found}"
-        )
-    return text

@@ -90,15 +90,12 @@ class RatingRules(Declaration):
         kinds = {"columns": bool(self.columns), "cell": bool(self.cell), "rater": bool(column_map.rater)}
         if sum(kinds.values()) != 1:
             named = ", ".join(name for name, is_there in kinds.items() if is_there) or "none"
-            raise CorpusError(
-                f"{where}, [ratings]: {named} given; expected one of columns, cell, or rater and rating under [columns]"
-            )
-        if not column_map.rater and (self.attention or self.min_per_rater or self.failures):
-            raise CorpusError(
-                f"{where}, [ratings]: attention, failures and min_per_rater need rater and rating under [columns]"
-            )
-        if self.normalisation != "none" and not column_map.rater:
-            raise CorpusError(f"{where}, [ratings]: normalisation needs rater and rating under [columns]")
+            expected = "one of columns, cell, or rater and rating under [columns]"
+            raise CorpusError(f"{where}, [ratings]: {named} given; expected {expected}")
+        for_raters = self.attention or self.min_per_rater or self.failures or self.normalisation != "none"
+        if for_raters and not column_map.rater:
+            names = "attention, failures, min_per_rater and normalisation"
+            raise CorpusError(f"{where}, [ratings]: {names} need rater and rating under [columns]")
         if (self.min_time or self.min_median_time) and "response_time" not in column_map.of_trial:
             raise CorpusError(f"{where}, [ratings]: min_time and min_median_time need response_time under [columns]")
         if any(check.at_least is None and check.at_most is None for check in self.attention):

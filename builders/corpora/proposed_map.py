@@ -263,11 +263,8 @@ def _highest_first(levels: Mapping[str, list[str]], rows: Rows, ratings: Sequenc
 
 
 def _samples(rows: Rows, header: Sequence[str]) -> str:
-    lines = []
-    for row in rows[:_SAMPLES]:
-        cells = (f"{name}: {str(row.get(name))[:_LONGEST_SAMPLE]}" for name in header)
-        lines.append("#   " + re.sub(r"[\x00-\x1f\x7f]", " ", " | ".join(cells)) + "\n")
-    return "".join(lines)
+    lines = (" | ".join(f"{x}: {str(row.get(x))[:_LONGEST_SAMPLE]}" for x in header) for row in rows[:_SAMPLES])
+    return "".join("#   " + re.sub(r"[\x00-\x1f\x7f]", " ", line) + "\n" for line in lines)
 
 
 def tried_map(table: Path, body: str, *, encoding: str | None = None, results: Table | None = None) -> str:
@@ -316,15 +313,8 @@ def _toml(
 def _attention_rows(header: Sequence[str], rows: Rows, words: Mapping[str, str]) -> list[Mapping[str, Any]]:
     """Return the rows that look like attention checks, by their item, condition or sentence; none of most rows."""
     named = [name for name in header if not _RATER.search(words[name]) and not are_numbers(rows, name)]
-    sentences = {name for name in named if _mean_words(rows, name) > 2}
-    checks = [
-        row
-        for row in rows
-        if any(
-            (_INSTRUCTION if name in sentences else _ATTENTION).search(words_of(str(row.get(name) or "")))
-            for name in named
-        )
-    ]
+    patterns = {name: _INSTRUCTION if _mean_words(rows, name) > 2 else _ATTENTION for name in named}
+    checks = [row for row in rows if any(x.search(words_of(str(row.get(n) or ""))) for n, x in patterns.items())]
     return checks if len(checks) * 2 < len(rows) else []
 
 
@@ -464,10 +454,8 @@ def _likely_label(names: Sequence[str], rows: Rows, words: Mapping[str, str]) ->
 
 
 def _both_in_each(rows: Rows, item: str, label: str) -> bool:
-    values: dict[str, set[str]] = {}
-    for row in rows:
-        values.setdefault(str(row.get(item)), set()).add(str(row.get(label)))
-    return sum(len(value) == 2 for value in values.values()) * 2 > len(values)
+    n_labels = Counter(known for known, _ in {(str(row.get(item)), str(row.get(label))) for row in rows})
+    return [*n_labels.values()].count(2) * 2 > len(n_labels)
 
 
 def _likely_scale(cells: Sequence[object]) -> str:

@@ -124,11 +124,6 @@ class Observed:
         first = {key: min({*range(len(self.stated.cells))} - {*cells}, default=-1) for key, cells in of_sets}
         return [f"{name} ({', '.join(self.stated.cells.iloc[at])})" for (_, name), at in first.items() if at >= 0]
 
-    @property
-    def lengths(self) -> list[float]:
-        """Mean lengths in tokens of the cells."""
-        return [*self.rows.groupby("cell")["n_tokens"].mean()] if self.method == DIRECT and len(self.rows) else [0.0]
-
     def estimated(self, rows: pd.DataFrame) -> tuple[str, list[ContrastTest], list[float]]:
         """Return how one design was analysed, its cells and effects, and the same contrasts of raw means."""
         n_cells = len(self.stated.cells)
@@ -178,6 +173,8 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
     incomplete: dict[str, list[str]] = {one.corpus: [] for one in observed}
     for one in observed:
         incomplete[one.corpus] += [name for name in one.incomplete if name not in incomplete[one.corpus]]
+    summed = (one.rows for one in observed if one.method == DIRECT and len(one.rows))
+    lengths = max((rows.groupby("cell")["n_tokens"].mean() for rows in summed), key=np.ptp, default=pd.Series([0.0]))
     return Result(
         tables={
             "interactions": _first_table(highest),
@@ -190,7 +187,7 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
             "highest": highest,
             "raw": raw,
             "HUMAN": HUMAN,
-            "lengths": pd.Series(max((one.lengths for one in observed), key=np.ptp), dtype="float64"),
+            "lengths": lengths,
             "incomplete": incomplete,
             "designs": {one.corpus: one.stated for one in observed},
         },
