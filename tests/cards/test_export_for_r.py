@@ -135,9 +135,15 @@ def test_a_design_goes_along_with_its_columns_and_its_model_is_that_of_the_repor
     roles = pd.read_csv("r/designs.csv").set_index("column")
     assert roles.loc["distance", "values"] == "short|long"
     assert roles.loc["type", "role"] == "filler"
-    (shown,) = re.findall(r"## People, islands islands(.*?)(?=\n## )", in_r(SCRIPT, cwd=Path("r")), flags=re.DOTALL)
-    printed = float(re.search(r"structure.*:distance.*\)\s+(\S+)", shown.split("Fixed effects:")[1])[1])  # type: ignore[index]
+    printed = in_r(SCRIPT, cwd=Path("r"))
     (path,) = Path("report").rglob("*effects*.csv")
     effects = pd.read_csv(path)
-    (row,) = effects[(effects["model"] == "human") & (effects["term"] == "structure:distance")].to_dict("records")
-    assert printed == pytest.approx(-row["value"], abs=1e-3)
+    effects = effects[effects["term"] == "structure:distance"].set_index("model")
+    of_people, of_model = (printed.split(f"\n## {who}")[1] for who in ("People, islands", "a direct islands"))
+    people, model = (
+        [float(number) for number in re.search(r"structure.*:distance.*\)\s+(.*)", text)[1].split()[:5]]  # type: ignore[index]
+        for text in (of_people.split("Fixed effects:")[1], of_model)
+    )
+    assert people[0] == pytest.approx(-effects.loc["human", "value"], abs=1e-3)
+    estimate, _, df, _, p = model
+    assert [-estimate, df, p] == pytest.approx([effects.loc["a", name] for name in ("value", "df", "p")], abs=1e-3)

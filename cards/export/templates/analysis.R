@@ -110,7 +110,8 @@ if (file.exists("ratings.csv") && has("brms")) {
   }
 }
 
-# 4. Designs: z-scores by the factors, with all their slopes by participant and item set, as in the section `design` of a report.
+# 4. Designs: z-scores by the factors, as in the section `design` of a report. People's have all slopes by participant and item
+# set. A model gives a sentence one score: its effects are taken in each item set and are t tests over item sets.
 # Coefficients are first level minus second; of two factors, the interaction is minus the difference of differences.
 if (file.exists("designs.csv")) {
   stated <- read.csv("designs.csv", fileEncoding = "UTF-8")
@@ -150,12 +151,22 @@ if (file.exists("designs.csv")) {
         fitted("The design", function() lmer(model, people[people$design_ == design, ], control = lmerControl("bobyqa")))
       }
     }
-    model <- as.formula(sprintf("z ~ %s + (1 + %s | item_set_)", crossed, paste(factors, collapse = " + ")))
     here$z <- ave(here$score, here$model, here$method, addNA(here$presentation), here$language, FUN = zscore)
     here <- coded(here)
+    saturated <- as.formula(paste("z ~", crossed))
+    n_cells <- prod(sapply(factors, function(name) nlevels(here[[name]])))
     for (one in split(here, list(here$model, here$method, here$design_), drop = TRUE)) {
       cat("\n##", as.character(one$model[1]), as.character(one$method[1]), corpus, one$design_[1], "\n")
-      fitted("The design", function() lmer(model, one, control = lmerControl("bobyqa")))
+      sets <- split(one, one$item_set_, drop = TRUE)
+      whole <- Filter(function(set) nrow(unique(set[factors])) == n_cells, sets)
+      if (length(whole) < length(sets)) cat(length(sets) - length(whole), "item sets lack a condition and are left out.\n")
+      effects <- sapply(whole, function(set) coef(lm(saturated, set))[-1])
+      effects <- matrix(effects, ncol = length(whole), dimnames = list(names(coef(lm(saturated, one)))[-1], NULL))
+      if (ncol(effects) > 1) {
+        se <- apply(effects, 1, sd) / sqrt(ncol(effects))
+        printCoefmat(cbind(Estimate = rowMeans(effects), `Std. Error` = se, df = ncol(effects) - 1, `t value` = rowMeans(effects) / se,
+          `Pr(>|t|)` = 2 * pt(-abs(rowMeans(effects) / se), ncol(effects) - 1)), digits = 4, tst.ind = 4, cs.ind = 1:2, zap.ind = 3)
+      }
     }
   }
 }
