@@ -258,6 +258,13 @@ _ACCURACY = (
         always_shown=False,
     ),
     Metric(
+        id="position_bias_sentence",
+        heading="first option chosen for single sentences",
+        what="share of presentations of single sentences answered by the first option, where both orders are asked",
+        table="accuracy",
+        always_shown=False,
+    ),
+    Metric(
         id="mean_logprob",
         heading="mean log P (nats)",
         what="mean log-probability of the one word or sentence of one-sided items",

@@ -160,6 +160,19 @@ def _position_bias(facts: Facts) -> Iterator[Finding]:
     }
 
 
+def _bias_on_sentences(facts: Facts) -> Iterator[Finding]:
+    """Yield the judgments of single sentences that follow the order of the options."""
+    whole = facts.summary[(facts.summary["metric"] == "position_bias_sentence") & (facts.summary["group_by"] == "all")]
+    biased = whole[whole["value"].map(is_one_place)]
+    if len(biased):
+        yield {
+            "n": len(biased),
+            "n_asked": len(whole),
+            "models": biased["model"].unique(),
+            "methods": biased["method"].unique(),
+        }
+
+
 def by_place(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.Series[float]:
     """Return the share of first options of those with position bias, by model, corpus and method."""
     both = [name for name, layout in layouts.items() if shows_both(layout)]
@@ -266,6 +279,7 @@ CHECKS = {
     "unread": Check(find=_unread, place="caution"),
     "same_answers": Check(find=_same_answers, place="caution"),
     "position_bias": Check(find=_position_bias, place="caution on analyses"),
+    "bias_on_sentences": Check(find=_bias_on_sentences, place="caution"),
     "unasked": Check(find=_unasked, place="unasked"),
     "unparsed": Check(find=_unparsed, place="footnote"),
     "below_chance": Check(find=_below_chance, place="footnote"),

@@ -257,6 +257,8 @@ def _acceptance(part: _Part) -> Rows:
     part = part.where(part.at(part.scores.rates) & ~np.isnan(part.at(says_yes)), of_choices=False)
     if part.rows.size:
         yield part.row("acceptance", share_of_items(part.at(says_yes), clusters=part.clusters))
+        if not np.isnan(first := part.at(part.scores.says_first)).any():
+            yield part.row("position_bias_sentence", share_of_items(first, clusters=part.clusters))
 
 
 def _with_labels(part: _Part) -> Rows:

@@ -137,6 +137,8 @@ class MethodScores:
     """Score of a single sentence, of any method: nats, log odds of yes or points, shape (rows,); NaN elsewhere."""
     says_yes: FloatArray
     """Of judgments of single sentences, the share of presentations answered yes, shape (rows,); NaN elsewhere."""
+    says_first: FloatArray
+    """The share of those answered by the option shown first, where that is yes in some and no in others."""
     argmax: FloatArray
     """Most probable ratings of the better and the worse side, shape (rows, 2); NaN for other methods."""
     unparsed: FloatArray
@@ -202,7 +204,8 @@ def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
         logprobs_nats=logprobs_of(frame, layout, applies=~np.isnan(delta)),
         word_nats=_words(frame, layout, delta),
         sentence_score=sentence_score,
-        says_yes=_says_yes(frame, layout, sentence_score),
+        says_yes=_says(layout.correct, frame, layout, sentence_score),
+        says_first=_says(layout.shown_first, frame, layout, sentence_score if _shows_both(layout) else delta * np.nan),
         argmax=argmax_of(frame, layout.method) if rates else np.full((len(frame), 2), np.nan),
         unparsed=_unparsed(frame, layout),
         decisions=_decisions(frame, layout) if layout.has_decisions else np.empty((len(frame), 0, 0)),
@@ -268,22 +271,27 @@ def _of_sentences(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     return layout.reshape(np.array(frame[ScoreColumns(layout.method).logprobs].to_list(), dtype=np.float64))
 
 
-def _says_yes(frame: pd.DataFrame, layout: MethodLayout, sentence_score: FloatArray) -> FloatArray:
-    """Return how often a judgment says yes of each single sentence: its presentations show the better side alone."""
+def _shows_both(layout: MethodLayout) -> bool:
+    """Return whether single sentences are asked with yes first and with no first."""
+    shown = zip(layout.sides_shown, layout.correct, layout.shown_first, strict=True)
+    return layout.kind == "judgment" and {yes == first for side, yes, first in shown if side == "good"} == {True, False}
+
+
+def _says(options: Sequence[int], frame: pd.DataFrame, layout: MethodLayout, sentence_score: FloatArray) -> FloatArray:
+    """Return how often a judgment of a single sentence, shown as a better side, gives a presentation's option."""
     scored = ~np.isnan(sentence_score)
     result = np.full(len(frame), np.nan)
     if layout.kind != "judgment" or not scored.any():
         return result
     if layout.readout == "generation":
-        return sentence_score
+        return sentence_score if options == layout.correct else result
     if layout.has_decisions:
         chosen = _decisions(frame[scored], layout)
     else:
         logprobs = _of_sentences(frame[scored], layout)
         top = is_tie(logprobs - logprobs.max(axis=-1, keepdims=True))
         chosen = np.where(np.isnan(logprobs), np.nan, top / np.maximum(top.sum(axis=-1, keepdims=True), 1))
-    yes = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
-    result[scored] = np.nanmean(yes, axis=1)
+    result[scored] = np.nanmean(chosen[:, np.arange(len(options)), list(options)], axis=1)
     return result
 
 

@@ -20,6 +20,7 @@ from pairbank.stats.report.overview import overview as overview_of
 from pairbank.stats.report.wide_tables import agreement_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import META, rated_table
+from single_sentences import rated
 
 
 def overview(*frames: ScoredFrame) -> Section:
@@ -126,6 +127,17 @@ def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -
     said = caution(answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c"))
     assert "**Position bias** in 2 of 3 combinations of model, corpus and prompt (a, b; `meta`)" in said
     assert not any(caution(answering(lean=1, sense=1, seed=seed)) for seed in range(10))
+
+
+@pytest.mark.parametrize("lean", [9.0, 0.0])
+def test_a_judgment_of_sentences_that_follows_the_order_of_options_has_a_caution(lean: float) -> None:
+    table = pairbank.score(rated(), FakeScorer(name="gpt2"), methods=["direct", "acceptable_sentence"])
+    rows = table.dataset.to_pandas()
+    answers = np.random.default_rng(0).normal([lean, 0.0] * 2, 1.0, (len(rows), 4)) - 12  # 1 and 2, either for yes
+    rows["acceptable_sentence_logprobs"] = np.hstack([answers, np.full_like(answers, np.nan)]).tolist()
+    by_place = Scored.of(datasets.Dataset.from_pandas(rows, features=table.features), table.signature)
+    caution = "".join(pairbank.report([by_place]).cautions)
+    assert ("**Position bias on single sentences** in 1 of 1" in caution) == (lean > 0)
 
 
 def test_a_report_with_further_analyses_has_that_caution_below_its_answer() -> None:
