@@ -119,7 +119,8 @@ def test_the_wording_of_ones_own_prompt_is_in_the_bank_on_its_card_and_site(here
     wording = "A lecturer corrects A: {good} or B: {bad}"
     assert wording in (bank / "prompts" / "lecturer.toml").read_text(encoding="utf-8")
     assert wording in (bank / "README.md").read_text(encoding="utf-8")
-    assert sorted(path.name for path in (bank / "prompts").iterdir()) == ["lecturer.toml", "meta_question_simple.toml"]
+    files = sorted(path.name for path in (bank / "prompts").iterdir())
+    assert files == ["lecturer.toml", "meta_question_simple.toml", "rendered.jsonl"]
     site = pairbank.write_site(bank, here / "site", texts="all")
     packed = site / "data" / "corpora" / "starter" / "corpus.json.gz"
     methods = {one["name"]: one for one in json.loads(gzip.decompress(packed.read_bytes()))["methods"]}

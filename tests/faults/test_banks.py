@@ -235,7 +235,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "an interval edited": (of_table(SUMMARY, cells("low", lambda x: [0.01, *x[1:]])), "the tables give|the card says"),
     "n edited": (of_table(SUMMARY, cells("n_excluded", lambda x: [7, *x[1:]])), "the tables give"),
     "an estimate less": (of_table(SUMMARY, lambda t: t.slice(0, len(t) - 1)), "not in the results|no such number"),
-    "an estimate twice": (of_table(SUMMARY, lambda t: pa.concat_tables([t, t.slice(0, 1)])), "row(s) occur twice"),
+    "an estimate twice": (of_table(SUMMARY, lambda t: pa.concat_tables([t, t.slice(0, 1)])), r"row\(s\) occur twice"),
     "no estimates": (of_table(SUMMARY, lambda t: t.slice(0, 0)), "no results|no such number"),
     "results of a model that is not there": (
         of_table(SUMMARY, cells("model", lambda x: ["gpt-9", *x[1:]])),

@@ -41,7 +41,11 @@ def test_every_study_and_analysis_has_a_golden_report() -> None:
     used |= {name for study in study_names() for name in load_study(study).analyses}
     appended = {"base_instruct", "neuro", "null_models"}  # by reports: golden `demo`, `xcomps`, test_null_models
     assert used | appended == set(ANALYSES)
-    assert not [path.name for path in golden.ROOT.iterdir() if path.is_dir() and path.name not in {*golden.GOLDEN}]
+    assert not [
+        path.name
+        for path in golden.ROOT.iterdir()
+        if path.is_dir() and path.name not in {*golden.GOLDEN, "__pycache__"}
+    ]
 
 
 def test_a_hash_follows_the_numbers_and_not_their_last_digits() -> None:

@@ -168,7 +168,7 @@ def test_the_page_runs_as_it_stands(demo_model: CausalScorer, tmp_path: Path, mo
             continue
         done = completed(rest)
         shown += done.output
-    table, _layout_of_natural_stories = blocks("text")
+    table, _of_pcibex, _of_natural_stories = blocks("text")
     for row in table.splitlines():
         assert row.split() in [line.split() for line in shown.splitlines()], row
     words, tokens, regression = blocks("python")

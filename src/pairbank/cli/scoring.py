@@ -37,6 +37,7 @@ from pairbank.errors import BankError
 from pairbank.files import real_path, refuse_other_than_a_file, write_parquet
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.models.options import LoadOptions
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     import datasets
@@ -216,7 +217,7 @@ def _compare_minicons(items: datasets.Dataset, scored: Scored, scorer: Scorer, o
     say(
         f"{path}: {len(differ):,} of {len(table):,} scores differ by more than {SAME_NATS} nats; minicons prefers the "
         f"other side in {int(table['other_side'].sum()):,}, and by its default, the mean per token, in {by_mean:,} of "
-        f"{int(is_direct.sum()):,} items. Given the same tokens, the two differ by at most {gap:.5f} nats"
+        f"{int(is_direct.sum()):,} items. Given the same tokens, the two differ by at most {number(gap, digits=5)} nats"
     )
     answer(minicons=path, n_differ=len(differ), n_other_side=int(table["other_side"].sum()), n_by_mean=by_mean)
 
