@@ -299,20 +299,7 @@ def detectable_difference(n: int, discordance: float, *, alpha: float = 0.05, po
     """Return the smallest difference in accuracy that a paired comparison of n items detects.
 
     Connor 1987: n = (z_alpha/2 sqrt(psi) + z_power sqrt(psi - d^2))^2 / d^2, solved for d, where psi is the share of
-    discordant items and d the difference.
-
-    Args:
-        n: Items, 1 or more.
-        discordance: Share of items that one gets right and the other wrong.
-        alpha: Significance level, two-sided.
-        power: Wanted chance of a significant result.
-
-    Returns:
-        The difference, a share; NaN where even the largest difference this discordance allows (the discordance itself)
-        would be missed too often, and for a discordance of 0.
-
-    Raises:
-        BankError: If a share is not between 0 and 1, or there is no item.
+    discordant items and d the difference; NaN where even the largest one that psi allows would be missed too often.
 
     >>> round(detectable_difference(1000, 0.2), 4)
     0.0396
@@ -380,15 +367,7 @@ MARGIN = 0.05
 
 
 def no_difference(credit_a: ArrayLike, credit_b: ArrayLike, *, margin: float = MARGIN) -> float:
-    """Return the p-value of a difference as large as the margin: where small, the accuracies are equivalent.
-
-    Args:
-        credit_a: From 0 (wrong) to 1 (right), between them a tie or a mean over presentations, shape (items,).
-        credit_b: The other's for the same items.
-        margin: A difference in accuracy that does not matter, a share.
-
-    Raises:
-        BankError: If the lengths differ, a number is not finite, or the margin is no share between 0 and 1.
+    """Return the p-value of a difference as large as the margin (a share): where small, the accuracies are equivalent.
 
     >>> round(no_difference([1.0] * 90 + [0.0, 1.0] * 5, [1.0] * 90 + [1.0, 0.0] * 5), 3)
     0.071

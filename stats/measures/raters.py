@@ -231,14 +231,7 @@ class RaterAccuracy:
 
 
 def rater_accuracy(choices: FloatArray, *, paradigms: IntArray | None = None) -> RaterAccuracy:
-    """Return the accuracy of individual raters and of majorities.
-
-    Args:
-        choices: Shape (items, raters): 1, -1, 0 or NaN; every item judged by somebody.
-        paradigms: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
-
-    Raises:
-        BankError: If a choice is something else, or an item or rater has none.
+    """Return the accuracy of individual raters and of majorities, from choices (items, raters): 1, -1, 0 or NaN.
 
     >>> found = rater_accuracy(np.array([[1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [1.0, 1.0, 1.0], [1.0, 0.0, np.nan]]))
     >>> [round(one.value, 3) for one in found.each], round(found.majority.value, 3)

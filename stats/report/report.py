@@ -333,19 +333,7 @@ def alone_report(
     options: Mapping[str, Any] | None = None,
     features: Mapping[str, ModelFeatures] | None = None,
 ) -> Report:
-    """Return the report of a table of its own, whose only section is one analysis.
-
-    Args:
-        rows: What `pairbank words … --join` or `pairbank participants` wrote, or predictions of answers.
-        analysis: Which reads it.
-        name: Of the reading times, or the corpus.
-        seed: Of random draws.
-        options: Options of the analysis.
-        features: What is declared of models, by name.
-
-    Raises:
-        BankError: The table lacks what the analysis needs.
-    """
+    """Return the report of a table of its own, whose only section is one analysis; the name is the corpus's."""
     by_model = rows.groupby("model", sort=False) if "model" in rows else [(name, rows)]
     tables = [ScoredFrame(corpus=name, model=str(model), frame=of_model, layouts=()) for model, of_model in by_model]
     context = Context(seed=seed, features=features or {})
