@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.ratings import without_constant_raters
+from pairbank.builders.ratings import FORCED_CHOICE, without_constant_raters
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, EDIT_DISTANCE, bin_charts, close_pairs, rows_by_bin
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, charts, range_table, records, where
 from pairbank.stats.estimates.bootstrap import wider
@@ -53,6 +53,7 @@ LEAST_RATED, LEAST_CORRECTED = 3, 20
 MOST_PANELS = 8
 MOST_POINTS = 1_500
 """Of a scatter's panel; they are taken at equal steps."""
+CHOSEN = "people chose one of the two sentences, and a ceiling needs ratings of each"
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
 _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_ties")
 
@@ -231,16 +232,13 @@ def _corrected(rated: _Rated, place: SummaryRow, spreads: pd.DataFrame) -> Itera
 
 
 def ceiling_of(table: ScoredTable, spreads: pd.DataFrame | None = None) -> Ceiling:
-    """Return the ceiling of r with people for the rated pairs of a table, or why its data allow none.
-
-    It needs the spread and the number of the ratings of each sentence (columns human_sd_good, human_n_good,
-    human_sd_bad, human_n_bad). A source that publishes means only, with or without a number of raters, has none.
-    """
+    """Return the ceiling of r with people, from the spread and number of each side's ratings, or why there is none."""
     delta = table.human_delta
     sd_good, n_good, sd_bad, n_bad = _spreads(table, pd.DataFrame(columns=[*_SPREADS]) if spreads is None else spreads)
     rated = ~np.isnan(delta + sd_good + sd_bad) & (np.fmin(n_good, n_bad) > 1)
     if not rated.any():
-        reason = "the source gives mean ratings without their spread"
+        is_choice = {*table.frame.get("human_scale", pd.Series(dtype=str)).dropna()} == {FORCED_CHOICE}
+        reason = CHOSEN if is_choice else "the source gives mean ratings without their spread"
         n_rated = int((~np.isnan(delta)).sum())
         return Ceiling(reliability=np.nan, ceiling_r=np.nan, n=n_rated, method=VARIANCES, reason=reason)
     return ceiling_from_spreads(delta[rated], sd_good[rated], n_good[rated], sd_bad[rated], n_bad[rated])

@@ -12,7 +12,7 @@ from scipy import stats
 
 from pairbank.errors import BankError
 from pairbank.scoring.minimalness import levenshtein
-from pairbank.stats.analyses.people import ceiling_of
+from pairbank.stats.analyses.people import CHOSEN, ceiling_of
 from pairbank.stats.analyses.people import people as section
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.confusion import choice_counts
@@ -113,7 +113,8 @@ def test_choices_are_counted_against_people() -> None:
 
 def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> None:
     table = rated_table()
-    assert ceiling_of(read_table(table).choices).reason is not None
+    for scale, reason in (("likert7", "the source gives mean ratings without their spread"), ("forced_choice", CHOSEN)):
+        assert ceiling_of(read_table(changed(table, human_scale=scale)).choices).reason == reason
     spreads = {"human_sd_good": 1.0, "human_n_good": 8, "human_sd_bad": 1.0, "human_n_bad": 8}
     with_spread = changed(table, **spreads)
     result = ceiling_of(read_table(with_spread).choices)
