@@ -10,6 +10,7 @@ import pytest
 from pingouin.correlation import percbend
 from scipy import stats
 
+from pairbank.builders.ratings import FORCED_CHOICE
 from pairbank.errors import BankError
 from pairbank.scoring.minimalness import levenshtein
 from pairbank.stats.analyses.people import CHOSEN, ceiling_of
@@ -113,7 +114,7 @@ def test_choices_are_counted_against_people() -> None:
 
 def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> None:
     table = rated_table()
-    for scale, reason in (("likert7", "the source gives mean ratings without their spread"), ("forced_choice", CHOSEN)):
+    for scale, reason in (("likert7", "the source gives mean ratings without their spread"), (FORCED_CHOICE, CHOSEN)):
         assert ceiling_of(read_table(changed(table, human_scale=scale)).choices).reason == reason
     spreads = {"human_sd_good": 1.0, "human_n_good": 8, "human_sd_bad": 1.0, "human_n_bad": 8}
     with_spread = changed(table, **spreads)
