@@ -53,7 +53,7 @@ LEAST_RATED, LEAST_CORRECTED = 3, 20
 MOST_PANELS = 8
 MOST_POINTS = 1_500
 """Of a scatter's panel; they are taken at equal steps."""
-CHOSEN = "people chose one of the two sentences, and a ceiling needs ratings of each"
+CHOSEN = "people chose between the sentences; a ceiling needs ratings of each"
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
 _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_ties")
 
