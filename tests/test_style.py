@@ -64,7 +64,7 @@ PHRASES = {
 }
 """What the field does not say, and what it says."""
 
-P_VALUE = re.compile(r"(?:(?:&lt;|<|>) )?\.\d{3}")
+P_VALUE = re.compile(r"(?:(?:&lt;|<|>) )?\.\d{3,4}")
 NUMBER = re.compile(r"(?<![\w.`/\\-])(?<!\bp [=<>≤≥] )(?<!\bp &lt; )[−+-]?\.\d+(?![\w]|\.\d)")
 PERCENT = re.compile(r"[\dX](?: |\\u2009)%")
 
