@@ -117,8 +117,8 @@ def _show_power(how: CostOptions) -> None:
         sizes = table.astype({"items_per_paradigm": "Int64", "items": "Int64"})
         show(sizes, name=f"power_{table.columns[0]}")
     say(
-        f"fewest items for {percent(power.POWER)} power beyond their paradigms; empty: more than {power.MOST_ITEMS} "
-        "per paradigm, so add paradigms. Assumptions: docs/statistics.md#power"
+        f"fewest items for {percent(power.POWER)} power beyond their paradigms, if these have equal sizes; empty: more "
+        f"than {power.MOST_ITEMS} per paradigm, so add paradigms. Assumptions: docs/statistics.md#power"
     )
 
 
