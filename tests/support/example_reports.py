@@ -28,7 +28,7 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "hu-levy-2023": ("studies/hu-levy-2023.toml", "--models", "models.toml", "--models", "not-causal.toml"),
     "introspection": ("introspection", "--models", "models.toml", "--limit", "1"),
     "introspection-2": ("studies/introspection-2.toml", "--models", "models.toml"),
-    "xcomps": ("xcomps", "--models", "models.toml", "--corpus", "starter:concepts"),
+    "xcomps": ("xcomps", "--models", "models.toml", "--corpus", "starter:concepts", "--limit", "2"),
     "ivanova-2024": ("ivanova-2024", "--models", "models.toml", "--corpus", STARTER, "--limit", "6"),
     "ewok-plausibility": ("ewok-plausibility", "--models", "models.toml", "--corpus", STARTER, "--limit", "6"),
     "grammaticality": ("studies/grammaticality.toml", "--models", "models.toml", "--models", "not-causal.toml"),
