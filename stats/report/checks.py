@@ -73,7 +73,8 @@ def sentences(facts: Facts, *places: str) -> tuple[str, ...]:
     >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
     >>> frame = pd.DataFrame({"item_id": ["a", "b"], "direct_delta": [1.0, 0.0],
     ...                       "direct_flags": [["unknown_token"], []]})
-    >>> table, none = ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=(direct,)), pd.DataFrame()
+    >>> table = ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=(direct,))
+    >>> none = pd.DataFrame(columns=["metric", "group_by", "value"])
     >>> sentences(Facts(tables=[table], summary=none, own=none, labels={}, layouts={}), "caution")
     ('**gpt2 cannot read some of toy**: 1 of 2 items hold characters that its tokenizer has no token for (`direct`).',)
     """
@@ -161,7 +162,6 @@ def _position_bias(facts: Facts) -> Iterator[Finding]:
 
 
 def _bias_on_sentences(facts: Facts) -> Iterator[Finding]:
-    """Yield the judgments of single sentences that follow the order of the options."""
     whole = facts.summary[(facts.summary["metric"] == "position_bias_sentence") & (facts.summary["group_by"] == "all")]
     biased = whole[whole["value"].map(is_one_place)]
     if len(biased):
