@@ -114,6 +114,9 @@ class RenderedPrompt(StoredRecord):
     text: str
 
 
+_PROMPTS = TypeAdapter(tuple[RenderedPrompt, ...])
+
+
 def with_prompts(table: pa.Table, prompts: Sequence[Mapping[str, str]]) -> pa.Table:
     """Return a table whose file will carry these prompts."""
     more = {RENDERED_KEY: json.dumps(prompts, ensure_ascii=False).encode()} if prompts else {}
@@ -126,9 +129,6 @@ def prompts_of_table(table: pa.Table, where: str | Path) -> tuple[RenderedPrompt
         return _PROMPTS.validate_json((table.schema.metadata or {}).get(RENDERED_KEY, b"[]"))
     except ValidationError as error:
         raise BankError(f"{where}: its rendered prompts are not pairbank's ({error.errors()[0]['msg']})") from error
-
-
-_PROMPTS = TypeAdapter(tuple[RenderedPrompt, ...])
 
 
 class _SignedModel(StoredRecord):

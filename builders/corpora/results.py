@@ -55,11 +55,7 @@ class Results:
 
 
 def results_of(path: Path, *, encoding: str | None = None) -> Results | None:
-    """Return the results that a known program wrote, and their map; None of anything else.
-
-    Raises:
-        CorpusError: results of a known program in which the sentences cannot be told, or a zip without results.
-    """
+    """Return the results that a known program wrote, and their map; None of anything else."""
     if (table := results_table(path, encoding=encoding)) is None:
         return None
     if (known := map_of_results(table.columns, [row for _, row in table.made])) is None:
@@ -117,9 +113,7 @@ def _is_known(table: Table) -> bool:
 
 def _joined(path: Path, root: Path, encoding: str | None) -> Table | None:
     """Return the files of one program as one table; the name of a file is its rater where no column says who rated."""
-    found: list[tuple[str, Table]] = []
-    by_file = False
-    others = []
+    found, others, by_file = list[tuple[str, Table]](), list[str](), False
     for file in sorted(root.rglob("*")):
         name = file.relative_to(root).as_posix()
         if not file.is_file() or any(part.startswith((".", "_")) for part in name.split("/")):
@@ -137,10 +131,10 @@ def _joined(path: Path, root: Path, encoding: str | None) -> Table | None:
         else:
             found.append((known[0], replace(table, path=Path(name), files=(file,))))
             by_file |= f'rater = "{FILE}"' in known[1]
-    programs = {program for program, _ in found}
-    if len(programs) != 1:
-        if len(programs) > 1:
-            raise CorpusError(f"{path}: files of several programs ({', '.join(sorted(programs))}); give one at a time")
+    names = {program for program, _ in found}
+    if len(names) != 1:
+        if len(names) > 1:
+            raise CorpusError(f"{path}: files of several programs ({', '.join(sorted(names))}); give one at a time")
         return None
     tables = [table for _, table in found]
     rows = [{**row, FILE: table.path.as_posix()} for table in tables for _, row in table.made]
@@ -282,11 +276,8 @@ def _of_qualtrics(table: Table, rows: Rows) -> tuple[Sequence[str], Rows]:
     labels = {answer: match[1] for answer in answers if (match := _LABEL_WITH_NUMBER.fullmatch(answer))}
     if labels.keys() == {*answers}:  # "7 - perfect"
         rows = [(number, {**row, **{name: labels.get(row[name], "") for name in statements}}) for number, row in rows]
-    asked = {
-        name
-        for name, (_, import_id) in zip(table.frame.header, table.frame.questions, strict=False)
-        if "QID" in import_id
-    }
+    questions = zip(table.frame.header, table.frame.questions, strict=False)
+    asked = {name for name, (_, import_id) in questions if "QID" in import_id}
     others = [name for name in table.columns if name not in asked]
     made: Rows = []
     for number, row in rows:

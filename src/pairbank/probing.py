@@ -222,8 +222,14 @@ def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, how: _S
     from pairbank.scoring.models.hidden_states import state_shape
 
     n_layers, n_hidden = state_shape(texts[0], model)
-    shape: dict[str, int] = {"n_layers": n_layers, "n_hidden": n_hidden, "n_bytes": np.dtype(how.precision).itemsize}
-    return cost_in_words(len(set(texts)), [len(group.good) for group in groups], n_folds=how.n_folds, **shape)
+    return cost_in_words(
+        len(set(texts)),
+        [len(group.good) for group in groups],
+        n_layers=n_layers,
+        n_hidden=n_hidden,
+        n_folds=how.n_folds,
+        n_bytes=np.dtype(how.precision).itemsize,
+    )
 
 
 def _pairs_frame(items: datasets.Dataset, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:

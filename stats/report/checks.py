@@ -153,24 +153,19 @@ def _position_bias(facts: Facts) -> Iterator[Finding]:
     whole = facts.summary[(facts.summary["group_by"] == "all") & facts.summary["value"].notna()]
     answers = [name for name, layout in facts.layouts.items() if layout.is_answer]
     n_asked = int(((whole["metric"] == "accuracy") & whole["method"].isin(answers)).sum())
-    yield {
-        "n": len(shares),
-        "n_asked": n_asked,
-        "models": shares.index.get_level_values("model").unique(),
-        "methods": shares.index.get_level_values("method").unique(),
-    }
+    yield _biased(shares.index.to_frame(), n_asked)
 
 
 def _bias_on_sentences(facts: Facts) -> Iterator[Finding]:
     whole = facts.summary[(facts.summary["metric"] == "position_bias_sentence") & (facts.summary["group_by"] == "all")]
     biased = whole[whole["value"].map(is_one_place)]
     if len(biased):
-        yield {
-            "n": len(biased),
-            "n_asked": len(whole),
-            "models": biased["model"].unique(),
-            "methods": biased["method"].unique(),
-        }
+        yield _biased(biased, len(whole))
+
+
+def _biased(rows: pd.DataFrame, n_asked: int) -> Finding:
+    models, methods = (rows[name].unique() for name in ("model", "method"))
+    return {"n": len(rows), "n_asked": n_asked, "models": models, "methods": methods}
 
 
 def by_place(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.Series[float]:

@@ -162,9 +162,12 @@ def own_accuracies(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -
 
 
 @analysis(title="Accuracy of direct and prompted scores", prefix="")
-def overview(tables: Sequence[ScoredFrame], _context: Context, *, summary: pd.DataFrame) -> Result:
-    """Return the accuracies of all models, each method's by the definition of its paper."""
+def overview(
+    tables: Sequence[ScoredFrame], _context: Context, *, summary: pd.DataFrame, left_out: Sequence[str] | None = None
+) -> Result:
+    """Return the accuracies of all models by their papers' definitions; `left_out`: what that check found, if known."""
     facts = facts_of(wider(summary), tables)
+    left_out = sentences(facts, "left out") if left_out is None else left_out
     of_all, own = where(facts.summary[facts.summary["value"].notna()], group_by="all"), facts.own
     whole = where(own[own["value"].notna()], group_by="all")
     people, is_biased = whole["method"] == HUMAN, whole["first_option"].notna()
@@ -198,7 +201,7 @@ def overview(tables: Sequence[ScoredFrame], _context: Context, *, summary: pd.Da
             "ratings": [name for name, layout in facts.layouts.items() if layout.kind == "rating"],
             "of_all": of_all,
             "rater_facts": _rater_facts(tables),
-            "checks": "\n\n".join(sentences(facts, "footnote", "left out")),
+            "checks": "\n\n".join((*sentences(facts, "footnote"), *left_out)),
             "picks": picks,
             "BIAS_NOTE": BIAS_NOTE,
             "MARK": MARK,

@@ -116,15 +116,15 @@ def _conditions(tables: Sequence[ScoredFrame]) -> Iterator[Chart]:
         points = [part for table in tables if table.corpus == corpus and len(part := _rated_sentences(table))]
         for nth, shown in pages(points, MOST_PANELS):
             panels = {f"{part['model'].iloc[0]}, {part['method'].iloc[0]}": thinned(part) for part in shown}
+            score = f"score ({shown[0]['unit'].iloc[0]})"
             yield Chart(
                 name=f"conditions {corpus}{f' {nth}' if len(points) > MOST_PANELS else ''}",
                 caption="conditions",
                 draw=partial(
-                    scatter_grid, panels, x="x", y="y", series=CONDITION,
-                    x_label=f"score ({shown[0]['unit'].iloc[0]})", y_label="mean rating",
+                    scatter_grid, panels, x="x", y="y", series=CONDITION, x_label=score, y_label="mean rating"
                 ),
                 values={"corpus": corpus, "n": len(shown[0]), "thinned": thinned_text(pd.Series([*map(len, shown)]))},
-            )  # fmt: skip
+            )
 
 
 def _rated_sentences(table: ScoredFrame) -> pd.DataFrame:

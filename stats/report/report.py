@@ -302,19 +302,19 @@ def _report(
     has_phenomena = not analyses and not context.probed and (facts.own["group_by"] == "phenomenon").any()
     by_phenomenon = phenomena(frames, context, facts=facts) if has_phenomena else None
     cautions = ("caution", "caution on analyses") if analyses else ("caution",)
-    item_sets = item_set_notes(frames)
+    item_sets, left_out = item_set_notes(frames), sentences(facts, "left out")
     sections = (*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),)
     return Report(
         title=question_of(of_models, frames),
         summary=summary,
-        overview=overview(frames, context, summary=of_models),
+        overview=overview(frames, context, summary=of_models, left_out=left_out),
         phenomena=by_phenomenon if by_phenomenon and by_phenomenon.tables else None,
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=context.seed,
         warnings=(*pairing, *item_sets, *_unpinned(scored)),
         cautions=tuple(map(html_as_text, sentences(facts, *cautions))),
         unasked=tuple(map(html_as_text, sentences(facts, "unasked"))),
-        left_out=(*map(html_as_text, sentences(facts, "left out")), *item_sets[-1:]),
+        left_out=(*map(html_as_text, left_out), *item_sets[-1:]),
         notes=(*([order] if order else []), *map(html_as_text, sentences(facts, "note"))),
         sections=sections,
         is_asked=bool(analyses) or all(section.leads for section in sections[:1]),

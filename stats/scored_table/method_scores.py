@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pairbank.arrays import BoolArray, FloatArray
 from pairbank.builders.ratings import SAME_ANSWER
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, Side
+from pairbank.scoring.api.layout import SIDES, MethodLayout, ScoreColumns, Side
 from pairbank.scoring.api.names import OVER_LENGTH, SENTENCE, TIE_ANSWER, is_string_logprob
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import is_tie, signs
@@ -205,7 +205,9 @@ def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
         word_nats=_words(frame, layout, delta),
         sentence_score=sentence_score,
         says_yes=_says(layout.correct, frame, layout, sentence_score),
-        says_first=_says(layout.shown_first, frame, layout, sentence_score if _shows_both(layout) else delta * np.nan),
+        says_first=_says(layout.shown_first, frame, layout, sentence_score)
+        if shows_both(layout, sides=("good",))
+        else np.full(len(frame), np.nan),
         argmax=argmax_of(frame, layout.method) if rates else np.full((len(frame), 2), np.nan),
         unparsed=_unparsed(frame, layout),
         decisions=_decisions(frame, layout) if layout.has_decisions else np.empty((len(frame), 0, 0)),
@@ -269,12 +271,6 @@ def _sentence_scores(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
 def _of_sentences(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     """Return the log-probabilities of single sentences, NaN of presentations that show a worse side."""
     return layout.reshape(np.array(frame[ScoreColumns(layout.method).logprobs].to_list(), dtype=np.float64))
-
-
-def _shows_both(layout: MethodLayout) -> bool:
-    """Return whether single sentences are asked with yes first and with no first."""
-    shown = zip(layout.sides_shown, layout.correct, layout.shown_first, strict=True)
-    return layout.kind == "judgment" and {yes == first for side, yes, first in shown if side == "good"} == {True, False}
 
 
 def _says(options: Sequence[int], frame: pd.DataFrame, layout: MethodLayout, sentence_score: FloatArray) -> FloatArray:
@@ -368,11 +364,10 @@ def is_one_place(share: float) -> bool:
     return share >= SAME_PLACE or share <= 1 - SAME_PLACE + 1e-12
 
 
-def shows_both(layout: MethodLayout) -> bool:
-    """Return whether the correct option is shown first in some presentations and not in others."""
-    if not layout.is_judged:
-        return False
-    return len({correct == first for correct, first in zip(layout.correct, layout.shown_first, strict=True)}) > 1
+def shows_both(layout: MethodLayout, *, sides: Sequence[Side] = SIDES) -> bool:
+    """Return whether the correct option is first in some presentations and not in others; of a sentence alone: good."""
+    shown = zip(layout.sides_shown, layout.correct, layout.shown_first, strict=True)
+    return layout.is_judged and len({correct == first for side, correct, first in shown if side in sides}) > 1
 
 
 def choices_of(scores: MethodScores) -> FloatArray | None:

@@ -117,11 +117,13 @@ def _scored(
     scores, cells = dict[str, DeclaredScore](), dict[str, str]()
     for stem, (first, second) in ((stem, both) for stem, both in lengths.items() if len(both) == 2 and all(both)):
         name, by = stem + suffix, [values[0] / first, values[1] / second]
-        kind: dict[str, Any] = {"kind": "logprob", "unit": "nats"} if stem == DIRECT else {"kind": "score"}
         if name != DIRECT:
-            label = f"log-probability, lighteval ({what})"
             scores[name] = DeclaredScore(
-                name=name, direction="higher", label=label, **{"unit": _UNITS.get(stem, "nats"), **kind}
+                name=name,
+                kind="logprob" if stem == DIRECT else "score",
+                unit=_UNITS.get(stem, "nats"),
+                direction="higher",
+                label=f"log-probability, lighteval ({what})",
             )
         cells |= {f"{name}_good": repr(by[gold]), f"{name}_bad": repr(by[1 - gold])}
     return scores, cells

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer, ScoringStats
     from pairbank.study.model_list import ModelChoice
 
+READING = "reading the model's files, now"
+
 
 def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
     with status(f"loading model {model}"):
@@ -25,9 +27,7 @@ def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
 
 
 def _loaded(model: str, options: LoadOptions) -> Scorer:
-    scorer: Scorer = pairbank.load_model(
-        model, progress=Downloads(doing="reading the model's files, now").on_progress, **options
-    )
+    scorer: Scorer = pairbank.load_model(model, progress=Downloads(doing=READING).on_progress, **options)
     return scorer
 
 

@@ -390,9 +390,16 @@ def participants(
     for name in model or ["demo"]:
         scorer = load(name, **options)
         with bars({}) as bar:
-            tell = bar("participants", scorer.info.name)
-            told: dict[str, Any] = {"instructions": how.instructions, "window_tokens": how.window, "most": how.most}
-            tables.append(participants_of(items, ratings, scorer, **told, progress=tell))
+            of_model = participants_of(
+                items,
+                ratings,
+                scorer,
+                instructions=how.instructions,
+                window_tokens=how.window,
+                most=how.most,
+                progress=bar("participants", scorer.info.name),
+            )
+            tables.append(of_model)
         models.append(scorer.info.to_dict())
     table = pd.concat(tables, ignore_index=True)
     write_table(out, table)

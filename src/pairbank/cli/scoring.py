@@ -18,7 +18,7 @@ from pairbank.cli.cluster import ClusterOptions, joined, say_part
 from pairbank.cli.display.console import say_report, say_work, show, status
 from pairbank.cli.display.output import answer, note, say, warn
 from pairbank.cli.display.progress import Downloads, bars, work_of
-from pairbank.cli.loading import load
+from pairbank.cli.loading import READING, load
 from pairbank.cli.options import (
     Columns,
     DataDir,
@@ -249,7 +249,7 @@ def _stored(items: datasets.Dataset, model: str, options: LoadOptions, request: 
     from pairbank.scoring.models.load import remembered
     from pairbank.scoring.score import score_stored
 
-    info = remembered(model, progress=Downloads(doing="reading the model's files, now").on_progress, **options)
+    info = remembered(model, progress=Downloads(doing=READING).on_progress, **options)
     scored = None if info is None else score_stored(items, info, request)
     if scored is not None:
         say_work({scored.model: ScoringStats()})
