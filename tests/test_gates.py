@@ -84,7 +84,7 @@ def _is_decimal_without_z(node: ast.FormattedValue) -> bool:
 STAGES = ("builders", "scoring", "stats", "cards")
 ANALYSES = ROOT / "stats" / "analyses"
 
-MOST_LINES = 74_348
+MOST_LINES = 74_347
 """Of Python in the stages and src. Whoever cuts lowers it to the count that is left. It rose twice: designs, reading
 times, contexts, sizes of models, power and Python inputs came with some 3,200 lines, while 2,900 others went; probes of
 perturbed text, participants, base against instruct, self-agreement, predictions of answers and files of experiment

@@ -7,6 +7,7 @@ their own, and HTML of jsPsych is taken off.
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import re
@@ -187,7 +188,7 @@ def _judgments(table: Table) -> Table:
     left_out = 'where = { Finished = ["True", "1"] } in a map leaves them out'
     notes = [f"{n_unfinished:,} of {len(rows):,} responses are not finished; {left_out}"] if n_unfinished else []
     if _TASK_ANSWERS in columns or any(_CHECKED.fullmatch(name) for name in columns):
-        rows = [(number, _answers(row)) for number, row in rows]
+        rows = [(number, _answers(row, f"{table.path}, row {number}, {_TASK_ANSWERS}")) for number, row in rows]
         columns = tuple(dict.fromkeys(name for _, row in rows for name in row))
         rows = [(number, dict.fromkeys(columns, "") | row) for number, row in rows]
     if table.frame.questions:
@@ -213,26 +214,27 @@ def _per_question(rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, row in rows:
         given = row.get("response")
         if isinstance(given, str) and given.startswith("{"):
-            given = json.loads(given)
+            with contextlib.suppress(json.JSONDecodeError):  # else somebody typed it
+                given = json.loads(given)
         if isinstance(given, dict) and any(len(key.split()) > 1 for key in given):
             yield from ((number, {**row, _HTML: key, "response": value}) for key, value in given.items())
         else:
             yield number, row
 
 
-def _answers(row: Mapping[str, Any]) -> dict[str, Any]:
+def _answers(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return a row of Mechanical Turk with a column per answer, read from JSON or from a column per radio button.
 
-    >>> _answers({"HITId": "1", "Answer.taskAnswers": '[{"rating": {"5": false, "6": true}}]'})
+    >>> _answers({"HITId": "1", "Answer.taskAnswers": '[{"rating": {"5": false, "6": true}}]'}, "")
     {'HITId': '1', 'Answer.rating': '6'}
-    >>> _answers({"Answer.rating.5": "false", "Answer.rating.6": "true"})
+    >>> _answers({"Answer.rating.5": "false", "Answer.rating.6": "true"}, "")
     {'Answer.rating': '6'}
     """
     made: dict[str, Any] = {}
     for name, cell in row.items():
         match = _CHECKED.fullmatch(name)
         if name == _TASK_ANSWERS:
-            for answer, value in (pair for part in json.loads(cell or "[]") for pair in part.items()):
+            for answer, value in (pair for part in _of_json(cell or "[]", where) for pair in part.items()):
                 chosen = [key for key, is_on in value.items() if is_on] if isinstance(value, dict) else [str(value)]
                 made[f"Answer.{answer}"] = "|".join(chosen)
         elif match and str(cell).casefold() in ("true", "false", ""):
@@ -282,10 +284,7 @@ def _of_qualtrics(table: Table, rows: Rows) -> tuple[Sequence[str], Rows]:
     made: Rows = []
     for number, row in rows:
         kept = {name: row[name] for name in others} | {"respondent": str(row.get(_RESPONSE_ID) or number)}
-        made += (
-            (number, {**kept, "question": name, "sentence": said, ANSWER: row[name]})
-            for name, said in statements.items()
-        )
+        made += ((number, kept | {"question": x, "sentence": said, ANSWER: row[x]}) for x, said in statements.items())
     return (*others, "respondent", "question", "sentence", ANSWER), made
 
 

@@ -125,6 +125,22 @@ def test_what_cannot_be_told_is_an_error_that_says_what_to_declare(tmp_path: Pat
         pairbank.load_corpus(plain)
 
 
+def test_what_a_participant_typed_is_no_rating_and_no_json(tmp_path: Path) -> None:
+    header, trial = "trial_type,trial_index,subject_id,stimulus,response", "html-slider-response,{},{},{} sleeps.,{}"
+    rows = [trial.format(n, who, ("Dog", "The dog")[n], 2 + 3 * n) for who in ("s1", "s2") for n in (0, 1)]
+    (tmp_path / "own.csv").write_text("\n".join([header, *rows, "survey-text,2,s1,Any remarks?,{smile}"]))
+    assert pairbank.load_corpus(tmp_path / "own.csv")["human_good"] == [2, 5]
+    assert len(pairbank.load_ratings(tmp_path / "own.csv")) == 4
+
+
+def test_answers_of_mechanical_turk_that_are_cut_are_an_error_with_the_row(tmp_path: Path) -> None:
+    header = "HITId,WorkerId,AssignmentStatus,Input.sentence,Answer.taskAnswers"
+    rows = [f'{n},w1,Submitted,The dog sleeps {n}.,"{cell}"' for n, cell in enumerate(('[{""rating"": 6}]', "[{"))]
+    (tmp_path / "batch.csv").write_text("\n".join([header, *rows]))
+    with pytest.raises(CorpusError, match=r"batch\.csv, row 3, Answer\.taskAnswers: not JSON"):
+        pairbank.load_corpus(tmp_path / "batch.csv")
+
+
 def test_a_questionnaire_in_short_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("Event Index,Participant Private ID,The dogs bark.\n1,991,6\n")
     with pytest.raises(CorpusError, match="a questionnaire of Gorilla in short form; download it in long form"):
