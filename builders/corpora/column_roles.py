@@ -129,7 +129,7 @@ def _check_stated(path: Path, header: Sequence[str], stated: Mapping[str, str]) 
 
 
 def _untold(roles: Roles) -> str:
-    """Return why the sides cannot be told, and what to type."""
+    """Return why it is not known which side is which, and what to type."""
     path, header, rows, mapping = roles.path, roles.header, roles.rows, roles.columns
     missing = " and which is ".join(name for name in SIDES if name not in mapping)
     names = ", ".join(header)

@@ -363,7 +363,7 @@ def _ewok_rating(cell: object, where: str) -> float | None:
 def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield two context pairs per item, one a target, in the order of the ratings.
 
-    In: the tables of people's answers as their authors send them on request, a row an item: `results-likert-*.csv`
+    In: the tables of people's answers as their authors send them on request, one row per item: `results-likert-*.csv`
     (`text_likert_target1_context1` … mean ratings from 1 to 5) and `results-choice-*.csv` (`text_choice_target1`,
     `…2`: the mean of the answers 1 and 2). An error names the row, never its text: the items stay out of logs.
     """

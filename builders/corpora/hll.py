@@ -1,7 +1,7 @@
 """HLL: Chinese sentences of a syntax textbook with Likert judgments, paired. Chen, Xu & Xie 2020; Hu et al. 2026.
 
-The ratings are supplementary material of a journal article and may not be passed on, so you bring the file: `hll.csv`
-(UTF-8, with a header), a sentence a row. Columns:
+The ratings are supplementary material of a journal article and may not be redistributed, so you bring the file:
+`hll.csv` (UTF-8, with a header), one row per sentence. Columns:
 
 - `group`: the textbook example; sentences are paired within it
 - `sentence`: the text

@@ -3,7 +3,7 @@
 - Declarations (family, size, generation …): in, lists of models; out, manifest entries. Features that ship with
   pairbank are looked up by name and are not stored.
 - Wordings: in, a manifest; out, one file of `pairbank score --prompts` per prompt. `prompts/ID.toml` holds what was
-  asked word for word. A prompt of one's own stands in the signatures of its scores, one that ships is known by hash.
+  asked word for word. A prompt of one's own is in the signatures of its scores, one that ships is known by hash.
 - Probes: in, what `probe` found of a model's hidden states; out, files, and the same read back. The two tables of a
   `Probed` are `probes/<corpus>/layers/<model>.parquet` and `probes/<corpus>/groups/<model>.parquet`.
 - Ratings: in, tables of who gave which value to which side; out, those of the bank's items, and facts of them. They say

@@ -1,4 +1,4 @@
-"""Where things stand in a bank: in, names of corpora and models; out, paths and config names.
+"""Where things are in a bank: in, names of corpora and models; out, paths and config names.
 
 Any file system, `load_dataset` and the Hub accept them, whatever the names.
 
@@ -132,7 +132,7 @@ def bank_files(root: Path) -> list[str]:
 
 
 def foreign_entries(root: Path) -> list[str]:
-    """Return what stands in a bank and is neither a folder nor a file of its own: links, devices, pipes.
+    """Return what is in a bank and is neither a folder nor a file of its own: links, devices, pipes.
 
     A link could lead out of the bank, and what it leads to would be copied or published with it.
     """

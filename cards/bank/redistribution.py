@@ -27,7 +27,7 @@ TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 """Columns of the items that hold their texts."""
 READABLE = (".md", ".csv", ".svg", ".json", ".txt", ".html", ".tex")
 LEAST_CHARACTERS = 15
-"""A text shorter than this is not looked for in reports: words stand in every report."""
+"""A text shorter than this is not looked for in reports: words occur in every report."""
 
 
 def may_publish(corpus: str, facts: Mapping[str, Any]) -> bool:
@@ -82,7 +82,7 @@ def score_columns(methods: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
 def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the columns that ids and scores do without: texts, human judgments, and what a model wrote.
 
-    Which option was chosen (`m_answers`) stays: options stand in the signature too, and accuracy is made of them.
+    Which option was chosen (`m_answers`) stays: options are in the signature too, and accuracy is made of them.
     """
     scores, flags = score_columns(methods), {ScoreColumns(method).flags for method in methods}
     stay = {name for name in scores if name in flags or (name in features and _is_number(features[name]))}
@@ -134,7 +134,7 @@ def _inner_words(text: str) -> set[str]:
 
 
 def _forms(text: str) -> set[str]:
-    """Return a text as it stands in Markdown, CSV, HTML and SVG, or JSON."""
+    """Return a text as it is written in Markdown, CSV, HTML and SVG, or JSON."""
     return {text, text.replace('"', '""'), html.escape(text), html.escape(text, quote=False), json.dumps(text)[1:-1]}
 
 
@@ -144,7 +144,7 @@ def is_left_out(facts: Mapping[str, Any]) -> bool:
 
 
 def locked(corpora: Mapping[str, Any]) -> list[str]:
-    """Return the corpora of a manifest whose texts stand in the bank and may not be published."""
+    """Return the corpora of a manifest whose texts are in the bank and may not be published."""
     return [name for name, facts in corpora.items() if not is_left_out(facts) and not may_publish(name, facts)]
 
 
