@@ -1,8 +1,7 @@
 """The contract of a method: an item to requests, and the requests' log-probabilities to the item's new columns.
 
-In: an item, and the answers to what was asked of it. Out: the columns of `ScoreColumns`; every method `m` gives
-`m_good`, `m_bad` and `m_delta` (null where it has one side only), and `m_flags`. A run, its store and the preview
-ask nothing of a method but what stands here, so that whatever has these members can be scored with.
+Every method `m` gives `m_good`, `m_bad` and `m_delta` (null where it has one side only), and `m_flags`. A run, its
+store and the preview ask nothing of a method but what stands here.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from pairbank.arrays import FloatArray, IntArray
+from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
 from pairbank.scoring.api.model import Ask, Continuation, Scorer
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, OVER_LENGTH
@@ -47,9 +47,7 @@ class Answered:
 
 def answered(request: EncodedRequest, values: FloatArray) -> Answered:
     """Return a request with its answer, of shape (n_values,)."""
-    if not request.ranks:
-        return Answered(request=request, logprobs_nats=values)
-    ranks = values[request.n_scored :].astype(np.int64)
+    ranks = values[request.n_scored :].astype(np.int64) if request.ranks else None
     return Answered(request=request, logprobs_nats=values[: request.n_scored], ranks=ranks)
 
 
@@ -160,7 +158,22 @@ def side_columns(method: str) -> dict[str, ColumnKind]:
     return c.kinds(c.good, c.bad, c.delta, c.good_n, c.bad_n, c.flags)
 
 
-def side_values(method: str, scores: Sequence[float], answers: Sequence[Answered]) -> dict[str, Any]:
+def formula_definition(
+    method: str, label: str, *, paper: str, cites: Sequence[str], formula: str, version: str = "1"
+) -> dict[str, Any]:
+    """Return the definition of a method that its formula describes."""
+    return {
+        "paper": paper,
+        "cites": list(cites),
+        "formula": formula,
+        "sha256": sha256_of_text(method, formula, version),
+        "layout": direct_layout(method, label),
+    }
+
+
+def side_values(
+    method: str, scores: Sequence[float], answers: Sequence[Answered], *, more_flags: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the columns' values of one item: the scores of its good side, and of the bad one where there is one."""
     c = ScoreColumns(method)
     good, bad = scores[0], scores[1] if len(scores) > 1 else None
@@ -173,5 +186,5 @@ def side_values(method: str, scores: Sequence[float], answers: Sequence[Answered
         c.delta: None if bad is None else good - bad,
         c.good_n: answers[0].request.n_scored,
         c.bad_n: None if bad is None else answers[1].request.n_scored,
-        c.flags: flags,
+        c.flags: list(dict.fromkeys([*flags, *more_flags])),
     }

@@ -1,9 +1,7 @@
 """Batches: what goes through a model at once, less when memory runs out, and what comes back put in order.
 
-In: inputs of different lengths. Out: padded tensors, the results of batches, and the answers of many requests in
-whatever order their parts came. Of a model or its configuration, without a forward pass: why it cannot follow a tree
-attention mask, or the longest sequence that may be packed under one. What only a trial can tell stands in
-`models/self_check`.
+Of a model or its configuration, without a forward pass: why it cannot follow a tree attention mask, or the longest
+sequence that may be packed under one. What only a trial can tell stands in `models/self_check`.
 """
 
 from __future__ import annotations
@@ -227,16 +225,16 @@ def packing_window(config: PretrainedConfig) -> float:
         size = getattr(text, setting, None)
         if size and (kinds is None or kind in kinds):
             limits.append(float(size))
-    for rope in _tables(getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None)):
+    for rope in settings_tables(getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None)):
         if rope.get("rope_type", rope.get("type")) == "longrope":
             original = rope.get("original_max_position_embeddings") or text.original_max_position_embeddings
             limits.append(float(original))
     return min(limits)
 
 
-def _tables(value: object) -> Iterator[Mapping[str, Any]]:
+def settings_tables(value: object) -> Iterator[Mapping[str, Any]]:
     """Yield a settings table and those inside it (one a kind of layer, in some configurations)."""
     if isinstance(value, Mapping):
         yield value
         for inner in value.values():
-            yield from _tables(inner)
+            yield from settings_tables(inner)

@@ -213,6 +213,8 @@ def _kept(
 
     With them the hidden states of all layers, where they are among the outputs.
     """
+    from transformers import modeling_utils
+
     device = inputs["input_ids"].device
     if hidden:
         output = model.base_model(**inputs)
@@ -221,7 +223,8 @@ def _kept(
     if "logits_to_keep" in parameters and len(is_read) == 1:
         output = model(**inputs, logits_to_keep=on_device(np.flatnonzero(is_read[0]), device))
         return output.logits[0], output.hidden_states
-    if "logits_to_keep" not in parameters or not _keeps_by_mask():
+    # transformers that have it take a boolean `logits_to_keep`, a position mask a sequence
+    if "logits_to_keep" not in parameters or not hasattr(modeling_utils, "slice_logits_to_keep"):
         output = model(**inputs)
         return _flat_rows(output.logits, np.flatnonzero(is_read)), output.hidden_states
     if device.type == "cpu":
@@ -237,13 +240,6 @@ def _kept(
 def _flat_rows(values: torch.Tensor, places: IntArray) -> torch.Tensor:
     """Return rows of the first two dimensions taken as one."""
     return values.flatten(0, 1)[on_device(places, values.device)]
-
-
-def _keeps_by_mask() -> bool:
-    """Return whether this transformers takes a boolean `logits_to_keep` (a position mask a sequence)."""
-    from transformers import modeling_utils
-
-    return hasattr(modeling_utils, "slice_logits_to_keep")
 
 
 @contextmanager

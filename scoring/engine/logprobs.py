@@ -1,7 +1,6 @@
 """From what a forward pass leaves to log-probabilities in nats: of logits, or of hidden states by the output layer.
 
-In: rows of logits or of last hidden states, and which token is read in which row. Out: log-probabilities, normalised in
-float32 over the model's whole output layer whatever its dtype (DESIGN.md, correctness rule 4), as float64.
+They are normalised in float32 over the model's whole output layer whatever its dtype (DESIGN.md, correctness rule 4).
 
 From hidden states the output layer is applied in blocks of the vocabulary, so that the logits of a pass never stand in
 memory as a whole: with 50,000 to 250,000 words, they are the largest thing in memory by far, and on a CPU their pages
@@ -104,15 +103,15 @@ def head_logprobs_nats(
     return read
 
 
+def _part(bias: torch.Tensor | None, first: int, last: int) -> torch.Tensor | None:
+    return None if bias is None else bias[first:last]
+
+
 def _differences(both: Download, above: Download | None) -> FloatArray:
     """Return log-probabilities (1, n_reads), with ranks below (2, n_reads) where it is known how many are above."""
     chosen, normaliser = both.wait().astype(np.float64)
     nats: FloatArray = chosen - normaliser
     return nats[None] if above is None else np.stack([nats, 1.0 + above.wait()])
-
-
-def _part(bias: torch.Tensor | None, first: int, last: int) -> torch.Tensor | None:
-    return None if bias is None else bias[first:last]
 
 
 def read_logprobs_nats(

@@ -32,7 +32,7 @@ MOST_PARALLEL = 16
 PARALLEL_BYTES = 2**32
 """Of the logits of all parallel passes together, where whole passes give theirs."""
 CHANGING_ROPES = ("dynamic", "longrope")
-"""Rotary embeddings that a forward pass changes in the model."""
+"""Rotary embeddings that follow the longest text of a batch: a forward pass changes them in the model."""
 STEADY_ENCODERS = frozenset(
     {
         *("albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "mpnet", "roberta", "xlm-roberta"),
@@ -58,7 +58,7 @@ def n_parallel_passes(model: PreTrainedModel) -> int:
     return min(MOST_PARALLEL, torch.get_num_threads())
 
 
-def n_parallel_encoder_passes(model: PreTrainedModel, *, pass_tokens: int) -> int:
+def n_parallel_encoder_passes(model: PreTrainedModel, pass_tokens: int) -> int:
     """Return how many passes of a masked model or an encoder-decoder may run at once, of known types."""
     if model.config.model_type not in STEADY_ENCODERS:
         return 1

@@ -1,9 +1,5 @@
 """Log-probabilities of the texts as they stand, no chat template: `direct`, `regions` and `direct_wb`.
 
-`direct`: the log-probability of each side, a sum of conditional log-probabilities. Gives direct_good, direct_bad and
-direct_delta in nats, the numbers of tokens scored, and where asked the log-probability of every token, and the
-characters of the side between which the tokens stand.
-
 `regions`: the log-probability of each region of a sentence, given what stands before it. Hu, Gauthier et al. 2020.
 Items with a column `region_spans` (a JSON list: first character and end of each region) are scored so, one sentence
 each. Gives regions_good, the sum, which is that of `direct`, and regions_by_region: one number a region in nats, 0
@@ -32,8 +28,17 @@ from pairbank.builders.schema.columns import ONE_SIDED_TASKS
 from pairbank.builders.schema.language_tags import separator
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
-from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
+from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns, Side
+from pairbank.scoring.api.method import (
+    Answered,
+    OfSides,
+    Row,
+    direct_layout,
+    flags_of,
+    formula_definition,
+    side_columns,
+    side_values,
+)
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, NO_WORD_BOUNDARY, REGION_TOKENS_DIFFER, REGIONS
 from pairbank.scoring.api.requests import EDGES, EdgeRequest, Request, owners_of
@@ -68,13 +73,10 @@ class Direct(OfSides):
         return True
 
     def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
-        sides = SIDES[:1] if row["task"] in ONE_SIDED_TASKS and row["target_bad"] is None else SIDES
         results = []
-        for side in sides:
-            context, target = row[f"context_{side}"], row[f"target_{side}"]
-            join = separator(row["language"]) if context else ""
-            where = f"{row['item_id']} ({side})"
-            results.append(Request(context=context, target=join + target, where=where, ranks=self.per_token))
+        for side in SIDES[:1] if row["task"] in ONE_SIDED_TASKS and row["target_bad"] is None else SIDES:
+            target, where = _joint(row, side) + row[f"target_{side}"], f"{row['item_id']} ({side})"
+            results.append(Request(context=row[f"context_{side}"], target=target, where=where, ranks=self.per_token))
         return results
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
@@ -87,9 +89,14 @@ class Direct(OfSides):
             result[c.tokens(side)] = answer.tokens_nats
             result[c.ranks(side)] = None if answer.ranks is None else answer.ranks.tolist()
             if answer.tokens_nats is not None and (offsets := answer.request.offsets) is not None:
-                n_join = len(separator(row["language"]) if row[f"context_{side}"] else "")
+                n_join = len(_joint(row, side))
                 result[c.offsets(side)] = [max(0, place - n_join) for place in offsets]
         return result
+
+
+def _joint(row: Row, side: Side) -> str:
+    """Return what stands between context and target."""
+    return separator(row["language"]) if row[f"context_{side}"] else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +108,14 @@ class Regions(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        formula = "log P(region | BOS and all before it), a sum over the region's tokens"
-        return {
-            "paper": "Hu, Gauthier et al. 2020, section 2 (surprisal of a region)",
-            "cites": ["hu2020systematic", "gauthier2020syntaxgym"],
-            "formula": formula,
-            "sha256": sha256_of_text(REGIONS, formula, "2"),
-            "layout": direct_layout(REGIONS, "Regions"),
-        }
+        return formula_definition(
+            REGIONS,
+            "Regions",
+            paper="Hu, Gauthier et al. 2020, section 2 (surprisal of a region)",
+            cites=["hu2020systematic", "gauthier2020syntaxgym"],
+            formula="log P(region | BOS and all before it), a sum over the region's tokens",
+            version="2",
+        )
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
@@ -149,18 +156,15 @@ class Regions(OfSides):
 
 
 def _spans(row: Row) -> list[tuple[int, int]]:
-    text, expected = (
-        row["target_good"],
-        "a JSON list of [first, end], in order, which cover the sentence but for spaces",
-    )
+    text, problem = row["target_good"], f"{row['item_id']}: {SPANS} is {row[SPANS]!r:.80}; expected a JSON list of "
+    problem += "[first, end], in order, which cover the sentence but for spaces"
     try:
         spans = [(int(first), int(end)) for first, end in json.loads(row[SPANS])]
     except (ValueError, TypeError) as error:
-        raise ScoringError(f"{row['item_id']}: {SPANS} is {row[SPANS]!r:.80}; expected {expected}") from error
+        raise ScoringError(problem) from error
     at = [0, *(place for span in spans for place in span), len(text)]
-    gaps = "".join(text[a:b] for a, b in zip(at[::2], at[1::2], strict=True))
-    if at != sorted(at) or gaps.strip():
-        raise ScoringError(f"{row['item_id']}: {SPANS} is {row[SPANS]!r:.80}; expected {expected}")
+    if at != sorted(at) or any(text[a:b].strip() for a, b in zip(at[::2], at[1::2], strict=True)):
+        raise ScoringError(problem)
     return spans
 
 
@@ -175,14 +179,13 @@ class WordProbability(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        formula = "log P(target | context) − log B(context) + log B(context∘target), B = Σ p(s), s in S_bow ∪ EOS"
-        return {
-            "paper": "Pimentel & Meister 2024 (How to compute the probability of a word); Oh & Schuler 2024",
-            "cites": ["pimentel2024probability", "oh2024leading"],
-            "formula": formula,
-            "sha256": sha256_of_text(DIRECT_WB, formula, "1"),
-            "layout": direct_layout(DIRECT_WB, "Direct (whole words)"),
-        }
+        return formula_definition(
+            DIRECT_WB,
+            "Direct (whole words)",
+            paper="Pimentel & Meister 2024 (How to compute the probability of a word); Oh & Schuler 2024",
+            cites=["pimentel2024probability", "oh2024leading"],
+            formula="log P(target | context) − log B(context) + log B(context∘target), B = Σ p(s), s in S_bow ∪ EOS",
+        )
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
@@ -199,23 +202,18 @@ class WordProbability(OfSides):
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
         results: list[Request] = []
-        for request in Direct().requests(row, scorer):
-            edges = (
-                EdgeRequest(context=request.context, target=request.target, where=request.where, edge=edge)
-                for edge in EDGES
-            )
-            results += [request, *edges]
+        for r in Direct().requests(row, scorer):
+            edges = (EdgeRequest(context=r.context, target=r.target, where=r.where, edge=edge) for edge in EDGES)
+            results += [r, *edges]
         return results
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
         c, tokens, before, after = ScoreColumns(DIRECT_WB), answers[::3], answers[1::3], answers[2::3]
         scores = [t.total_nats - b.total_nats + a.total_nats for t, b, a in zip(tokens, before, after, strict=True)]
-        values = side_values(DIRECT_WB, scores, tokens)
-        flags = dict.fromkeys([*values[c.flags], *flags_of(answers)])
-        if any(edge.logprobs_nats is not None and np.isnan(edge.total_nats) for edge in before):
-            flags[NO_WORD_BOUNDARY] = None
-        edges: dict[str, Any] = dict.fromkeys(self.columns.keys() - values.keys())
+        lacks_edge = any(edge.logprobs_nats is not None and np.isnan(edge.total_nats) for edge in before)
+        flags = [*flags_of(answers), *([NO_WORD_BOUNDARY] if lacks_edge else [])]
+        values = dict.fromkeys(self.columns) | side_values(DIRECT_WB, scores, tokens, more_flags=flags)
         for side, at_start, at_end in zip(SIDES, before, after, strict=False):
-            edges[c.edge(side, "before")] = at_start.total_nats
-            edges[c.edge(side, "after")] = at_end.total_nats
-        return values | edges | {c.flags: list(flags)}
+            values[c.edge(side, "before")] = at_start.total_nats
+            values[c.edge(side, "after")] = at_end.total_nats
+        return values

@@ -1,8 +1,6 @@
 """Linking functions: from the log-probabilities of a target's tokens to one score of how good the target is.
 
-In: arrays in nats. Out: one number, higher = better; and the methods that compute it (`Linked`): they ask the requests
-of `direct` again, so that a run computes these once, and give m_good, m_bad, m_delta, the numbers of tokens m_good_n,
-m_bad_n, and m_flags.
+The methods that compute it (`Linked`) ask the requests of `direct` again, so that a run computes these once.
 
 The formulas are those of Hu et al. 2026, section 6.1, with w_1 … w_N the tokens of the target, all logarithms
 natural. BOS is context: it is in no sum and not in N. EOS is not scored and not in N. Without a BOS the first token
@@ -37,7 +35,15 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import SIDES, ScoreColumns
-from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_values
+from pairbank.scoring.api.method import (
+    Answered,
+    OfSides,
+    Row,
+    direct_layout,
+    flags_of,
+    formula_definition,
+    side_values,
+)
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import NO_UNIGRAMS, PMI, PMI_TOKENS_DIFFER, SENTENCE
 from pairbank.scoring.api.requests import Request
@@ -71,7 +77,6 @@ IN_TEMPLATE: Mapping[str, tuple[str, ...]] = {
 def mean_logprob(logprobs_nats: FloatArray) -> float:
     """Return Σ log p / N in nats: metric 5 of Hu et al. 2026.
 
-    >>> import numpy as np
     >>> mean_logprob(np.array([-1.0, -3.0]))
     -2.0
     """
@@ -81,7 +86,6 @@ def mean_logprob(logprobs_nats: FloatArray) -> float:
 def bayes_uniform(logprobs_nats: FloatArray, n_vocabulary: int) -> float:
     """Return Σ log p + N log |Σ| in nats: the log Bayes factor against the uniform model, metric 2 of Hu et al. 2026.
 
-    >>> import numpy as np
     >>> round(bayes_uniform(np.log([0.5, 0.25]), 8), 12) == round(math.log(0.5 * 0.25 * 8 * 8), 12)
     True
     """
@@ -91,7 +95,6 @@ def bayes_uniform(logprobs_nats: FloatArray, n_vocabulary: int) -> float:
 def bayes_unigram(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
     """Return Σ log p − Σ log p_uni in nats: the log Bayes factor against the unigram model, metric 3 of Hu et al. 2026.
 
-    >>> import numpy as np
     >>> bayes_unigram(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
     7.0
     """
@@ -104,7 +107,6 @@ def slor(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
     It is (Σ log p − Σ log p_uni) / N, which Hu et al. derive as the mean pointwise mutual information of a token and
     the tokens before it.
 
-    >>> import numpy as np
     >>> slor(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
     3.5
     """
@@ -114,7 +116,6 @@ def slor(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
 def slln_lp(logprobs_nats: FloatArray, exponent: float = SLLN_EXPONENT) -> float:
     """Return the sub-linear length-normalised log-probability Σ log p / N^α (Liu et al. 2026, ZhoBLiMP).
 
-    >>> import numpy as np
     >>> slln_lp(np.array([-1.0, -2.0, -3.0, -4.0]))
     -5.0
     """
@@ -130,9 +131,9 @@ class LinkingFunction:
     """What people call it, as reports and figures do."""
     formula: str
     paper: str
-    cites: tuple[str, ...]
+    cites: tuple[str, ...] = ("hu2026string",)
     """Keys of `builders/data/references.bib`."""
-    needs: Needs
+    needs: Needs = "nothing"
     score: Callable[[FloatArray, FloatArray, int], float]
     """From log p, log p_uni (empty where not needed) and |Σ| (0 where not needed)."""
 
@@ -143,8 +144,6 @@ _FUNCTIONS = (
         label="Mean log P",
         formula="Σ log p / N",
         paper=f"{_HU}, metric 5",
-        cites=("hu2026string",),
-        needs="nothing",
         score=lambda logprobs, _unigram, _size: mean_logprob(logprobs),
     ),
     LinkingFunction(
@@ -153,7 +152,6 @@ _FUNCTIONS = (
         formula=f"Σ log p / N^{SLLN_EXPONENT}",
         paper="Liu et al. 2026 (ZhoBLiMP), SLLN-LP; exponent of their released code",
         cites=("liu2024zhoblimp",),
-        needs="nothing",
         score=lambda logprobs, _unigram, _size: slln_lp(logprobs),
     ),
     LinkingFunction(
@@ -161,7 +159,6 @@ _FUNCTIONS = (
         label="Bayes factor (uniform)",
         formula="Σ log p + N log |Σ|",
         paper=f"{_HU}, metric 2",
-        cites=("hu2026string",),
         needs="vocabulary",
         score=lambda logprobs, _unigram, size: bayes_uniform(logprobs, size),
     ),
@@ -170,7 +167,6 @@ _FUNCTIONS = (
         label="Bayes factor (unigram)",
         formula="Σ log p − Σ log p_uni",
         paper=f"{_HU}, metric 3",
-        cites=("hu2026string",),
         needs="unigrams",
         score=lambda logprobs, unigram, _size: bayes_unigram(logprobs, unigram),
     ),
@@ -208,13 +204,9 @@ class Linked(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        return {
-            "paper": self.function.paper,
-            "cites": list(self.function.cites),
-            "formula": self.function.formula,
-            "sha256": formula_sha256(self.name, self.function.formula),
-            "layout": direct_layout(self.name, self.function.label),
-        }
+        of = self.function
+        defined = formula_definition(of.name, of.label, paper=of.paper, cites=of.cites, formula=of.formula)
+        return defined | {"sha256": formula_sha256(of.name, of.formula)}
 
     @property
     def of_model(self) -> dict[str, Any]:
@@ -288,14 +280,13 @@ class Pmi(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        formula = "log P(target | context) − log P(target)"
-        return {
-            "paper": "Church & Hanks 1990 (pointwise mutual information)",
-            "cites": ["church1990word"],
-            "formula": formula,
-            "sha256": sha256_of_text(self.name, formula, "1"),
-            "layout": direct_layout(self.name, "PMI"),
-        }
+        return formula_definition(
+            PMI,
+            "PMI",
+            paper="Church & Hanks 1990 (pointwise mutual information)",
+            cites=["church1990word"],
+            formula="log P(target | context) − log P(target)",
+        )
 
     def applies_to(self, row: Row) -> bool:
         return bool(row["context_good"]) and (row["target_bad"] is None or bool(row["context_bad"]))
@@ -314,11 +305,9 @@ class Pmi(OfSides):
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
         with_context, alone = answers[::2], answers[1::2]
         pairs = list(zip(with_context, alone, strict=True))
-        values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], with_context)
         differ = any(g.request.ids[g.request.start :] != a.request.ids[a.request.start :] for g, a in pairs)
-        column = ScoreColumns(self.name).flags
-        flags = [*values[column], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
-        return values | {column: list(dict.fromkeys(flags))}
+        flags = [*flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
+        return side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], with_context, more_flags=flags)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

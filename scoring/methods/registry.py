@@ -10,7 +10,6 @@ paper's prompts (`_paper`: as printed, where its code differs) are left out.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,15 +18,7 @@ from typing import TYPE_CHECKING
 from pairbank.errors import ScoringError, unknown_name
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.api.names import (
-    DIRECT,
-    DIRECT_WB,
-    MOST_SAMPLES,
-    PMI,
-    PROBES,
-    REGIONS,
-    MethodName,
-)
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, MOST_SAMPLES, PMI, PROBES, REGIONS, MethodName
 from pairbank.scoring.methods.direct import Direct, Regions, WordProbability
 from pairbank.scoring.methods.generated import Generated, Sampled
 from pairbank.scoring.methods.linking_functions import IN_TEMPLATE, LINKING_FUNCTIONS, InTemplate, Linked, Pmi, bound
@@ -70,24 +61,20 @@ def _linked(name: str, options: MethodOptions) -> Method:
     return method if options.scorer is None else bound(method, options.scorer, options.unigrams, options.languages)
 
 
-def _in_template(name: str, _options: MethodOptions) -> Method:
-    return InTemplate(name=name, templates=IN_TEMPLATE[name])
-
-
 def _probe_grammar(name: str, options: MethodOptions) -> Method:
     """Return a probe of perturbed text; without a model it has its columns, but cannot score."""
     method = ProbeGrammar(name=name, text=text_of(options.probe_text))
     return method if options.scorer is None else bound_probe(method, options.scorer)
 
 
-FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
-    DIRECT: lambda options: Direct(per_token=options.per_token),
-    DIRECT_WB: lambda _options: WordProbability(),
-    **{name: functools.partial(_linked, name) for name in LINKING_FUNCTIONS},
-    **{name: functools.partial(_in_template, name) for name in IN_TEMPLATE},
-    PMI: lambda _options: Pmi(),
-    REGIONS: lambda _options: Regions(),
-    **{name: functools.partial(_probe_grammar, name) for name in PROBES},
+FAMILIES: Mapping[str, Callable[[str, MethodOptions], Method]] = {
+    DIRECT: lambda _name, options: Direct(per_token=options.per_token),
+    DIRECT_WB: lambda _name, _options: WordProbability(),
+    **dict.fromkeys(LINKING_FUNCTIONS, _linked),
+    **dict.fromkeys(IN_TEMPLATE, lambda name, _options: InTemplate(name=name, templates=IN_TEMPLATE[name])),
+    PMI: lambda _name, _options: Pmi(),
+    REGIONS: lambda _name, _options: Regions(),
+    **dict.fromkeys(PROBES, _probe_grammar),
 }
 """Methods that are no prompt, by name, in the order of tables."""
 
@@ -96,7 +83,7 @@ def method_named(name: str, *, per_token: bool = False, options: MethodOptions |
     """Return a method: one of `FAMILIES`, or a prompt of the registry (`id`, `id@chat`, `id@4shot`)."""
     options = options or MethodOptions(per_token=per_token)
     if name in FAMILIES:
-        return FAMILIES[name](options)
+        return FAMILIES[name](name, options)
     parts = MethodName.parsed(name)
     prompt = options.prompts.get(parts.id)
     if prompt is None:
@@ -108,8 +95,7 @@ def method_named(name: str, *, per_token: bool = False, options: MethodOptions |
         instead = f"use {free}" if free in options.prompts else "use one that lets the model write (`pairbank methods`)"
         raise ScoringError(
             f"method {name!r}: answers are drawn where the model writes them, and {parts.id} reads the "
-            f"probabilities "
-            f"of its options; {instead}"
+            f"probabilities of its options; {instead}"
         )
     shots = Shots(n_shots=parts.n_shots, seed=options.seed, pool=options.pool) if parts.n_shots else None
     if shots and (prompt.kind not in ("forced_choice", "judgment") or prompt.is_fixed_order):
@@ -135,16 +121,15 @@ def cites_of(name: str) -> tuple[str, ...]:
     """Return the keys of the works to cite for a method, as the registry has it; none for one that it does not have."""
     result = MethodName.parsed(name).id
     if result in FAMILIES:
-        return tuple(FAMILIES[result](MethodOptions()).definition["cites"])
+        return tuple(FAMILIES[result](result, MethodOptions()).definition["cites"])
     prompt = prompts().get(result)
     return () if prompt is None else prompt.cites
 
 
 def _generated(prompt: Prompt, asked: MethodName, seed: int) -> Method:
     if asked.n_shots:
-        raise ScoringError(
-            f"method {str(asked)!r}: generated answers take no examples; leave @{asked.n_shots}shot away"
-        )
+        problem = f"generated answers take no examples; leave @{asked.n_shots}shot away"
+        raise ScoringError(f"method {str(asked)!r}: {problem}")
     if asked.n_samples > MOST_SAMPLES or not asked.temperature > 0:
         raise ScoringError(
             f"method {str(asked)!r}: {asked.n_samples} samples at temperature {asked.temperature:g}; expected 1 to "

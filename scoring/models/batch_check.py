@@ -1,8 +1,6 @@
 """Alone, padded, in other company: whether what shares a batch with a text moves its scores. For every back end.
 
-In: a scorer as it was made. Out: nothing where scores are the same in every batch; else the scorer takes one sequence
-at a time from here on, which is exact, and a warning says so.
-
+Where it does, the scorer takes one sequence at a time from there on, which is exact, and a warning says so.
 transformers itself has models whose padding reaches into the other texts: FNet mixes all positions, pads among them;
 MobileBERT, ProphetNet and others mask too little. Nothing of that can be seen in a configuration, so it is tried.
 """
@@ -22,6 +20,7 @@ from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.requests import EncodedRequest, Request
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
 logger = logging.getLogger(__name__)
@@ -56,18 +55,22 @@ class Batched(Scorer, Protocol):
     one_at_a_time: bool
 
 
-def allowed_nats(dtype: str) -> float:
-    return TOLERANCE_NATS.get(dtype, LOW_PRECISION_TOLERANCE_NATS)
+def allowed_nats(dtype: str | torch.dtype) -> float:
+    return TOLERANCE_NATS.get(str(dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
 
 
-def is_exact(dtype: str) -> bool:
+def is_exact(dtype: str | torch.dtype) -> bool:
     """Return whether sums of scores in this type are the same in every batch, up to the fourth digit or so."""
-    return dtype in EXACT_NATS
+    return str(dtype).removeprefix("torch.") in EXACT_NATS
 
 
 def batch_problem(scorer: Batched) -> str | None:
     """Return how what shares a batch with a text moves its scores, or None."""
-    requests = _fitting(scorer)
+    longest, requests = scorer.info.max_length, list[EncodedRequest]()
+    for context, target in TEXTS:
+        with contextlib.suppress(ScoringError):  # the model has no tokens for it
+            requests += scorer.encode([Request(context=context, target=target, where="self-check")])
+    requests = [request for request in requests if longest is None or len(request.ids) - 1 <= longest]
     if not requests:
         logger.warning(
             "%s: whether batches move its scores was not tried: it has no tokens for English", scorer.info.name
@@ -107,22 +110,13 @@ def drop_random_attention(model: PreTrainedModel, name: str) -> bool:
     Sparse attention draws its blocks at random, and transformers drops it for good at the first short text: the score
     of a long text would depend on what was scored before it.
     """
-    results: list[Any] = [part for part in model.modules() if getattr(part, "attention_type", None) == SPARSE]
-    chosen = [part for part in results if hasattr(part, "set_attention_type")]
+    parts: list[Any] = [part for part in model.modules() if hasattr(part, "set_attention_type")]
+    chosen = [part for part in parts if getattr(part, "attention_type", None) == SPARSE]
     for part in chosen:
         part.set_attention_type(FULL)
     if chosen:
         logger.warning("%s: its sparse attention draws blocks at random; scoring with full attention instead", name)
     return bool(chosen)
-
-
-def _fitting(scorer: Batched) -> list[EncodedRequest]:
-    """Return the texts that the model takes: not longer than its context, and of characters that it has tokens for."""
-    longest, result = scorer.info.max_length, []
-    for context, target in TEXTS:
-        with contextlib.suppress(ScoringError):
-            result += scorer.encode([Request(context=context, target=target, where="self-check")])
-    return [request for request in result if longest is None or len(request.ids) - 1 <= longest]
 
 
 def _alone(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatArray]:
@@ -147,10 +141,10 @@ def _scored(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatAr
 
 def _in_other_company(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatArray]:
     """Return what `_scored` does, the requests in two parts and turned round."""
-    places = [*range(len(requests))[::-1]]
-    parts = [part for part in (places[::2], places[1::2]) if part]
-    results = [dict(zip(part, _scored(scorer, [requests[i] for i in part]), strict=True)) for part in parts]
-    by_place = {place: values for part in results for place, values in part.items()}
+    by_place: dict[int, FloatArray] = {}
+    for first in (-1, -2):
+        places = range(len(requests))[first::-2]
+        by_place |= zip(places, _scored(scorer, [requests[i] for i in places]), strict=True)
     return [by_place[place] for place in range(len(requests))]
 
 

@@ -24,7 +24,6 @@ from pairbank.arrays import FloatArray, IntArray
 from pairbank.scoring.api.model import (
     Ask,
     Continuation,
-    ExampleTurn,
     ModelInfo,
     OverLength,
     Progress,
@@ -79,7 +78,7 @@ So no core is long idle at the end. It is one number for any number of parallel 
 so every last bit of a score, goes by the requests and `batch_tokens` alone."""
 
 
-class CausalScorer(LocalScorer):
+class CausalScorer(LocalScorer, CausalTokens):
     """Scores with a causal transformers model. Build it with `pairbank.load_model`."""
 
     samples_answers: ClassVar[Literal[True]] = True
@@ -93,11 +92,11 @@ class CausalScorer(LocalScorer):
         batching: Batching = "packed",
         batch_tokens: int | None = None,
     ) -> None:
-        super().__init__(model, tokenizer, info, body=partial(model.base_model, use_cache=False))
+        LocalScorer.__init__(self, model, tokenizer, info, body=partial(model.base_model, use_cache=False))
+        CausalTokens.__init__(self, tokenizer, info)
         self.batching = batching
         self.batch_tokens = batch_tokens or default_batch_tokens(model)
         self.stats = ScoringStats()
-        self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
         self.head: torch.nn.Linear | None = None
         """The output layer, where `logprobs.linear_head` found that it can be applied in blocks."""
         self.min_shared_tokens: float = math.inf
@@ -108,39 +107,26 @@ class CausalScorer(LocalScorer):
         self._told_of_window = False
         self._n_parallel_passes = n_parallel_passes(model)
 
-    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        return self._tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
-
-    def as_read(self, text: str, *, chat: bool) -> str:
-        return self._tokens.as_read(text, chat=chat)
-
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         return [
             EncodedProbe(ids=(*e.ids, STATE), start=len(e.ids), flags=e.flags, probe=r.probe)
             if isinstance(r, ProbeRequest)
             else (replace(e, ranks=True) if r.ranks else e)
-            for r, e in zip(requests, self._tokens.encode(requests), strict=True)
+            for r, e in zip(requests, super().encode(requests), strict=True)
         ]
-
-    def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
-        """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
-        return self._tokens.prompt_ids(texts, chat=chat)
 
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
         inputs = [tuple(self.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         check = tuple(tuple(ids) for ids in self.prompt_ids(generation.SELF_CHECK))
-        decoder = Decoder(
-            model=self.model,
-            tokenizer=self.tokenizer,
-            info=self.info,
-            goes_on=True,
-            one_at_a_time=self.one_at_a_time,
-            self_check=check,
-        )
         return greedy(
-            decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
+            Decoder(scorer=self, self_check=check),
+            prompts,
+            inputs,
+            max_new_tokens=max_new_tokens,
+            over_length=over_length,
+            progress=progress,
         )
 
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
@@ -248,9 +234,8 @@ class CausalScorer(LocalScorer):
         index = np.array(chosen, dtype=np.int64)
         layers = probed_layers(requests[i] for i in chosen)
         ranks = any(requests[i].ranks for i in chosen)
-        shared_prefix: Once[SharedPrefix] | None = (
-            None  # computed in a pass, whose one thread gives the same bytes whatever there are
-        )
+        # computed in a pass, whose one thread gives the same bytes whatever there are
+        shared_prefix: Once[SharedPrefix] | None = None
         tokens = np.zeros(0, dtype=np.int64)
         for batch in together(self.packs([requests[i] for i in chosen]), size):
             if batch[0].shared_prefix is not tokens:

@@ -7,7 +7,7 @@ In: a tokenizer, and which token stands before a text. Out: prompts as text, req
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -29,24 +29,18 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-@dataclass(slots=True, kw_only=True)
 class CausalTokens:
     """A tokenizer, and what a loaded model's facts say of its use."""
 
-    tokenizer: PreTrainedTokenizerBase
-    info: ModelInfo
-    _own_prefix: tuple[int, ...] = field(init=False)
-    """What the tokenizer itself writes before a text."""
-    _template_ids: frozenset[int] = field(init=False)
-    _specials: frozenset[int] = field(init=False)
-    _takes_system: bool | None = field(init=False, default=None)
-    """None before the first prompt with a system turn: only then has the template shown that it comes to an end."""
-
-    def __post_init__(self) -> None:
-        self._own_prefix = own_prefix(self.tokenizer) or ()
-        added = self.tokenizer.added_tokens_decoder
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, info: ModelInfo) -> None:
+        self.tokenizer = tokenizer
+        self.info = info
+        self._own_prefix = own_prefix(tokenizer) or ()
+        added = tokenizer.added_tokens_decoder
         self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
-        self._specials = text_specials(self.tokenizer)
+        self._specials = text_specials(tokenizer)
+        self._takes_system: bool | None = None
+        """None before the first prompt with a system turn: only then has the template shown that it comes to an end."""
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         if self.info.prompt_format == "base":

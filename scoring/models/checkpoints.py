@@ -56,13 +56,18 @@ class Checkpoint:
 
 def located(name: str | Path, *, gguf_file: str | None, on_progress: OnProgress | None = None) -> Checkpoint:
     text = str(name)
+    path = Path(text).expanduser()
     if text == DEMO:
         return _demo(gguf_file, on_progress)
-    path = Path(text).expanduser()
     if path.suffix == ".gguf" and path.is_file():
         return _local(path.parent, gguf_file or path.name, name=path.stem, on_progress=on_progress)
     if path.is_dir():
-        return _local(path, gguf_file or _only_gguf(path), name=path.resolve().name, on_progress=on_progress)
+        files = sorted(file.name for file in path.glob("*.gguf"))
+        if gguf_file is None and files and not (path / "config.json").is_file():
+            if len(files) > 1:
+                raise ModelLoadError(f"{path} holds {len(files)} GGUF files; choose one with gguf_file=: {files}")
+            gguf_file = files[0]
+        return _local(path, gguf_file, name=path.resolve().name, on_progress=on_progress)
     if text.startswith((".", "/", "~")) or text.count("/") > 1 or path.suffix == ".gguf":
         raise ModelLoadError(
             f"no folder {text}; expected 'demo', a folder with a model, a .gguf file, or a Hub id 'org/name'"
@@ -131,15 +136,6 @@ def _all_stamps(folder: Path, only: str | None) -> tuple[Stamp, ...]:
 def _weights_of(folder: Path, gguf_file: str | None) -> tuple[Path, str | None]:
     """Return the folder that holds the weights, and the one file that matters in it, if they are GGUF."""
     return ((folder / gguf_file).parent, Path(gguf_file).name) if gguf_file else (folder, None)
-
-
-def _only_gguf(folder: Path) -> str | None:
-    results = sorted(path.name for path in folder.glob("*.gguf"))
-    if (folder / "config.json").is_file() or not results:
-        return None
-    if len(results) > 1:
-        raise ModelLoadError(f"{folder} holds {len(results)} GGUF files; choose one with gguf_file=: {results}")
-    return results[0]
 
 
 def _gguf_quantisation(file_name: str) -> str:

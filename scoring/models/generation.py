@@ -36,18 +36,19 @@ from pairbank.scoring.api.model import (
     Writer,
 )
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
-from pairbank.scoring.engine.batching import in_batches, padded
+from pairbank.scoring.engine.batching import in_batches, padded, settings_tables
 from pairbank.scoring.engine.forward import input_device, scoring_mode
+from pairbank.scoring.engine.threads import CHANGING_ROPES
 from pairbank.scoring.models.batch_check import allowed_nats
 
 if TYPE_CHECKING:
-    from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import GenerationConfig, PreTrainedModel
+
+    from pairbank.scoring.models.local import LocalScorer
 
 NEAR_TIE_NATS = 1e-3
 BATCH_TOKENS_CPU, BATCH_TOKENS_ACCELERATOR = 4_096, 32_768
 """Prompt and answer tokens, pads included, that go through the model together."""
-MOVING_ROPES = ("dynamic", "longrope")
-"""Rotary embeddings that follow the longest text of a batch."""
 SELF_CHECK = ("The keys to the cabinet are on the table.", "A dog barks.")
 """Texts that padding on the left is tried with."""
 Inputs = Sequence[tuple[int, ...]]
@@ -58,17 +59,12 @@ Inputs = Sequence[tuple[int, ...]]
 class Decoder:
     """A model of transformers that writes, and how: what differs between a causal model and an encoder-decoder."""
 
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
-    info: ModelInfo
-    goes_on: bool
-    """The prompt is the start of what the decoder writes; else an encoder reads it."""
+    scorer: LocalScorer
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What it needs beside plain greedy decoding."""
-    one_at_a_time: bool = False
-    """What else is in a batch would move its numbers (`batch_check`)."""
     self_check: Inputs = ()
-    """Prompts to try padding on the left with; none where padding is exact."""
+    """Prompts to try padding on the left with, where a prompt is the start of what is written; an encoder reads none
+    such."""
 
 
 def write(
@@ -101,7 +97,7 @@ def write(
 
 
 def greedy(
-    model: Decoder,
+    decoder: Decoder,
     prompts: Sequence[Ask],
     inputs: Inputs,
     *,
@@ -110,20 +106,21 @@ def greedy(
     progress: Progress,
 ) -> list[Continuation]:
     """Return what a model of transformers writes after each prompt (`inputs`: its tokens), as `Writer.write` does."""
-    over = too_long(model.info, prompts, inputs, max_new_tokens, over_length)
+    scorer = decoder.scorer
+    over = too_long(scorer.info, prompts, inputs, max_new_tokens, over_length)
     results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
     progress(sum(over))
-    budget_tokens = BATCH_TOKENS_CPU if input_device(model.model).type == "cpu" else BATCH_TOKENS_ACCELERATOR
-    with scoring_mode(model.model), _plain_settings(model, max_new_tokens) as settings:
-        for chosen in _together([i for i, is_over in enumerate(over) if not is_over], inputs, model, settings):
+    budget_tokens = BATCH_TOKENS_CPU if input_device(scorer.model).type == "cpu" else BATCH_TOKENS_ACCELERATOR
+    with scoring_mode(scorer.model), _plain_settings(decoder, max_new_tokens) as settings:
+        for chosen in _together([i for i, is_over in enumerate(over) if not is_over], inputs, decoder, settings):
             for batch, texts in in_batches(
                 sorted(chosen, key=lambda i: (len(inputs[i]), inputs[i], i)),
                 width=lambda i: len(inputs[i]) + max_new_tokens,
-                budget_tokens=1 if model.one_at_a_time else budget_tokens,
-                model_name=model.info.name,
+                budget_tokens=1 if scorer.one_at_a_time else budget_tokens,
+                model_name=scorer.info.name,
                 compute=lambda batch: (
                     batch,
-                    _batch(model, [inputs[i] for i in batch], settings, [prompts[i].draw for i in batch]),
+                    _batch(decoder, [inputs[i] for i in batch], settings, [prompts[i].draw for i in batch]),
                 ),
             ):
                 for i, text in zip(batch, texts, strict=True):
@@ -152,16 +149,17 @@ def too_long(
 
 
 @contextmanager
-def _plain_settings(model: Decoder, max_new_tokens: int) -> Iterator[GenerationConfig]:
+def _plain_settings(decoder: Decoder, max_new_tokens: int) -> Iterator[GenerationConfig]:
     """Put plain greedy decoding in the place of the checkpoint's own settings, which would fill what is not set."""
     from transformers import GenerationConfig
 
     make: Any = GenerationConfig
-    network: Any = model.model
+    network: Any = decoder.scorer.model
+    tokenizer = decoder.scorer.tokenizer
     brought = network.generation_config
     stated = brought.eos_token_id if isinstance(brought.eos_token_id, list) else [brought.eos_token_id]
-    ends = sorted({token for token in (*stated, model.tokenizer.eos_token_id) if isinstance(token, int)})
-    pad = model.tokenizer.pad_token_id
+    ends = sorted({token for token in (*stated, tokenizer.eos_token_id) if isinstance(token, int)})
+    pad = tokenizer.pad_token_id
     settings = make(
         do_sample=False,
         num_beams=1,
@@ -169,7 +167,7 @@ def _plain_settings(model: Decoder, max_new_tokens: int) -> Iterator[GenerationC
         eos_token_id=ends or None,
         pad_token_id=pad if isinstance(pad, int) else (ends or [0])[0],
         bos_token_id=brought.bos_token_id,
-        **model.settings,
+        **decoder.settings,
     )
     network.generation_config = settings
     try:
@@ -178,9 +176,11 @@ def _plain_settings(model: Decoder, max_new_tokens: int) -> Iterator[GenerationC
         network.generation_config = brought
 
 
-def _together(chosen: Sequence[int], inputs: Inputs, model: Decoder, settings: GenerationConfig) -> Iterator[list[int]]:
+def _together(
+    chosen: Sequence[int], inputs: Inputs, decoder: Decoder, settings: GenerationConfig
+) -> Iterator[list[int]]:
     """Yield prompts that may share a batch: all of them, or those of one length."""
-    if model.one_at_a_time or padding_is_exact(model, settings):
+    if decoder.scorer.one_at_a_time or not decoder.self_check or _padding_is_exact(decoder, settings):
         yield list(chosen)
         return
     by_length: dict[int, list[int]] = defaultdict(list)
@@ -189,45 +189,32 @@ def _together(chosen: Sequence[int], inputs: Inputs, model: Decoder, settings: G
     yield from (by_length[length] for length in sorted(by_length))
 
 
-def padding_is_exact(model: Decoder, settings: GenerationConfig) -> bool:
+def _padding_is_exact(decoder: Decoder, settings: GenerationConfig) -> bool:
     """Return whether padding leaves the next token's log-probabilities as they are without it."""
-    if not model.self_check:
-        return True
-    text = model.model.config.get_text_config()
-    if any(kind in MOVING_ROPES for kind in _rope_types(getattr(text, "rope_parameters", None))):
+    network = decoder.scorer.model
+    ropes = settings_tables(getattr(network.config.get_text_config(), "rope_parameters", None))
+    if any(rope.get("rope_type", rope.get("type")) in CHANGING_ROPES for rope in ropes):
         return False
-    together = _first_logprobs(model.model, model.self_check, settings)
-    alone = torch.cat([_first_logprobs(model.model, [ids], settings) for ids in model.self_check])
-    allowed = allowed_nats(str(model.model.dtype).removeprefix("torch."))
+    together = _first_logprobs(network, decoder.self_check, settings)
+    alone = torch.cat([_first_logprobs(network, [ids], settings) for ids in decoder.self_check])
+    allowed = allowed_nats(network.dtype)
     return bool((together - alone).abs().max() <= allowed)
-
-
-def _rope_types(value: object) -> Iterator[object]:
-    """Yield the kinds of rotary embeddings in a settings table and those inside it (one a kind of layer)."""
-    if isinstance(value, Mapping):
-        yield value.get("rope_type", value.get("type"))
-        for inner in value.values():
-            yield from _rope_types(inner)
 
 
 def _first_logprobs(network: PreTrainedModel, inputs: Inputs, settings: GenerationConfig) -> torch.Tensor:
     """Return the log-probabilities of the first new token, shape (inputs, vocabulary)."""
-    watch = _Watch()
-    _generated(network, _padded_left(inputs, settings, network), _of_length(settings, 1), watch)
+    watch, of_one = _Watch(), copy.deepcopy(settings)
+    of_one.max_new_tokens = 1
+    _generated(network, _padded_left(inputs, settings, network), of_one, watch)
     return torch.log_softmax(watch.first_scores.float(), dim=-1)
 
 
-def _of_length(settings: GenerationConfig, max_new_tokens: int) -> GenerationConfig:
-    changed = copy.deepcopy(settings)
-    changed.max_new_tokens = max_new_tokens
-    return changed
-
-
 def _batch(
-    model: Decoder, inputs: Inputs, settings: GenerationConfig, draws: Sequence[Draw | None]
+    decoder: Decoder, inputs: Inputs, settings: GenerationConfig, draws: Sequence[Draw | None]
 ) -> list[Continuation]:
-    network: Any = model.model
-    if model.goes_on:
+    scorer, goes_on = decoder.scorer, bool(decoder.self_check)
+    network: Any = scorer.model
+    if goes_on:
         padded_inputs = _padded_left(inputs, settings, network)
     else:
         padded_inputs = padded(inputs, pad_id=settings.pad_token_id, device=input_device(network))
@@ -235,22 +222,22 @@ def _batch(
     generated = _generated(network, padded_inputs, settings, watch)
     if watch.is_broken:
         raise ScoringError(
-            f"model {model.info.name!r} gave a logit that is NaN; load it with dtype='float32', or check its weights"
+            f"model {scorer.info.name!r} gave a logit that is NaN; load it with dtype='float32', or check its weights"
         )
-    new = generated[:, padded_inputs[0].shape[1] :] if model.goes_on else generated[:, 1:]
+    new = generated[:, padded_inputs[0].shape[1] if goes_on else 1 :]
     least_nats = torch.stack(watch.leads_nats, dim=1).cpu().numpy()
     ends = set(settings.eos_token_id or [])
     results = []
     for tokens, leads in zip(new.tolist(), least_nats, strict=True):
         n = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
         flags = (NEAR_TIE,) if leads[: n + 1].min() < NEAR_TIE_NATS else ()
-        results.append(Continuation(text=_decoded(model, tokens[:n]), n_tokens=n, flags=flags))
+        results.append(Continuation(text=_decoded(scorer, tokens[:n]), n_tokens=n, flags=flags))
     return results
 
 
-def _decoded(model: Decoder, tokens: list[int]) -> str:
+def _decoded(scorer: LocalScorer, tokens: list[int]) -> str:
     """Return the text without special tokens, but for those that mark thinking."""
-    tokenizer = model.tokenizer
+    tokenizer = scorer.tokenizer
     added = tokenizer.added_tokens_decoder
     blocks = "".join(mark for block in BLOCKS for mark in block)
     marks = {i: token.content for i, token in added.items() if token.special and token.content.strip() in blocks}
@@ -278,17 +265,13 @@ class _Watch:
             self.first_scores = scores.clone()
         self.is_broken |= bool(torch.isnan(scores).any())
         if self.draws:
-            scores = self._noisy(scores)
+            scores = scores.float().clone()
+            for row, draw in self.draws.items():
+                noise = torch.from_numpy(draw.noise(len(self.leads_nats), scores.shape[1]))
+                scores[row] = (scores[row].cpu().double() / draw.temperature + noise).to(scores)
         top = scores.float().topk(2, dim=-1).values
         self.leads_nats.append(top[:, 0] - top[:, 1])
         return scores
-
-    def _noisy(self, scores: torch.Tensor) -> torch.Tensor:
-        created, step = scores.float().clone(), len(self.leads_nats)
-        for row, draw in self.draws.items():
-            noise = torch.from_numpy(draw.noise(step, created.shape[1]))
-            created[row] = (created[row].cpu().double() / draw.temperature + noise).to(created)
-        return created
 
 
 def _generated(

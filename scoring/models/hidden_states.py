@@ -118,7 +118,16 @@ def _shard(texts: Sequence[str], where: Sequence[str], model: StateReader, preci
         logger.warning(
             "stored states %s are damaged (%s): set aside as %s, and computed again", path, problem, aside.name
         )
-    states = np.ascontiguousarray(_stored_as(precision, _computed(texts, where, model), model.info.name))
+    computed = _computed(texts, where, model)
+    with np.errstate(over="ignore"):
+        states: States = np.ascontiguousarray(computed.astype(precision, copy=False))
+    if not np.isfinite(states).all():
+        layer = int(np.argwhere(~np.isfinite(states))[0][0])
+        remedy = "store them as float32" if np.isfinite(computed).all() else "load the model with dtype='float32'"
+        raise ScoringError(
+            f"model {model.info.name!r}: a hidden state of layer {layer} is NaN, infinite or too large for "
+            f"{precision}; {remedy}"
+        )
     with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
         np.save(handle, states)
         handle.write(_seal(states))
@@ -147,18 +156,6 @@ def _damage(path: Path) -> str | None:
     return None if result == _seal(states) else "its states are not those that were written"
 
 
-def _stored_as(precision: Precision, states: npt.NDArray[np.float32], name: str) -> States:
-    with np.errstate(over="ignore"):
-        stored = states.astype(precision, copy=False)
-    if not np.isfinite(stored).all():
-        layer = int(np.argwhere(~np.isfinite(stored))[0][0])
-        remedy = "store them as float32" if np.isfinite(states).all() else "load the model with dtype='float32'"
-        raise ScoringError(
-            f"model {name!r}: a hidden state of layer {layer} is NaN, infinite or too large for {precision}; {remedy}"
-        )
-    return stored
-
-
 def _computed(texts: Sequence[str], where: Sequence[str], model: StateReader) -> npt.NDArray[np.float32]:
     """Return the states, shape (layers, texts, hidden), float32."""
     inputs = model.text_inputs(texts)
@@ -168,8 +165,7 @@ def _computed(texts: Sequence[str], where: Sequence[str], model: StateReader) ->
             raise ScoringError(f"{place}: the text has no token; expected at least one")
         if longest is not None and created.last + 1 > longest:
             raise ScoringError(
-                f"{place}: {created.last + 1} tokens, but {model.info.name} takes {longest}; shorten the item, or "
-                f"use a "
-                "model with a longer context"
+                f"{place}: {created.last + 1} tokens, but {model.info.name} takes {longest}; shorten the item, or use "
+                "a model with a longer context"
             )
     return model.last_states(inputs)

@@ -1,7 +1,6 @@
 """`load_model`: "demo", a local folder, a GGUF file, a Hub id, an address, or `BACKEND:rest`, to a scorer.
 
-What the configuration says decides: encoder-decoder, masked, or causal. Every choice made here is recorded in the
-scorer's `ModelInfo`, and so in the signature of each number.
+Every choice made here is recorded in the scorer's `ModelInfo`, and so in the signature of each number.
 """
 
 from __future__ import annotations
@@ -85,8 +84,6 @@ BACKENDS: dict[str, str] = {
 }
 """Name -> module with a function `load`."""
 SERVER = "pairbank.scoring.models.server.load"
-
-
 Backend: TypeAlias = "Callable[[str, LoadOptions], Scorer]"
 
 
@@ -446,35 +443,21 @@ def _from_pretrained(
     kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], placement: dict[str, Any], weights: str
 ) -> tuple[PreTrainedModel, list[str]]:
     """Return the model, and what is to be noted of weights that are left out."""
+    import torch
     import transformers
 
     model_class = getattr(transformers, AUTO_CLASSES[kind])
-    if (seed := random_seed(weights)) is not None:
-        return _random(model_class, checkpoint, loader, placement, seed), []
-    model, report = model_class.from_pretrained(checkpoint.path, output_loading_info=True, **loader, **placement)
-    return model, check_weights_used(checkpoint.name, model, report)
-
-
-def _random(
-    model_class: Any,  # noqa: ANN401 - a class of transformers
-    checkpoint: Checkpoint,
-    loader: dict[str, Any],
-    placement: dict[str, Any],
-    seed: int,
-) -> PreTrainedModel:
-    """Return the architecture with weights as they are before training, drawn on the CPU in float32."""
-    import torch
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(checkpoint.path, **loader)
+    if (seed := random_seed(weights)) is None:
+        model, report = model_class.from_pretrained(checkpoint.path, output_loading_info=True, **loader, **placement)
+        return model, check_weights_used(checkpoint.name, model, report)
+    # as they are before training, drawn on the CPU in float32
+    config = transformers.AutoConfig.from_pretrained(checkpoint.path, **loader)
     config.dtype = torch.float32
-    options = {"trust_remote_code": loader["trust_remote_code"]}
-    if "attn_implementation" in placement:
-        options["attn_implementation"] = placement["attn_implementation"]
+    options = {name: placement[name] for name in ("attn_implementation",) if name in placement}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = model_class.from_config(config, **options)
-    return cast("PreTrainedModel", network.to(placement["dtype"]))
+        network = model_class.from_config(config, trust_remote_code=loader["trust_remote_code"], **options)
+    return network.to(placement["dtype"]), []
 
 
 def _max_length(config: PretrainedConfig, option: int | None, name: str) -> int | None:

@@ -70,7 +70,12 @@ def load_tokenizer(
         changes.append("sampling of sentencepiece switched off")
     if changes:
         logger.warning("%s: of its tokenizer as it was saved: %s", name, "; ".join(changes))
-    _check_is_function(tokenizer, name)
+    first, *others = (tokenizer([PROBE, LONG_TEXT], verbose=False)["input_ids"] for _ in range(N_TRIES))
+    if any(ids != first for ids in others):
+        raise ModelLoadError(
+            f"{name}: its tokenizer cuts the same text into other tokens each time, so that its scores would be "
+            "chance; switch off dropout or sampling in the tokenizer's files, or name another tokenizer"
+        )
     return LoadedTokenizer(tokenizer=tokenizer, changes="; ".join(changes), notes=notes)
 
 
@@ -98,14 +103,3 @@ def _without_dropout(tokenizer: PreTrainedTokenizerBase) -> Iterator[str]:
     if getattr(model, "alpha", None) is not None:
         model.alpha = None
         yield "sampling of unigrams switched off"
-
-
-def _check_is_function(tokenizer: PreTrainedTokenizerBase, name: str) -> None:
-    """Refuse a tokenizer that cuts a text in another way each time."""
-    texts = [PROBE, LONG_TEXT]
-    first, *others = (tokenizer(texts, verbose=False)["input_ids"] for _ in range(N_TRIES))
-    if any(ids != first for ids in others):
-        raise ModelLoadError(
-            f"{name}: its tokenizer cuts the same text into other tokens each time, so that its scores would be "
-            "chance; switch off dropout or sampling in the tokenizer's files, or name another tokenizer"
-        )

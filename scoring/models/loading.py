@@ -1,7 +1,6 @@
 """What reading a model's files raises and warns of, whichever library does.
 
-Out: what can be seen of broken files before anything reads them; one `ModelLoadError` that names the model and the
-remedy; and, of what transformers would print, errors where it means wrong numbers, else notes for the signature.
+What transformers would print is an error where it means wrong numbers, else a note for the signature.
 """
 
 from __future__ import annotations
@@ -50,8 +49,6 @@ _RAISERS = ("safetensors", "safetensors_rust", "huggingface_hub")
 _RETRYING = ("huggingface_hub", "httpx")
 _N_LAYERS = re.compile(r"^(n|num)_.*(layers?|blocks?)$|(encoder|decoder)_layers$")
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
-
-
 UNUSED = re.compile(
     r"LOAD REPORT|deprecated|loading `TokenizersBackend`|fast path is not available|generative capabilities|loss_type"
     r"|kernel|caching allocator|_token_id must be"
@@ -163,9 +160,9 @@ def check_folder(folder: Path) -> None:
         return
     if not (folder / "config.json").is_file():
         raise ModelLoadError(f"cannot load model {str(folder)!r}: no config.json in the folder; {EXPECTED}")
-    weights = [path for path in sorted(folder.iterdir()) if path.suffix in (".safetensors", ".bin", ".pt", ".pth")]
-    for path in weights:
-        _check_weights(path)
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".safetensors", ".bin", ".pt", ".pth"):
+            _check_weights(path)
     for path in sorted(folder.glob("*.json")):
         _check_json(path)
 
@@ -237,18 +234,14 @@ def check_weights_used(name: str, model: PreTrainedModel, report: Any) -> list[s
             f"{name}: {len(mismatched)} weights have other shapes than the configuration says "
             f"({', '.join(mismatched[:UNREAD_SHOWN])} …); use the config.json that belongs to them"
         )
-    if unread := _of_further_layers(model, unexpected):
+    # weights that were not read, like those of layers that were
+    ends = {key.partition(".N.")[2] for key in (_LAYER.sub(".N.", key) for key in model.state_dict()) if ".N." in key}
+    unread = [key for key in unexpected if _LAYER.search(key) and _LAYER.split(key)[-1] in ends][:UNREAD_SHOWN]
+    if unread:
         layers = f"the checkpoint has weights of more layers than its configuration ({', '.join(unread)} …)"
         return [f"{layers}, which are left out; check that config.json belongs to them"]
     shown = ", ".join(unexpected[:UNREAD_SHOWN])
     return [f"the model has no place for {len(unexpected)} weights of the checkpoint ({shown} …)"] if unexpected else []
-
-
-def _of_further_layers(model: PreTrainedModel, unexpected: Sequence[str]) -> list[str]:
-    """Return some of the weights that were not read and are those of layers, like others that were read."""
-    keys = {_LAYER.sub(".N.", key) for key in model.state_dict()}
-    ends = {key.partition(".N.")[2] for key in keys if ".N." in key}
-    return [key for key in unexpected if _LAYER.search(key) and _LAYER.split(key)[-1] in ends][:UNREAD_SHOWN]
 
 
 def check_ids(

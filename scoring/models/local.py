@@ -1,8 +1,7 @@
 """What the scorers of transformers models have in common: hidden states, and of those with an encoder their shell.
 
-In: a model and its tokenizer. Out: the state of a text's last token at every layer, float32, many texts a pass; what is
-stored of them stands in `hidden_states`. What a request is made of, and how its tokens are read, is each scorer's own
-(`causal`, `masked`, `seq2seq`).
+What is stored of the states stands in `hidden_states`; what a request is made of, and how its tokens are read, is each
+scorer's own (`causal`, `masked`, `seq2seq`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from pairbank.scoring.api.requests import (
     WHOLE,
     EncodedProbe,
     EncodedRequest,
-    LinearProbe,
     ProbeRequest,
     Request,
     Share,
@@ -78,18 +76,18 @@ class LocalScorer:
             chosen = layers if layer is None else layers[layer : layer + 1]
             return batch, _at(chosen, [inputs[i].last for i in batch])
 
+        batches = in_batches(
+            sorted(range(len(inputs)), key=lambda i: (len(inputs[i].ids), inputs[i].ids, i)),
+            width=lambda i: len(inputs[i].ids),
+            budget_tokens=1 if self.one_at_a_time else default_budget(device),
+            compute=batch_states,
+            model_name=self.info.name,
+            window=self._window,
+        )
         with scoring_mode(self.model):
-            done = list(
-                in_batches(
-                    sorted(range(len(inputs)), key=lambda i: (len(inputs[i].ids), inputs[i].ids, i)),
-                    width=lambda i: len(inputs[i].ids),
-                    budget_tokens=1 if self.one_at_a_time else default_budget(device),
-                    compute=batch_states,
-                    model_name=self.info.name,
-                    window=self._window,
-                )
-            )
-        return _in_order(done)
+            places, states = zip(*batches, strict=True)
+        result: Float32Array = np.concatenate(states, axis=1)[:, np.argsort(np.concatenate(places))]
+        return result
 
 
 class EncoderScorer(LocalScorer, ABC):
@@ -124,10 +122,14 @@ class EncoderScorer(LocalScorer, ABC):
         inputs = iter(self.text_inputs([request.context + request.target for request in probes]) if probes else [])
         others = [request for request in requests if not isinstance(request, ProbeRequest)]
         encoded = iter(self._encoded(others) if others else [])
-        return [
-            _encoded_probe(request.probe, next(inputs)) if isinstance(request, ProbeRequest) else next(encoded)
-            for request in requests
-        ]
+        results: list[EncodedRequest] = []
+        for request in requests:
+            if isinstance(request, ProbeRequest):
+                ids, end = (text := next(inputs)).ids, text.last + 1
+                results.append(EncodedProbe(ids=(*ids[:end], STATE), start=end, probe=request.probe, suffix=ids[end:]))
+            else:
+                results.append(next(encoded))
+        return results
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         return self._answers(requests, WHOLE, progress)
@@ -161,22 +163,9 @@ class EncoderScorer(LocalScorer, ABC):
         """Return what the passes of a share give."""
 
 
-def _encoded_probe(probe: LinearProbe, text: TextInput) -> EncodedProbe:
-    end = text.last + 1
-    return EncodedProbe(ids=(*text.ids[:end], STATE), start=end, probe=probe, suffix=text.ids[end:])
-
-
 def _at(layers: Sequence[torch.Tensor], last: Sequence[int]) -> Float32Array:
     """Return one token's state of each text at every layer; layers can stand on several devices."""
     rows, columns = torch.arange(len(last)), torch.tensor(last)
     kept = [layer[rows.to(layer.device), columns.to(layer.device)].float().cpu() for layer in layers]
     states: Float32Array = torch.stack(kept).numpy()
     return states
-
-
-def _in_order(done: Sequence[tuple[list[int], Float32Array]]) -> Float32Array:
-    n_layers, _, n_hidden = done[0][1].shape
-    result = np.empty((n_layers, sum(len(rows) for rows, _ in done), n_hidden), dtype=np.float32)
-    for rows, states in done:
-        result[:, rows] = states
-    return result

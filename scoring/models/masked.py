@@ -1,6 +1,6 @@
 """Masked language models: pseudo-log-likelihood, each target token hidden in turn and read from both sides.
 
-In: requests. Out: for each token of the target log P(token | everything that is not hidden), in nats. Two variants:
+Of each token of the target it is log P(token | everything that is not hidden), in nats. Two variants:
 
 - `original` hides the token alone (Salazar et al. 2020, "Masked Language Model Scoring", equation 2);
 - `within_word_l2r` hides the later tokens of its word too, so that a long word's pieces do not give each other
@@ -96,23 +96,12 @@ class MaskedScorer(EncoderScorer):
     def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:
         """Return the tokens of each context + target, encoded as one string between the special tokens."""
         texts = [request.context + request.target for request in requests]
+        wanted = {"return_offsets_mapping": True, "return_special_tokens_mask": True, "split_special_tokens": True}
         with left_as_it_was(self.tokenizer):
-            encoding = self.tokenizer(
-                texts,
-                return_offsets_mapping=True,
-                return_special_tokens_mask=True,
-                split_special_tokens=True,
-                verbose=False,
-            )
+            encoding = self.tokenizer(texts, verbose=False, **wanted)
+        columns = (encoding["input_ids"], encoding["offset_mapping"], encoding["special_tokens_mask"])
         return [
-            self._placed(
-                request,
-                encoding["input_ids"][i],
-                encoding["offset_mapping"][i],
-                encoding["special_tokens_mask"][i],
-                encoding.word_ids(i),
-            )
-            for i, request in enumerate(requests)
+            self._placed(*parts, encoding.word_ids(i)) for i, parts in enumerate(zip(requests, *columns, strict=True))
         ]
 
     def _placed(
@@ -132,13 +121,11 @@ class MaskedScorer(EncoderScorer):
         start = placed.start - 1 + first
         text = request.context + request.target
         ends = word_ends(text, offsets[first:last], word_ids[first:last])
-        flags = placed.flags
-        if self.tokenizer.unk_token_id in ids[start:last]:
-            flags = (*flags, UNKNOWN_TOKEN)
+        is_unknown = self.tokenizer.unk_token_id in ids[start:last]
         return MaskedRequest(
             ids=tuple(ids[:last]),
             start=start,
-            flags=flags,
+            flags=(*placed.flags, UNKNOWN_TOKEN) if is_unknown else placed.flags,
             offsets=placed.offsets,
             suffix=tuple(ids[last:]),
             word_ends=tuple(end + first for end in ends[start - first :]),
@@ -154,9 +141,7 @@ class MaskedScorer(EncoderScorer):
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=self._batch,
                 model_name=self.info.name,
-                at_once=n_parallel_encoder_passes(
-                    self.model, pass_tokens=0 if self._head_on_rows else self.budget_tokens
-                ),
+                at_once=n_parallel_encoder_passes(self.model, 0 if self._head_on_rows else self.budget_tokens),
                 ahead=PASSES_AHEAD,
                 share=share,
             ):
@@ -220,8 +205,8 @@ class MaskedScorer(EncoderScorer):
     def _head_takes_rows(self) -> bool:
         """Return whether the model's head, given the hidden rows that are read, gives the logits of those rows."""
         (request,) = self._encoded([Request(context="", target=SELF_CHECK)])
-        inputs = [self._masked(request, position) for position in range(request.start, len(request.ids))]
-        positions = list(range(request.start, len(request.ids)))
+        positions = range(request.start, len(request.ids))
+        inputs = [self._masked(request, position) for position in positions]
         with scoring_mode(self.model):
             try:
                 whole = self._row_logits(inputs, positions)
@@ -232,8 +217,8 @@ class MaskedScorer(EncoderScorer):
                 return False
             finally:
                 self._head_on_rows = False
-        allowed = allowed_nats(str(self.model.dtype).removeprefix("torch."))
-        return rows.shape == whole.shape and bool((rows.float() - whole.float()).abs().max() <= allowed)
+        is_same = rows.shape == whole.shape
+        return is_same and bool((rows.float() - whole.float()).abs().max() <= allowed_nats(self.model.dtype))
 
 
 def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max_length: int | None) -> int | None:

@@ -1,8 +1,8 @@
 """A model scored as minicons scores it by default, to compare: `load_model("minicons:MODEL")`.
 
-In: a causal model of pairbank. Out: its scorer with the tokens that `sequence_score` and `conditional_score` of
-`minicons.scorer.IncrementalLMScorer` take when only texts are given. `direct` is then the sum of what they score, and
-`mean_logprob` their own default, the mean. Each request has a flag for each way in which its tokens are not ours.
+The tokens are those that `sequence_score` and `conditional_score` of `minicons.scorer.IncrementalLMScorer` take when
+only texts are given. `direct` is then the sum of what they score, and `mean_logprob` their own default, the mean. Each
+request has a flag for each way in which its tokens are not ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What can be chosen when a model is loaded: one declaration for Python and the command line.
 
-Each option's annotation carries its help and its default. In: a model as somebody names it, and options. Out: what it
-refers to, and every option with a value. Importing this imports neither torch nor transformers.
+Each option's annotation carries its help and its default. Importing this imports neither torch nor transformers.
 """
 
 from __future__ import annotations
@@ -281,12 +280,8 @@ def completed(options: LoadOptions) -> LoadOptions:
     batch_tokens = provided.get("batch_tokens")
     if batch_tokens is not None and batch_tokens < 1:
         raise ModelLoadError(f"batch_tokens {batch_tokens} is out of range; expected at least 1")
-    if random_seed(provided.get("weights", TRAINED)) is not None and (
-        lost := [
-            name
-            for name in ("quantisation", "device_map", "gguf_file", "tensor_parallel")
-            if provided.get(name) not in (None, False)
-        ]
-    ):
+    wanted = ("quantisation", "device_map", "gguf_file", "tensor_parallel")
+    lost = [option for option in wanted if provided.get(option) not in (None, False)]
+    if random_seed(provided.get("weights", TRAINED)) is not None and lost:
         raise ModelLoadError(f"{lost[0]} does not go with random weights, which are drawn in float32; leave it out")
     return {**DEFAULTS, **options}

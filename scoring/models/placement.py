@@ -1,13 +1,13 @@
 """Where a model's weights go, and in which type: what `from_pretrained` needs for the options that were chosen.
 
-In: device, dtype, device map and quantisation. Importing this imports neither torch nor transformers.
+Importing this imports neither torch nor transformers.
 """
 
 from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.models.options import LoadOptions
@@ -43,11 +43,7 @@ def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
             f"quantisation={quantisation!r} needs the package bitsandbytes; pip install bitsandbytes, or load "
             "without quantisation="
         )
-    return (
-        {"device_map": {"": device}}
-        | arguments
-        | {"quantization_config": quantisation_config(cast("Quantisation", quantisation))}
-    )
+    return {"device_map": {"": device}, **arguments, "quantization_config": quantisation_config(quantisation)}
 
 
 def _tensor_parallel(chosen: LoadOptions) -> Any:  # noqa: ANN401 - a DistributedConfig
@@ -80,7 +76,7 @@ def check_is_split(model: PreTrainedModel, name: str) -> None:
         )
 
 
-def quantisation_config(quantisation: Quantisation) -> Any:  # noqa: ANN401 - a BitsAndBytesConfig
+def quantisation_config(quantisation: str) -> Any:  # noqa: ANN401 - a BitsAndBytesConfig
     """Return bitsandbytes' settings: for "4bit" nf4, double quantisation, bfloat16 compute."""
     import torch
     from transformers import BitsAndBytesConfig

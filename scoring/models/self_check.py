@@ -46,20 +46,26 @@ ANSWER = "My answer is"
 
 
 def packing_problem(scorer: CausalScorer) -> str | None:
+    """Return why a tree mask would move scores, or None; refuse a model that reads what follows."""
     requests = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
     plain = [_scored(scorer, [request], batching="padded")[0] for request in requests]
-    _refuse_if_not_causal(scorer, requests, plain)
-    problem = structural_problem(scorer.model)
-    if problem is not None:
+    first, allowed = requests[0], allowed_nats(scorer.model.dtype)
+    changed = EncodedRequest(ids=(*first.ids[:-2], requests[-1].ids[-2], first.ids[-1]), start=first.start)
+    [other] = _scored(scorer, [changed], batching="padded")
+    if (ahead := worst_nats([plain[0][:-2]], [other[:-2]])) > allowed:
+        raise ModelLoadError(
+            f"{scorer.info.name} is not a causal model: later tokens change the log-probability of earlier ones by "
+            f"{ahead:.2g} nats; load a model that predicts from left to right"
+        )
+    if (problem := structural_problem(scorer.model)) is not None:
         return problem
     try:
         packed = _scored(scorer, requests, batching="packed")
     except REFUSALS as error:
         return f"its forward pass refuses a tree attention mask ({type(error).__name__}: {error})"
-    worst, allowed = worst_nats(packed, plain), _allowed_nats(scorer)
-    if worst > allowed:
+    if (worst := worst_nats(packed, plain)) > allowed:
         return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})"
-    if is_exact(str(scorer.model.dtype).removeprefix("torch.")):
+    if is_exact(scorer.model.dtype):
         return None
     differences = np.concatenate([a - b for a, b in zip(packed, plain, strict=True)])
     rms = float(np.sqrt(np.mean(differences**2)))
@@ -83,7 +89,7 @@ def causal_length(scorer: CausalScorer) -> int | None:
     texts = [EncodedRequest(ids=ids + words[:more], start=first.start) for more in (0, 1, len(words))]
     alone, *longer = [_scored(scorer, [text], batching="padded")[0] for text in texts]
     ahead = max(worst_nats([alone], [values[: len(alone)]]) for values in longer)
-    if ahead <= _allowed_nats(scorer):
+    if ahead <= allowed_nats(scorer.model.dtype):
         return None
     logger.warning(
         "%s: beyond %d tokens its attention is sparse, and later tokens change the log-probability of earlier ones by "
@@ -115,7 +121,7 @@ def shared_prefix_problem(scorer: CausalScorer) -> str | None:
     except REFUSALS as error:
         problem: str | None = f"its forward pass refuses a cache ({type(error).__name__}: {error})"
     else:
-        allowed = _allowed_nats(scorer)
+        allowed = allowed_nats(scorer.model.dtype)
         problem = f"scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
     finally:
         scorer.batch_tokens = size
@@ -140,7 +146,7 @@ def cut_states(scorer: CausalScorer, probe: LinearProbe) -> None:
     except REFUSALS as error:
         logger.info("%s: its layers refuse fewer nodes (%s)", scorer.info.name, error)
         worst = math.inf
-    if worst > _allowed_nats(scorer):
+    if worst > allowed_nats(scorer.model.dtype):
         scorer.cuts_states = False
         for handle in handles:
             handle.remove()
@@ -179,20 +185,6 @@ def block_head(scorer: CausalScorer) -> torch.nn.Linear | None:
         return linear_head(scorer.model, torch.tensor([encoded.ids], device=input_device(scorer.model)))
 
 
-def _refuse_if_not_causal(
-    scorer: CausalScorer, requests: Sequence[EncodedRequest], plain: Sequence[FloatArray]
-) -> None:
-    first = requests[0]
-    changed = EncodedRequest(ids=(*first.ids[:-2], requests[-1].ids[-2], first.ids[-1]), start=first.start)
-    [other] = _scored(scorer, [changed], batching="padded")
-    allowed = _allowed_nats(scorer)
-    if (ahead := worst_nats([plain[0][:-2]], [other[:-2]])) > allowed:
-        raise ModelLoadError(
-            f"{scorer.info.name} is not a causal model: later tokens change the log-probability of earlier ones by "
-            f"{ahead:.2g} nats; load a model that predicts from left to right"
-        )
-
-
 def _scored(
     scorer: CausalScorer, requests: Sequence[EncodedRequest], *, batching: Literal["packed", "padded"]
 ) -> list[FloatArray]:
@@ -201,7 +193,3 @@ def _scored(
         return scorer.token_logprobs(requests, progress=lambda _n_done: None)
     finally:
         scorer.batching = chosen
-
-
-def _allowed_nats(scorer: CausalScorer) -> float:
-    return allowed_nats(str(scorer.model.dtype).removeprefix("torch."))

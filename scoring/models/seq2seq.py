@@ -73,12 +73,8 @@ class Seq2SeqRequest(EncodedRequest):
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    """One decoder input with all that is read from it: (position, token, slot of the answer)."""
-
-    decoder_ids: tuple[int, ...]
-    reads: list[tuple[int, int, int]]
+_Rows: TypeAlias = dict[tuple[int, ...], list[tuple[int, int, int]]]
+"""Decoder input -> all that is read from it: (position, token, slot of the answer)."""
 
 
 class Seq2SeqScorer(EncoderScorer):
@@ -96,17 +92,17 @@ class Seq2SeqScorer(EncoderScorer):
         budget_tokens: int | None = None,
     ) -> None:
         super().__init__(model, tokenizer, info, body=model.get_encoder(), budget_tokens=budget_tokens)
-        self.mode = mode or ("sentinel" if sentinel_ids(tokenizer) else "conditional")
+        sentinels = sentinel_ids(tokenizer)
+        self.mode = mode or ("sentinel" if sentinels else "conditional")
         self._start_id = decoder_start_id(model, info.name)
         self.info = replace(info, seq2seq_mode=self.mode)
         if self.mode == "sentinel":
-            result = sentinel_ids(tokenizer)
-            if result is None:
+            if sentinels is None:
                 raise ModelLoadError(
                     f"{info.name}: the tokenizer has no single token for {GAP} and {AFTER}; load the model with "
                     "seq2seq_mode='conditional'"
                 )
-            self._gap_id, self._after_id = result
+            self._gap_id, self._after_id = sentinels
         else:
             self._decoder_prefix = decoder_prefix(model, tokenizer, self._start_id)
 
@@ -124,21 +120,17 @@ class Seq2SeqScorer(EncoderScorer):
     ) -> list[Continuation]:
         with left_as_it_was(self.tokenizer):
             encodings = [self.tokenizer(ask.text, split_special_tokens=True, verbose=False) for ask in prompts]
-        settings: dict[str, Any] = {"decoder_start_token_id": decoder_start_id(self.model, self.info.name)}
+        settings: dict[str, Any] = {"decoder_start_token_id": self._start_id}
         forced = getattr(self.model.generation_config, "forced_bos_token_id", None)
         if isinstance(forced, int):
             settings["forced_bos_token_id"] = forced
-        decoder = Decoder(
-            model=self.model,
-            tokenizer=self.tokenizer,
-            info=self.info,
-            goes_on=False,
-            settings=settings,
-            one_at_a_time=self.one_at_a_time,
-        )
-        inputs = [tuple(encoding["input_ids"]) for encoding in encodings]
         return greedy(
-            decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
+            Decoder(scorer=self, settings=settings),
+            prompts,
+            [tuple(encoding["input_ids"]) for encoding in encodings],
+            max_new_tokens=max_new_tokens,
+            over_length=over_length,
+            progress=progress,
         )
 
     def _sentence(self, request: Request) -> Seq2SeqRequest:
@@ -215,34 +207,29 @@ class Seq2SeqScorer(EncoderScorer):
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=lambda batch: self._batch(batch, [by_input[ids] for ids in batch]),
                 model_name=self.info.name,
-                at_once=n_parallel_encoder_passes(self.model, pass_tokens=self.budget_tokens),
+                at_once=n_parallel_encoder_passes(self.model, self.budget_tokens),
                 ahead=PASSES_AHEAD,
                 share=share,
             ):
                 answers.put(slots, read())
         return answers.by_request()
 
-    def _rows(
-        self, requests: Sequence[EncodedRequest], answers: Answers
-    ) -> dict[tuple[int, ...], dict[tuple[int, ...], _Row]]:
+    def _rows(self, requests: Sequence[EncodedRequest], answers: Answers) -> dict[tuple[int, ...], _Rows]:
         """Return, for every distinct encoder input, every distinct decoder input with all that is read from it."""
-        results: dict[tuple[int, ...], dict[tuple[int, ...], _Row]] = {}
+        results: dict[tuple[int, ...], _Rows] = {}
         for number, request in enumerate(requests):
             if not isinstance(request, Seq2SeqRequest):
                 raise ScoringError(f"{self.info.name}: got a request that this scorer's encode did not make")
             n_read = 0
             for part in request.parts:
                 decoder_ids = (self._start_id, *part.labels[:-1])
-                rows = results.setdefault(part.encoder_ids, {})
-                row = rows.setdefault(decoder_ids, _Row(decoder_ids=decoder_ids, reads=[]))
+                reads = results.setdefault(part.encoder_ids, {}).setdefault(decoder_ids, [])
                 for position in part.scored:
-                    row.reads.append((position, part.labels[position], answers.slot(number, n_read)))
+                    reads.append((position, part.labels[position], answers.slot(number, n_read)))
                     n_read += 1
         return results
 
-    def _batch(
-        self, inputs: Sequence[tuple[int, ...]], rows_of: Sequence[dict[tuple[int, ...], _Row]]
-    ) -> tuple[IntArray, Reading]:
+    def _batch(self, inputs: Sequence[tuple[int, ...]], rows_of: Sequence[_Rows]) -> tuple[IntArray, Reading]:
         """Return the slots and values of all that is read with these encoder inputs, each encoded once."""
         device = self.model.device
         ids, mask = padded(inputs, pad_id=self._pad_id, device=device)
@@ -250,14 +237,11 @@ class Seq2SeqScorer(EncoderScorer):
         hidden = encoded_inputs.last_hidden_state
         # mixtures of experts look for the choices of their routers in what the encoder gave
         as_encoded = type(encoded_inputs)
-        jobs = [(i, row) for i, rows in enumerate(rows_of) for row in rows.values()]
-        jobs.sort(key=lambda job: (len(job[1].decoder_ids), job[0], job[1].decoder_ids))
+        jobs = [(len(decoder_ids), i, decoder_ids) for i, rows in enumerate(rows_of) for decoder_ids in rows]
 
-        def decoded(batch: list[tuple[int, _Row]]) -> tuple[IntArray, Reading]:
-            decoder_ids, decoder_mask = padded(
-                [row.decoder_ids for _, row in batch], pad_id=self._pad_id, device=device
-            )
-            chosen = on_device(np.array([i for i, _ in batch], dtype=np.int64), hidden.device)
+        def decoded(batch: list[tuple[int, int, tuple[int, ...]]]) -> tuple[IntArray, Reading]:
+            decoder_ids, decoder_mask = padded([of for _, _, of in batch], pad_id=self._pad_id, device=device)
+            chosen = on_device(np.array([i for _, i, _ in batch], dtype=np.int64), hidden.device)
             output = self.model(
                 input_ids=ids[chosen.to(device)],  # not read again; without them FSMT makes no causal mask
                 encoder_outputs=as_encoded(last_hidden_state=hidden[chosen]),
@@ -266,13 +250,18 @@ class Seq2SeqScorer(EncoderScorer):
                 decoder_attention_mask=decoder_mask,
                 use_cache=False,
             )
-            return self._read(output.logits, [row for _, row in batch])
+            reads = [(row, *read) for row, (_, i, of) in enumerate(batch) for read in rows_of[i][of]]
+            row_index, position, tokens, slots = np.array(reads, dtype=np.int64).T.copy()
+            at = (on_device(index, output.logits.device) for index in (row_index, position))
+            nth = np.arange(len(tokens))
+            read = read_logprobs_nats(output.logits[tuple(at)], rows=nth, tokens=tokens, model_name=self.info.name)
+            return slots, read
 
         width = ids.shape[1]
         done = list(
             in_batches(
-                jobs,
-                width=lambda job: max(width, len(job[1].decoder_ids)),
+                sorted(jobs),
+                width=lambda job: max(width, job[0]),
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=decoded,
                 model_name=self.info.name,
@@ -280,8 +269,10 @@ class Seq2SeqScorer(EncoderScorer):
         )
         return np.concatenate([slots for slots, _ in done]), lambda: np.concatenate([read() for _, read in done])
 
-    def _read(self, logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[IntArray, Reading]:
-        reads = [(i, *read) for i, row in enumerate(rows) for read in row.reads]
+    def _read(
+        self, logits: torch.Tensor, of_rows: Sequence[Sequence[tuple[int, int, int]]]
+    ) -> tuple[IntArray, Reading]:
+        reads = [(i, *read) for i, of_row in enumerate(of_rows) for read in of_row]
         row_index, position, tokens, slots = np.array(reads, dtype=np.int64).T.copy()
         at = (on_device(index, logits.device) for index in (row_index, position))
         read = logits[tuple(at)]

@@ -1,11 +1,12 @@
 """A chat template tried with limits of time, memory and length, for it is a program of whoever made the model.
 
-In: a tokenizer. Out: what is wrong with its template, or an empty text. jinja2's sandbox keeps a template from files
-and from Python's internals, not from loops and long texts; so it first renders in a process of its own: this file's.
+jinja2's sandbox keeps a template from files and from Python's internals, not from loops and long texts; so it first
+renders in a process of its own: this file's.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
@@ -29,11 +30,9 @@ def limits_problem(tokenizer: PreTrainedTokenizerBase) -> str:
     """Return which limit a tokenizer's chat template exceeds; empty if it exceeds none, or fails in another way."""
     variables = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
     trial = json.dumps({"template": tokenizer.get_chat_template(), "variables": variables, "seconds": TIME_LIMIT_S})
-    argv = [sys.executable, "-P", __file__]
+    argv, limit_s = [sys.executable, "-P", __file__], 6 * TIME_LIMIT_S
     try:
-        done = subprocess.run(  # noqa: S603 - this file
-            argv, input=trial, capture_output=True, text=True, check=False, timeout=6 * TIME_LIMIT_S
-        )
+        done = subprocess.run(argv, input=trial, capture_output=True, text=True, check=False, timeout=limit_s)  # noqa: S603
     except subprocess.TimeoutExpired:
         return _TOO_MUCH
     if done.returncode > 0:
@@ -71,18 +70,12 @@ def _trial(template: str, variables: dict[str, Any]) -> str:
     return ""
 
 
-def _main() -> None:
+if __name__ == "__main__":
     trial = json.loads(sys.stdin.read())
-    try:
+    with contextlib.suppress(ImportError):  # no such limits on Windows; the time limit of whoever waits holds there
         import resource
-    except ImportError:  # no such limits on Windows; the time limit of whoever waits holds there
-        pass
-    else:
+
         resource.setrlimit(resource.RLIMIT_CPU, (trial["seconds"], trial["seconds"]))
         if sys.platform == "linux":
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
     sys.stdout.write(_trial(trial["template"], trial["variables"]))
-
-
-if __name__ == "__main__":
-    _main()

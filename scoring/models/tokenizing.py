@@ -113,22 +113,15 @@ def word_ends(text: str, offsets: Sequence[tuple[int, int]], word_ids: Sequence[
     >>> word_ends("un like ly", [(0, 2), (2, 4), (4, 7), (8, 10)], [0, 0, 0, 0])
     (1, 3, 3, 4)
     """
-    new = [
-        i > 0 and (word_ids[i] != word_ids[i - 1] or _space_before(text, offsets[i - 1], offsets[i]))
-        for i in range(len(offsets))
-    ]
     ends, end = [], len(offsets)
     for i in range(len(offsets) - 1, -1, -1):
         ends.append(end)
-        if new[i]:
+        begun, before_end = offsets[i - 1]
+        # whitespace parts two tokens, be it between them or the first thing the second covers
+        is_apart = any(map(str.isspace, text[before_end : offsets[i][0] + 1])) and not text[begun:before_end].isspace()
+        if word_ids[i] != word_ids[i - 1] or is_apart:
             end = i
     return tuple(reversed(ends))
-
-
-def _space_before(text: str, previous: tuple[int, int], this: tuple[int, int]) -> bool:
-    """Return whether whitespace parts two tokens, be it between them or the first thing the second covers."""
-    between = text[previous[1] : this[0] + 1]
-    return any(c.isspace() for c in between) and not text[slice(*previous)].isspace()
 
 
 def prefix_facts(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""A model's files: what tells them from every other model's.
-
-In: a folder. Out: its fingerprint, a hash of every byte of its files; stamps that show later whether a file was
-touched.
+"""A model's files: what tells them from every other model's, and stamps that show later whether one was touched.
 
 Every file in the folder and its subfolders counts (shards, pooling layers, vocabularies of any kind), except what no
 loader reads: `NOTES`, hidden files, and `OTHERS`, the subfolders with other checkpoints and logs. A file that an index
@@ -172,7 +169,9 @@ def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
         read = _read(paths[i], before[i].size, add if before[i].size >= LARGE_BYTES else lambda _name, _n: None)
         if Stamp.of(paths[i]) != before[i]:
             raise ModelLoadError(f"{paths[i]}: changed while it was read; wait until it is whole, and load it again")
-        _keep(before[i], read)
+        if before[i].size >= LARGE_BYTES and before[i].is_settled:
+            _known[before[i]] = read
+            cache_json(_record(before[i]), {"stamp": before[i]._asdict(), "sha256": read})
         return read
 
     with ThreadPoolExecutor(max(1, min(MOST_THREADS, os.cpu_count() or 1, len(todo)))) as pool:
@@ -201,13 +200,6 @@ def _kept(stamp: Stamp) -> str | None:
         return None
     digest = record.get("sha256")
     return digest if isinstance(digest, str) and len(digest) == hashlib.sha256().digest_size * 2 else None
-
-
-def _keep(stamp: Stamp, digest: str) -> None:
-    if stamp.size < LARGE_BYTES or not stamp.is_settled:
-        return
-    _known[stamp] = digest
-    cache_json(_record(stamp), {"stamp": stamp._asdict(), "sha256": digest})
 
 
 def _record(stamp: Stamp) -> Path:

@@ -14,8 +14,6 @@ GPT-2 this is its one <|endoftext|>. In a target of several words the inner corr
 needs its two ends alone. A text whose first token has no mark ("The" without a space, after BOS) is corrected at its
 start by the tokens that can begin it, all but S_bow, in the place of B(c). Where the tokenizer marks the ends of
 words (the first GPT's "dog</w>") nothing is to be corrected, and the score is that of `direct`.
-
-In: requests at the edges of a target. Out: log B in nats, by forward passes of their own, as plain sequences.
 """
 
 from __future__ import annotations
@@ -133,27 +131,14 @@ class WordEdgeScorer:
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         tokens, edges = _apart(requests)
         of_tokens = self._scorer.token_logprobs(tokens, progress=progress)
-        result = self._together(requests, of_tokens, self._edge_logprobs(edges, WHOLE))
+        result = _together(requests, of_tokens, self._edge_logprobs(edges, WHOLE))
         progress(len(edges))
         return result
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
         tokens, edges = _apart(requests)
         of_tokens = self._scorer.share_of_logprobs(tokens, share)
-        return self._together(requests, of_tokens, self._edge_logprobs(edges, share))
-
-    def _together(
-        self,
-        requests: Sequence[EncodedRequest],
-        of_tokens: Sequence[FloatArray],
-        of_edges: Mapping[tuple[int, ...], FloatArray],
-    ) -> list[FloatArray]:
-        """Return the answers in the order of the requests; NaN for an edge that is not among those given."""
-        tokens = iter(of_tokens)
-        return [
-            next(tokens) if not _is_edge(request) else of_edges.get(request.ids, np.full(1, np.nan))
-            for request in requests
-        ]
+        return _together(requests, of_tokens, self._edge_logprobs(edges, share))
 
     def _edge_logprobs(self, asked: Sequence[EncodedRequest], share: Share) -> dict[tuple[int, ...], FloatArray]:
         """Return log B of each edge. Sequences of one length go together, so that there is nothing to pad."""
@@ -177,7 +162,10 @@ class WordEdgeScorer:
         return results
 
     def _one_pass(self, edges: list[EncodedRequest]) -> dict[tuple[int, ...], FloatArray]:
-        last = self._last_logits([edge.ids[:-1] for edge in edges])
+        model = self._scorer.model
+        ids = torch.tensor([edge.ids[:-1] for edge in edges], device=input_device(model))
+        takes_last = "logits_to_keep" in inspect.signature(model.forward).parameters
+        last = model(input_ids=ids, use_cache=False, **({"logits_to_keep": 1} if takes_last else {})).logits[:, -1]
         numbers = np.array([edge.ids[-1] for edge in edges])
         values = np.full(len(edges), np.nan)
         for number, tokens in self._sets.items():
@@ -192,17 +180,19 @@ class WordEdgeScorer:
             )
         return {edge.ids: values[[i]] for i, edge in enumerate(edges)}
 
-    def _last_logits(self, sequences: Sequence[Sequence[int]]) -> torch.Tensor:
-        model = self._scorer.model
-        ids = torch.tensor(sequences, device=input_device(model))
-        takes_last = "logits_to_keep" in inspect.signature(model.forward).parameters
-        options = {"logits_to_keep": 1} if takes_last else {}
-        logits: torch.Tensor = model(input_ids=ids, use_cache=False, **options).logits
-        return logits[:, -1]
-
 
 def _apart(requests: Sequence[EncodedRequest]) -> tuple[list[EncodedRequest], list[EncodedRequest]]:
     return [r for r in requests if not _is_edge(r)], [r for r in requests if _is_edge(r)]
+
+
+def _together(
+    requests: Sequence[EncodedRequest],
+    of_tokens: Sequence[FloatArray],
+    of_edges: Mapping[tuple[int, ...], FloatArray],
+) -> list[FloatArray]:
+    """Return the answers in the order of the requests; NaN for an edge that is not among those given."""
+    tokens, missing = iter(of_tokens), np.full(1, np.nan)
+    return [of_edges.get(r.ids, missing) if _is_edge(r) else next(tokens) for r in requests]
 
 
 def _is_edge(request: EncodedRequest) -> bool:

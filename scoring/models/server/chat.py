@@ -15,9 +15,9 @@ import json
 import logging
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -38,13 +38,20 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
 from pairbank.scoring.models.server.chat_api import CHAT, MOST_TOP, ChatSettings, messages_of, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, model_changed
-from pairbank.scoring.models.server.identity import ChatAnswers, chat_answers
-from pairbank.scoring.models.server.ways import MOST_OTHERS, draw_settings, first_choice
+from pairbank.scoring.models.server.identity import ChatAnswers
+from pairbank.scoring.models.server.ways import MOST_OTHERS, draw_settings, first_choice, lead_nats
 from pairbank.scoring.models.tokenizing import base_prompt
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
-
-
+IDENTITY_QUESTIONS = (
+    "Continue this story with one sentence: The old lighthouse keeper opened the door and",
+    "Name five animals that live in the sea, separated by commas.",
+    "Write a sentence in which every word begins with the letter s.",
+    "Setze diesen Satz fort: Als der Zug endlich kam,",
+)
+"""Asked at load and after every unit of work."""
+IDENTITY_TOKENS = 24
 LEAST_LEFT = 1e-12
 """Probability that the told tokens leave at least: their sum may be rounded above 1."""
 
@@ -103,7 +110,6 @@ class ChatScorer:
         return results
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        began = time.perf_counter()
         by_context: dict[int, list[int]] = {}
         for number, request in enumerate(requests):
             by_context.setdefault(request.ids[0], []).append(number)
@@ -111,9 +117,9 @@ class ChatScorer:
         first = [self._asked[requests[members[0]].ids[0], requests[members[0]].ids[1]] for members in groups]
         settings = self.settings.body(1, temperature=1.0) | {"logprobs": True, "top_logprobs": MOST_TOP}
         settings |= {"top_p": 1.0} if self.settings.takes_temperature else {}
-        bodies = ({"model": self.served, "messages": messages_of(text, chat=True), **settings} for text, _, _ in first)
+        bodies = ({"messages": messages_of(text, chat=True), **settings} for text, _, _ in first)
         results: dict[int, FloatArray] = {}
-        for number, choice in self.client.post_all(CHAT, bodies, lambda _, answer: first_choice(answer)):
+        for number, choice in self._checked_answers(bodies, lambda _, answer: first_choice(answer)):
             members = groups[number]
             top = top_tokens(choice, 0)
             if not (choice.get("logprobs") or {}).get("content"):
@@ -124,8 +130,6 @@ class ChatScorer:
             values = self._nats(top, [requests[member] for member in members])
             results |= {member: np.array([nats]) for member, nats in zip(members, values, strict=True)}
             progress(len(members))
-        self.refuse_another_model()
-        self.stats.seconds += time.perf_counter() - began
         return [results[number] for number in range(len(requests))]
 
     def _nats(self, top: Mapping[str, float], requests: Sequence[EncodedRequest]) -> list[float]:
@@ -154,37 +158,60 @@ class ChatScorer:
         over_length: OverLength,  # noqa: ARG002 - only the server knows how long a prompt is; it refuses one too long
         progress: Progress,
     ) -> list[Continuation]:
-        began = time.perf_counter()
         settings = self.settings.body(max_new_tokens, temperature=0.0)
         if self.tells_top:
             settings |= {"logprobs": True, "top_logprobs": 2}
-        bodies = (
-            {"model": self.served, "messages": messages_of(ask.text, chat=ask.chat), **settings, **self._drawn(ask)}
-            for ask in prompts
-        )
+        bodies = ({"messages": messages_of(ask.text, chat=ask.chat), **settings, **self._drawn(ask)} for ask in prompts)
         results: dict[int, Continuation] = {}
 
         def read(number: int, answer: Mapping[str, Any]) -> Continuation:
             return _continuation(answer, is_drawn=prompts[number].draw is not None)
 
-        for number, created in self.client.post_all(CHAT, bodies, read):
+        for number, created in self._checked_answers(bodies, read):
             results[number] = created
             progress(1)
-        self.refuse_another_model()
-        self.stats.seconds += time.perf_counter() - began
         return [results[number] for number in range(len(prompts))]
 
-    def refuse_another_model(self) -> None:
-        """Ask the questions of `chat_identity` again, after every unit and before anything of it is stored."""
-        if self.identity is None:
-            return
-        problem = ""
-        for _ in range(2):
-            answers = chat_answers(self.client, self.served, self.settings, tells_top=self.tells_top)
-            problem = self.identity.difference(answers) or ""
-            if not problem:
-                return
-        raise model_changed(self.info.name, self.client.url, problem)
+    def _posted(self, bodies: Iterable[Mapping[str, Any]], read: Callable[[int, Any], T]) -> Iterator[tuple[int, T]]:
+        return self.client.post_all(CHAT, ({"model": self.served, **body} for body in bodies), read)
+
+    def _checked_answers(
+        self, bodies: Iterable[Mapping[str, Any]], read: Callable[[int, Any], T]
+    ) -> Iterator[tuple[int, T]]:
+        """Yield (number of the question, what `read` makes of the answer); behind the last the model is identified."""
+        began = time.perf_counter()
+        yield from self._posted(bodies, read)
+        if (known := self.identity) is not None:
+            # asked a second time, for APIs batch questions as they come
+            problem = known.difference(self._identity_answers()) and known.difference(self._identity_answers())
+            if problem:
+                raise model_changed(self.info.name, self.client.url, problem)
+        self.stats.seconds += time.perf_counter() - began
+
+    def _identity_answers(self) -> ChatAnswers:
+        settings = self.settings.body(IDENTITY_TOKENS, temperature=0.0)
+        settings |= {"seed": 0} if self.settings.takes_seed else {}
+        settings |= {"logprobs": True, "top_logprobs": MOST_TOP} if self.tells_top else {}
+
+        def read(_number: int, answer: Any) -> tuple[str, str, dict[str, float]]:  # noqa: ANN401 - JSON is any
+            choice = first_choice(answer)
+            message = choice.get("message") or {}
+            text = message.get("content") or message.get("reasoning_content") or ""
+            return str(answer.get("model") or ""), str(text), top_tokens(choice, 0)
+
+        bodies = ({"messages": messages_of(text, chat=False), **settings} for text in IDENTITY_QUESTIONS)
+        models, texts, tops = zip(*(answer for _, answer in sorted(self._posted(bodies, read))), strict=True)
+        return ChatAnswers(model=models[0], texts=texts, tops=tops)
+
+    def identified(self) -> ChatAnswers | None:
+        """Return what identifies a model, asked twice; None where it answers each time as another model would."""
+        first, again = self._identity_answers(), self._identity_answers()
+        texts = tuple(a if a == b else "" for a, b in zip(first.texts, again.texts, strict=True))
+        if first.difference(again) is None and (any(texts) or any(first.tops)):
+            return replace(first, texts=texts)
+        told = "%s: %s answers fixed questions differently each time: only its name tells it from another model"
+        logger.warning(told, self.client.url, self.served)
+        return None
 
     def _drawn(self, ask: Ask) -> dict[str, Any]:
         result = draw_settings(ask.draw)
@@ -206,8 +233,8 @@ def _continuation(answer: Mapping[str, Any], *, is_drawn: bool) -> Continuation:
     text = message.get("content") or ""
     is_cut = choice.get("finish_reason") == "length" and (not text or thinking_characters(text) is None)
     n_places = len((choice.get("logprobs") or {}).get("content") or ())
-    leads = [sorted(top_tokens(choice, place).values())[-2:] for place in range(n_places)]
-    is_near = not is_drawn and any(len(two) == 2 and two[1] - two[0] < NEAR_TIE_NATS for two in leads)
+    leads = (lead_nats(top_tokens(choice, place).values()) for place in range(n_places))
+    is_near = not is_drawn and min(leads, default=NEAR_TIE_NATS) < NEAR_TIE_NATS
     n_tokens = (answer.get("usage") or {}).get("completion_tokens", n_places)
     flags = (*([NEAR_TIE] if is_near else []), *([TRUNCATED] if is_cut else []))
     return Continuation(text=text, n_tokens=int(n_tokens), flags=flags)

@@ -171,7 +171,7 @@ class Client:
         read: Callable[[Any], Any] = lambda answer: answer,
     ) -> Any:  # noqa: ANN401 - JSON is any
         """Ask until there is an answer that can be read, a refusal that will not pass, or no try left."""
-        address = self.root + path if path in ("/tokenize", "/version") else self.url + path
+        address = (self.url.removesuffix("/v1") if path in ("/tokenize", "/version") else self.url) + path
         problem, status, pause_s, n_timeouts, n_malformed = "", None, FIRST_PAUSE_S, 0, 0
         for n_tries in range(1, TRIES + 1):
             asked_for_s = 0.0
@@ -208,10 +208,6 @@ class Client:
         if not self._said or now - self._said[-1] > SAY_SECONDS:
             self._said[:] = [now]
             logger.warning("%s: %s", self.url, self.without_key(message))
-
-    @property
-    def root(self) -> str:
-        return self.url.removesuffix("/v1")
 
     def shown(self, text: str) -> str:
         """Return the beginning of what a server said, without the key, should it have said that."""

@@ -10,7 +10,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,20 +19,9 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.files import cache_dir, cache_json, sha256_of_text
 from pairbank.scoring.api.requests import EncodedRequest
-from pairbank.scoring.models.server.chat_api import CHAT, MOST_TOP, ChatSettings, top_tokens
-from pairbank.scoring.models.server.client import Client
-from pairbank.scoring.models.server.ways import first_choice
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-IDENTITY_QUESTIONS = (
-    "Continue this story with one sentence: The old lighthouse keeper opened the door and",
-    "Name five animals that live in the sea, separated by commas.",
-    "Write a sentence in which every word begins with the letter s.",
-    "Setze diesen Satz fort: Als der Zug endlich kam,",
-)
-"""Asked at load and after every unit of work."""
-IDENTITY_TOKENS = 24
 LEAST_COMPARED_NATS = math.log(0.02)
 """First tokens that are less probable move by chance."""
 MOST_MOVED_NATS = 0.5
@@ -90,7 +79,7 @@ def chat_identity_of(answers: ChatAnswers, described: str) -> str:
     for name, problem in _recorded(folder, difference):
         if problem is None:
             return name
-    table = {"model": answers.model, "texts": answers.texts, "tops": answers.tops}
+    table = asdict(answers)
     name = sha256_of_text(described, json.dumps(table, ensure_ascii=False, sort_keys=True))
     cache_json(folder / f"{name}.json", table)
     return name
@@ -117,11 +106,6 @@ class ChatAnswers:
     tops: tuple[dict[str, float], ...]
     """The most probable first tokens of each answer, with log-probabilities in nats; none where none are told."""
 
-    @property
-    def identifies(self) -> bool:
-        """Whether there is anything that another model would answer differently."""
-        return any(self.texts) or any(self.tops)
-
     def difference(self, other: ChatAnswers) -> str | None:
         """Return how another model's answers differ, or None."""
         if self.model != other.model:
@@ -145,37 +129,3 @@ def _moved_nats(tops: Mapping[str, float], other: Mapping[str, float]) -> float 
     likely = {token for table in (tops, other) for token, nats in table.items() if nats > LEAST_COMPARED_NATS}
     least = min(*tops.values(), *other.values())
     return max((abs(tops.get(token, least) - other.get(token, least)) for token in likely), default=None)
-
-
-def chat_answers(client: Client, served: str, settings: ChatSettings, *, tells_top: bool) -> ChatAnswers:
-    body = settings.body(IDENTITY_TOKENS, temperature=0.0) | ({"seed": 0} if settings.takes_seed else {})
-    body |= {"logprobs": True, "top_logprobs": MOST_TOP} if tells_top else {}
-    questions = [[{"role": "user", "content": text}] for text in IDENTITY_QUESTIONS]
-
-    def read(_number: int, answer: Any) -> tuple[str, str, dict[str, float]]:  # noqa: ANN401 - JSON is any
-        choice = first_choice(answer)
-        message = choice.get("message") or {}
-        text = message.get("content") or message.get("reasoning_content") or ""
-        return str(answer.get("model") or ""), str(text), top_tokens(choice, 0)
-
-    bodies = ({"model": served, "messages": messages, **body} for messages in questions)
-    results = dict(client.post_all(CHAT, bodies, read))
-    ordered = [results[number] for number in range(len(questions))]
-    return ChatAnswers(
-        model=ordered[0][0], texts=tuple(text for _, text, _ in ordered), tops=tuple(top for *_, top in ordered)
-    )
-
-
-def chat_identity(client: Client, served: str, settings: ChatSettings, *, tells_top: bool) -> ChatAnswers | None:
-    """Return what identifies a model, asked twice; None where it answers each time as another model would."""
-    first, again = (chat_answers(client, served, settings, tells_top=tells_top) for _ in range(2))
-    texts = tuple(a if a == b else "" for a, b in zip(first.texts, again.texts, strict=True))
-    kept = replace(first, texts=texts)
-    if first.difference(again) is not None or not kept.identifies:
-        logger.warning(
-            "%s: %s answers fixed questions differently each time: only its name tells it from another model",
-            client.url,
-            served,
-        )
-        return None
-    return kept

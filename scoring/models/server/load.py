@@ -6,7 +6,6 @@ so that the user states them. The signature says which fact was stated and which
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +17,9 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress, ScoringStats
+from pairbank.scoring.api.model import Ask, Continuation, ModelInfo, OverLength, Progress, ScoringStats
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH, UNREPORTED
-from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import NEAR_TIE_NATS, too_long
 from pairbank.scoring.models.loaded_tokenizer import LoadedTokenizer, tokenizer_named
@@ -28,7 +27,7 @@ from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
 from pairbank.scoring.models.server.chat import ChatScorer
 from pairbank.scoring.models.server.chat_api import ChatSettings, negotiated, shows_thinking, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError, client_for, model_changed
-from pairbank.scoring.models.server.identity import Probes, chat_identity, chat_identity_of, identity_of, moved_nats
+from pairbank.scoring.models.server.identity import Probes, chat_identity_of, identity_of, moved_nats
 from pairbank.scoring.models.server.known_answers import known_answers
 from pairbank.scoring.models.server.ways import (
     COMPLETIONS,
@@ -38,6 +37,7 @@ from pairbank.scoring.models.server.ways import (
     Way,
     draw_settings,
     first_choice,
+    lead_nats,
     reported_nats,
 )
 from pairbank.scoring.models.tokenizing import prefix_facts, prompt_format_for, thinking_for
@@ -60,7 +60,7 @@ CHAT_OPTIONS = (
 )
 
 
-class ServerScorer:
+class ServerScorer(CausalTokens):
     """Scores with a model that a server runs. Build it with `pairbank.load_model`."""
 
     samples_answers: ClassVar[Literal[True]] = True
@@ -75,9 +75,8 @@ class ServerScorer:
         way: Way,
         probes: Probes,
     ) -> None:
+        super().__init__(tokenizer, info)
         self.client = client
-        self.tokenizer = tokenizer
-        self.info = info
         self.served = served
         """What the server calls the model."""
         self.way = way
@@ -85,16 +84,6 @@ class ServerScorer:
         self.stats = ScoringStats()
         self._unreported: set[tuple[int, ...]] = set()
         """Sequences of which a token's log-probability was not reported."""
-        self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
-
-    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        return self._tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
-
-    def as_read(self, text: str, *, chat: bool) -> str:
-        return self._tokens.as_read(text, chat=chat)
-
-    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        return self._tokens.encode(requests)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         on_share: set[int] = set()
@@ -144,7 +133,7 @@ class ServerScorer:
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        inputs = [tuple(self._tokens.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
+        inputs = [tuple(self.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         over = too_long(self.info, prompts, inputs, max_new_tokens, over_length)
         results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,))] * len(prompts)
         progress(sum(over))
@@ -180,17 +169,14 @@ class ServerScorer:
     def refuse_another_model(self) -> None:
         """Ask the probes again, after every unit and before anything of it is stored."""
         for client in self.client.servers:
-            self._refuse_another_at(client)
-
-    def _refuse_another_at(self, client: Client) -> None:
-        asking = Asking(client=client, served=self.served, way=self.way, is_known=True)
-        moved = moved_nats(self.probes.nats, np.concatenate(asking.nats(self.probes.requests, together=False)))
-        if moved > self.probes.allowed_nats:
-            problem = (
-                f"log-probabilities of fixed texts moved by up to {moved:.2f} nats (at most "
-                f"{self.probes.allowed_nats:.2f} expected)"
-            )
-            raise model_changed(self.info.name, client.url, problem)
+            asking = Asking(client=client, served=self.served, way=self.way, is_known=True)
+            moved = moved_nats(self.probes.nats, np.concatenate(asking.nats(self.probes.requests, together=False)))
+            if moved > self.probes.allowed_nats:
+                problem = (
+                    f"log-probabilities of fixed texts moved by up to {moved:.2f} nats (at most "
+                    f"{self.probes.allowed_nats:.2f} expected)"
+                )
+                raise model_changed(self.info.name, client.url, problem)
 
     def _continuation(self, choice: Mapping[str, Any], *, is_drawn: bool) -> Continuation:
         """Return the text of the tokens written, up to the one that ends a text, as the models here are read."""
@@ -202,22 +188,14 @@ class ServerScorer:
                 "a server that knows return_tokens_as_token_ids (vLLM): ask for methods that read probabilities"
             )
         tokens = [int(str(name).removeprefix(TOKEN_ID)) for name in names]
-        ends = {self.tokenizer.eos_token_id} | ({tokens[-1]} if ended(choice, tokens, self.tokenizer) else set())
+        ends = {self.tokenizer.eos_token_id}
+        if choice.get("finish_reason") == "stop":
+            ends |= {*tokens[-1:]}.intersection(self.tokenizer.all_special_ids)
         n = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
         text = self.tokenizer.decode(tokens[:n], skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        leads = [_lead_nats(top) for top in logprobs.get("top_logprobs") or [] if top]
+        leads = [lead_nats(map(reported_nats, top.values())) for top in logprobs.get("top_logprobs") or [] if top]
         is_near = not is_drawn and min(leads[: n + 1], default=NEAR_TIE_NATS) < NEAR_TIE_NATS
         return Continuation(text=str(text), n_tokens=n, flags=(NEAR_TIE,) if is_near else ())
-
-
-def ended(choice: Mapping[str, Any], tokens: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Return whether the last token written is one that ends a text."""
-    return choice.get("finish_reason") == "stop" and bool(tokens) and tokens[-1] in tokenizer.all_special_ids
-
-
-def _lead_nats(top: Mapping[str, Any]) -> float:
-    values = sorted((nats for nats in map(reported_nats, top.values()) if not math.isnan(nats)), reverse=True)
-    return values[0] - values[1] if len(values) > 1 else NEAR_TIE_NATS
 
 
 def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
@@ -269,7 +247,7 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
     if not tokenizer.is_fast:
         raise ModelLoadError(f"tokenizer {options['tokenizer']!r} is no fast one; character offsets need one")
     info = _info(client, card, options, loaded)
-    tokens = CausalTokens(tokenizer=tokenizer, info=info)
+    tokens = CausalTokens(tokenizer, info)
     stated = card.get("max_model_len")
     reported = stated if isinstance(stated, int) and stated > 0 else None
     limits = [limit for limit in (reported, options["max_length"]) if limit is not None]
@@ -301,13 +279,12 @@ def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> Chat
         thinking_tokens=options["thinking_tokens"] if thinks else 0,
         reasoning_effort=settings.effort,
     )
-    identity = chat_identity(client, card["id"], settings, tells_top=tells)
-    if identity is not None:
+    scorer = ChatScorer(client=client, served=card["id"], info=info, tells_top=tells, settings=settings)
+    scorer.identity = scorer.identified()
+    if scorer.identity is not None:
         described = f"{info.served_sha256} {info.backend} {settings}"
-        info = replace(info, answers_sha256=chat_identity_of(identity, described))
-    return ChatScorer(
-        client=client, served=card["id"], info=info, tells_top=tells, settings=settings, identity=identity
-    )
+        scorer.info = replace(info, answers_sha256=chat_identity_of(scorer.identity, described))
+    return scorer
 
 
 def _info(client: Client, card: Mapping[str, Any], options: LoadOptions, loaded: LoadedTokenizer | None) -> ModelInfo:
@@ -317,6 +294,8 @@ def _info(client: Client, card: Mapping[str, Any], options: LoadOptions, loaded:
     tokenizer = None if loaded is None else loaded.tokenizer
     format_ = "base" if tokenizer is None else prompt_format_for(options["prompt_format"], tokenizer, name)
     thinking = "" if tokenizer is None else thinking_for(options["thinking"], tokenizer, name, prompt_format=format_)
+    reported = client.get("/version")
+    version = reported.get("version") if isinstance(reported, dict) else None
     return ModelInfo(
         name=name,
         model_id=_public_id(card),
@@ -325,7 +304,7 @@ def _info(client: Client, card: Mapping[str, Any], options: LoadOptions, loaded:
         dtype="unknown" if options["dtype"] == "auto" else options["dtype"],
         quantisation=quantisation or "unknown",
         device="server",
-        backend=f"server-{options['api']}{_software(client)}",
+        backend=f"server-{options['api']}{f'-vllm-{version}' if isinstance(version, str) else ''}",
         prompt_format=format_,
         thinking=thinking,
         thinking_tokens=options["thinking_tokens"] if thinking == "on" else 0,
@@ -359,10 +338,3 @@ def _public_id(card: Mapping[str, Any]) -> str:
     root = card.get("root")
     result = root if isinstance(root, str) and root else str(card["id"])
     return result.rstrip("/").rsplit("/", 1)[-1] if result.startswith(("/", ".", "~")) or "\\" in result else result
-
-
-def _software(client: Client) -> str:
-    """Return `-vllm-0.32.0`, or nothing where the server does not tell."""
-    reported = client.get("/version")
-    version = reported.get("version") if isinstance(reported, dict) else None
-    return f"-vllm-{version}" if isinstance(version, str) else ""

@@ -231,12 +231,16 @@ def reported_nats(value: Any, others: Sequence[Any] = ()) -> float:  # noqa: ANN
             f"the server gave {value!r}, which is no log-probability of a token that can come; expected a number "
             "below 0 (vLLM: --logprobs-mode raw_logprobs)"
         )
-    is_contradicted = value == 0 and _mass(others) > MOST_OTHERS
-    return math.nan if value <= FLOOR_NATS or is_contradicted else float(value)
+    if value == 0:
+        mass = math.fsum(math.exp(nats) for nats in map(reported_nats, others) if not math.isnan(nats))
+        return math.nan if mass > MOST_OTHERS else 0.0
+    return math.nan if value <= FLOOR_NATS else float(value)
 
 
-def _mass(values: Sequence[Any]) -> float:
-    return math.fsum(0.0 if math.isnan(nats) else math.exp(nats) for nats in map(reported_nats, values))
+def lead_nats(nats: Iterable[float]) -> float:
+    """Return by how much the most probable token leads the second; infinite where no two are reported."""
+    values = sorted(value for value in nats if not math.isnan(value))
+    return values[-1] - values[-2] if len(values) > 1 else math.inf
 
 
 def _prompt_nats(choice: Mapping[str, Any], prompt: Sequence[int], start: int) -> list[float]:

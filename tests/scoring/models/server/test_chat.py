@@ -12,8 +12,7 @@ from completions_server import CompletionsServer
 from pairbank.errors import ModelChangedError, ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
-from pairbank.scoring.models.server.chat import ChatScorer
-from pairbank.scoring.models.server.identity import IDENTITY_QUESTIONS
+from pairbank.scoring.models.server.chat import IDENTITY_QUESTIONS, ChatScorer
 from prompt_files import BOTH_ORDERS
 from served_models import Here, first_tokens, with_other_weights
 

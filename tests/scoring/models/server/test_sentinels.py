@@ -145,7 +145,7 @@ def test_a_written_answer_is_no_near_tie_for_tokens_that_are_not_reported(serve:
     there: Any = pairbank.load_model(server.url, tokenizer=tokenizer)
     there.refuse_another_model = lambda: None
     [usual] = write(there, [Ask(text="The keys")], max_new_tokens=1)
-    first = int(server.logprobs(there._tokens.prompt_ids(["The keys"])[0])[-1].argmax())
+    first = int(server.logprobs(there.prompt_ids(["The keys"])[0])[-1].argmax())
     for sentinel in SENTINELS.values():
         server.alters = writes(sentinel, unless=lambda value: value.token == first)
         [written] = write(there, [Ask(text="The keys")], max_new_tokens=1)
