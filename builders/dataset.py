@@ -43,6 +43,9 @@ hashes: raise it when the rows of many corpora move, and only then (of one corpu
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError)
 """What `datasets`, pyarrow and JSON raise where files in the cache are cut, emptied, gone or of another kind."""
 
+# No file is streamed: without this, `datasets` patches this module to do so, and imports scipy.io for it.
+_patched_for_streaming = datasets.DownloadConfig()
+
 
 @dataclass
 class CorpusConfig(datasets.BuilderConfig):  # type: ignore[misc]

@@ -11,9 +11,6 @@ import functools
 import re
 from collections.abc import Mapping
 
-import langcodes
-from langcodes.tag_parser import LanguageTagError
-
 from pairbank.errors import UnknownNameError
 
 UNSPACED_SCRIPTS = frozenset(
@@ -33,6 +30,9 @@ def language_tag(text: str) -> str:
     Traceback (most recent call last):
     pairbank.errors.UnknownNameError: no language tag 'german'; did you mean 'de' (German)? Expected BCP-47, as en
     """
+    import langcodes
+    from langcodes.tag_parser import LanguageTagError
+
     try:
         tag = langcodes.standardize_tag(text.strip(), macro=True)
     except LanguageTagError as error:
@@ -49,6 +49,8 @@ def is_unspaced(language: str) -> bool:
     >>> [is_unspaced(tag) for tag in ("en", "zh", "yue", "ja", "ja-Latn")]
     [False, True, True, True, False]
     """
+    import langcodes
+
     return langcodes.Language.get(language_tag(language)).maximize().script in UNSPACED_SCRIPTS
 
 
@@ -87,6 +89,8 @@ def _unknown(text: str) -> UnknownNameError:
 
 def _near(text: str) -> list[str]:
     """Return tags that may be meant: of a name, of the country that a code is for, of what begins the text."""
+    import langcodes
+
     named = {name.casefold(): tag for tag, names in reversed(list(_names().items())) for name in names}
     provided, head = text.casefold(), re.split(r"[-_.@]", text, maxsplit=1)[0].lower()
     country = f"und-{head}"

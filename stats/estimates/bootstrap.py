@@ -289,10 +289,10 @@ def with_paradigms(estimate: Estimate, low: float, high: float, codes: IntArray)
 
 def share_over(estimate: Estimate, credit: FloatArray, codes: IntArray | None) -> Estimate:
     """Return a share with Wilson's interval over paradigms: for items / design effect items, Student's quantile."""
-    from scipy import special
-
     if codes is None:
         return estimate
+    from scipy import special
+
     error, share = standard_error(credit, codes), float(credit.mean())
     plain, low, high = share * (1 - share), math.nan, math.nan
     if error > 1e-12 and plain > 0:
@@ -324,10 +324,10 @@ def _least_mean(credit: FloatArray, codes: IntArray, level: float) -> float:
 
 def mean_over(estimate: Estimate, values: FloatArray, codes: IntArray | None) -> Estimate:
     """Return a mean of items with Student's t interval over paradigms; arguments as for `share_over`."""
-    from scipy import special
-
     if codes is None:
         return estimate
+    from scipy import special
+
     half = float(special.stdtrit(freedom(codes), (1 + estimate.level) / 2)) * standard_error(values, codes)
     return with_paradigms(estimate, estimate.value - half, estimate.value + half, codes) if half > 0 else estimate
 

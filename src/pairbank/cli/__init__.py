@@ -6,6 +6,7 @@ message and exit code 1, no traceback.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import logging
@@ -105,6 +106,7 @@ def main() -> None:
     SIGTERM (of `scancel`, `docker stop`) is taken as Ctrl+C: locks and temporary files are removed; exit code 143.
     """
     gc.set_threshold(20_000, 50, 100)  # what is imported stays: to look for garbage in it took a fifth of a start
+    atexit.register(gc.freeze)  # nor at the end, where Python looks again: a quarter of a command without a model
     if sys.platform == "linux":  # its memory goes back to the system: tables are read one after the other
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
     os.environ.update({**dict.fromkeys(NO_BARS, "1"), **os.environ})
