@@ -19,13 +19,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.wording import number, precise
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
     from pairbank.arrays import FloatArray, IntArray
@@ -262,10 +262,9 @@ def why_not_drawn(labels: np.ndarray) -> str:
     >>> why_not_drawn(np.array(["a", "a", "b"], dtype=object))
     'fewer than 4 paradigms'
     """
-    known = np.array([isinstance(label, str) for label in labels], dtype=np.bool_)
-    if not known.all():
-        return "some items have no paradigm" if known.any() else "no item has a paradigm"
-    names, codes = np.unique(labels.astype(str), return_inverse=True)
+    codes, names = pd.factorize(labels)  # -1 for none
+    if (codes < 0).any():
+        return "some items have no paradigm" if names.size else "no item has a paradigm"
     if names.size < LEAST_PARADIGMS:
         return f"fewer than {LEAST_PARADIGMS} paradigms"
     if names.size == codes.size:

@@ -238,7 +238,8 @@ def _draws(whole: pd.DataFrame, tables: Sequence[ScoredFrame]) -> dict[str, Any]
     if "n_paradigms" not in whole.columns:
         return {"nested": whole.head(0), "of_items": {}}
     nested = whole[whole["n_paradigms"] > 0]
-    reasons = {table.corpus: why_not_drawn(_paradigms(table)) for table in tables}
+    last = {table.corpus: table for table in tables}
+    reasons = {corpus: why_not_drawn(_paradigms(table)) for corpus, table in last.items()}
     of_items = set(whole["corpus"]) - set(nested["corpus"])
     by_reason: dict[str, list[str]] = {}
     for corpus, reason in reasons.items():

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import is_string_logprob
+from pairbank.scoring.signature import design_of
 from pairbank.stats.analyses.form import Chart, groups, where
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, heat_map, intervals, pages
@@ -129,8 +130,9 @@ def _conditions(tables: Sequence[ScoredFrame]) -> Iterator[Chart]:
 
 def _rated_sentences(table: ScoredFrame) -> pd.DataFrame:
     """Return rating (y), condition, and score (x) by the reference method, of each rated sentence in a condition."""
-    if not {"human_good", "human_bad"} <= {*table.column_names}:
-        return pd.DataFrame()
+    names = {*table.column_names}
+    if "human_good" not in names or not (CONDITION in names or design_of(table.signature)):
+        return pd.DataFrame()  # without a look at the rows
     read = read_table(table)
     scores = read.method(read.reference) or next(iter(read.methods), None)
     if scores is None or read.conditions is None:

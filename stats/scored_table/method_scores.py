@@ -113,12 +113,12 @@ def flagged(frame: pd.DataFrame, name: str, flag: str) -> BoolArray:
     """
     if name not in frame.columns:
         return np.zeros(len(frame), dtype=np.bool_)
-    cells = frame[name].to_list()
-    return np.array([_holds(cell, flag) for cell in cells], dtype=np.bool_)
-
-
-def _holds(cell: object, flag: str) -> bool:
-    return isinstance(cell, list | tuple | np.ndarray) and len(cell) > 0 and flag in list(cell)
+    cells = frame[name].to_list()  # equal lists of a file are one object (`frame_of`): each is looked at once
+    holds = {
+        key: isinstance(cell, list | tuple | np.ndarray) and len(cell) > 0 and flag in list(cell)
+        for key, cell in dict(zip(map(id, cells), cells, strict=True)).items()
+    }
+    return np.fromiter(map(holds.__getitem__, map(id, cells)), dtype=np.bool_, count=len(cells))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
