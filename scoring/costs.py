@@ -17,9 +17,9 @@ import torch
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Method, WritingMethod
-from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.model import ModelInfo, Progress
 from pairbank.scoring.api.names import MethodName
-from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.engine.prefix_trees import plan
 from pairbank.scoring.methods.prompted import Pool
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
@@ -111,14 +111,14 @@ class Work:
         return 8.0 * self.n_numbers
 
 
-class TokensOnly:
+class TokensOnly(CausalTokens):
     """The tokens of a model whose weights nobody loads: a `Scorer` that cannot score."""
 
     def __init__(self, model: str) -> None:
-        self.tokenizer = tokenizer_named(model).tokenizer
+        tokenizer = tokenizer_named(model).tokenizer
         reference = reference_of(model)
         name = name_at(located(reference.id, gguf_file=None).name, reference.revision)
-        self.info = ModelInfo(
+        info = ModelInfo(
             name=name,
             model_id=name,
             revision="",
@@ -127,18 +127,12 @@ class TokensOnly:
             quantisation="",
             device="",
             backend="tokens",
-            prompt_format=prompt_format_for("auto", self.tokenizer, name),
+            prompt_format=prompt_format_for("auto", tokenizer, name),
             bos_policy="auto",
-            **prefix_facts("auto" if _has_start(self.tokenizer) else "none", self.tokenizer, name),
+            **prefix_facts("auto" if _has_start(tokenizer) else "none", tokenizer, name),
             max_length=None,
         )
-        self.tokens = CausalTokens(tokenizer=self.tokenizer, info=self.info)
-
-    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        return self.tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
-
-    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        return self.tokens.encode(requests)
+        super().__init__(tokenizer, info)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:  # noqa: ARG002
         raise ScoringError(f"{len(requests)} requests for {self.info.name}, of which only the tokenizer is loaded")
@@ -247,7 +241,7 @@ def work_of_rows(rows: Sequence[Any], methods: Sequence[Method], tokens: TokensO
     for method in methods:
         if isinstance(method, WritingMethod):
             asks = [ask for row in rows if method.applies_to(row) for ask in method.asks(row, tokens)]
-            lengths = [len(ids) for ask in asks for ids in tokens.tokens.prompt_ids([ask.text], chat=ask.chat)]
+            lengths = [len(ids) for ask in asks for ids in tokens.prompt_ids([ask.text], chat=ask.chat)]
             whole = [length + method.max_new_tokens for length in lengths]
             work += Work(
                 n_requests=len(asks),

@@ -29,8 +29,6 @@ UNITS: Mapping[str, str] = {
     "slln_lp": "nats per square root of tokens",
 }
 """Units of the linking functions that divide by a number of tokens; the others of ours are in nats."""
-
-
 _SUFFIXES: dict[str, ColumnKind] = {
     "good": "float64",
     "bad": "float64",
@@ -58,7 +56,6 @@ _SUFFIXES: dict[str, ColumnKind] = {
     "unparsed": "int32",
     "flags": "list<string>",
 }
-"""All columns that a method of ours may have, and their types."""
 
 
 class _Column:
@@ -143,14 +140,9 @@ def columns_of(
 ) -> dict[str, tuple[str, ...]]:
     """Return which columns of a table are each method's, in the table's order.
 
-    Args:
-        methods: names of the methods that the table has scores of.
-        columns: the table's.
-        declared: the columns that a signature states for a method (`columns` in its definition): a method of somebody
-            else's may have some that are not in `ScoreColumns`.
+    `declared`: those that a signature states for a method; somebody else's may have some not in `ScoreColumns`.
     """
-    names = tuple(columns)
-    by_method = {}
+    names, by_method = tuple(columns), {}
     for method in methods:
         of_method = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}
         by_method[method] = tuple(name for name in names if name in of_method)

@@ -41,12 +41,10 @@ class Answered:
 
     @property
     def tokens_nats(self) -> list[float] | None:
-        """The scored tokens one by one."""
         return None if self.logprobs_nats is None else self.logprobs_nats.tolist()
 
 
 def answered(request: EncodedRequest, values: FloatArray) -> Answered:
-    """Return a request with its answer, of shape (n_values,)."""
     ranks = values[request.n_scored :].astype(np.int64) if request.ranks else None
     return Answered(request=request, logprobs_nats=values[: request.n_scored], ranks=ranks)
 
@@ -128,6 +126,18 @@ class OfSides:
     def columns(self: Columned) -> dict[str, ColumnKind]:
         return side_columns(self.name)
 
+    def defined(
+        self: Columned, label: str, *, paper: str, cites: Sequence[str], formula: str, version: str = "1"
+    ) -> dict[str, Any]:
+        """Return the definition of a method that its formula describes."""
+        return {
+            "paper": paper,
+            "cites": list(cites),
+            "formula": formula,
+            "sha256": sha256_of_text(self.name, formula, version),
+            "layout": direct_layout(self.name, label),
+        }
+
     def unasked(self: Method, _row: Row) -> dict[str, Any]:
         return dict.fromkeys(self.columns)
 
@@ -141,7 +151,6 @@ class OfSides:
 
 
 def flags_of(answers: Sequence[Answered]) -> list[str]:
-    """Return the flags of all answers, each once."""
     flags = [flag for answer in answers for flag in answer.request.flags]
     flags += [OVER_LENGTH for answer in answers if answer.logprobs_nats is None]
     return list(dict.fromkeys(flags))
@@ -153,22 +162,8 @@ def direct_layout(method: str, label: str = "") -> dict[str, Any]:
 
 
 def side_columns(method: str) -> dict[str, ColumnKind]:
-    """Return the columns: scores of both sides, their difference, numbers of tokens, flags."""
     c = ScoreColumns(method)
     return c.kinds(c.good, c.bad, c.delta, c.good_n, c.bad_n, c.flags)
-
-
-def formula_definition(
-    method: str, label: str, *, paper: str, cites: Sequence[str], formula: str, version: str = "1"
-) -> dict[str, Any]:
-    """Return the definition of a method that its formula describes."""
-    return {
-        "paper": paper,
-        "cites": list(cites),
-        "formula": formula,
-        "sha256": sha256_of_text(method, formula, version),
-        "layout": direct_layout(method, label),
-    }
 
 
 def side_values(

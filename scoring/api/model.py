@@ -1,8 +1,7 @@
 """The Protocol that every back end satisfies, those of what only some can do, and what a model says about itself.
 
 What a model writes for itself before its answer, in marked blocks, is its thinking. Log-probabilities of options mean
-nothing inside a block, and what is thought is no answer (DESIGN.md, rule 11): `open_block` says whether a prompt ends
-inside a block, `thinking_characters` where the answer begins.
+nothing inside a block, and what is thought is no answer (DESIGN.md, rule 11).
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ class ModelInfo:
     name: str
     """Short name, for tables: `SmolLM2-135M-Instruct`."""
     model_id: str
-    """Hub id, or folder name for a local model."""
     revision: str
     """Commit on the Hub, or the fingerprint of a local folder."""
     architecture: str
@@ -75,7 +73,6 @@ class ModelInfo:
     device_map: str = ""
     """How the layers were spread over devices, where that was asked for."""
     gguf_file: str = ""
-    """The GGUF file the weights came from."""
     weights: str = ""
     """`random:SEED` where they are drawn and not trained: a null model. Empty for trained ones."""
     trust_remote_code: bool = False
@@ -85,7 +82,6 @@ class ModelInfo:
     torch: str = ""
     """Version of torch, whose kernels make the numbers; empty where none does, and in tables of earlier versions."""
     transformers: str = ""
-    """Version of transformers, whose code the model is."""
     stated: str = ""
     """Of a model behind a server: the facts that the user stated, for the server does not tell them."""
     thinking: Literal["", "off", "on"] = ""
@@ -111,12 +107,10 @@ class ModelInfo:
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """The tokens that stand before a text."""
         return self.prefix_ids or (() if self.bos_id is None else (self.bos_id,))
 
     @property
     def slug(self) -> str:
-        """The name as a split of a Hub dataset allows it."""
         return slug(self.name)
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,13 +151,11 @@ class WorkerStats:
     """How much one of several workers did."""
 
     where: str = ""
-    """Its machine and process."""
     n_units: float = 0.0
     """Of those that were divided, its parts."""
     n_computed_tokens: int = 0
     """0 where its model does not count them."""
     seconds: float = 0.0
-    """Time that it scored."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -171,7 +163,6 @@ class ScoringStats:
     """How much work a scorer did, in tokens."""
 
     n_sequence_tokens: int = 0
-    """Tokens of all sequences asked for."""
     n_computed_tokens: int = 0
     """Tokens that went through the model."""
     seconds: float = 0.0
@@ -371,8 +362,6 @@ class Sampler(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextInput:
-    """A text as the model reads it."""
-
     ids: tuple[int, ...]
     """Token ids, the model's own special tokens among them."""
     last: int

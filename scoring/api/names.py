@@ -17,8 +17,6 @@ PROBES = (PROBE_GRAMMAR, PROBE_GRAMMAR_NULL)
 SENTENCE: Final = "sentence"
 """The task of a single labelled or rated sentence: it is scored and asked about as the better side of a pair is."""
 MOST_SHOTS = 8
-"""Most answered examples before a question."""
-
 BOUNDARY_MERGE = "boundary_merge"
 """Flag: a token spans the join of context and target; it is scored with the target. Or the target's first characters
 are in no token of their own: the tokenizer composed them with the context, or dropped them."""
@@ -55,15 +53,11 @@ UNREPORTED = "unreported"
 """Flag: a server reported no log-probability of a token (null, minus infinity or -9999); the score is NaN."""
 HALF_EMPTY = "half_empty"
 """Flag: an imported file has some of the numbers that the method needs of the item, not all; the scores are null."""
-
 TIE = 1e-9
 """Scores of two sides that differ by no more (in nats, or points of a rating) are a tie;
 `stats/estimates/shares.py` says why this much."""
 TIE_ANSWER = "tie"
-"""A decision that prefers neither side."""
-
 MOST_SAMPLES = 1_000
-"""Most answers that are drawn to one prompt."""
 _SCORED_ELSEWHERE = re.compile(r"(direct|logprob)_.+")
 _NAME = re.compile(
     rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?"
@@ -95,7 +89,6 @@ def reference_of(names: Iterable[str]) -> str | None:
 PARTICIPANT_COLUMNS = re.compile(
     r"subj|particip|ppt|reader|worker|rater|user|session|person|(?<!sentence )md5|hash", re.IGNORECASE
 )
-"""Names of columns that say who read a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +103,6 @@ class MethodName:
     n_samples: int = 0
     """Answers that are drawn to each prompt; 0 = one, greedily."""
     temperature: float = 1.0
-    """Of the draws."""
 
     @classmethod
     def parsed(cls, name: str) -> MethodName:

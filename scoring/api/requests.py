@@ -1,6 +1,5 @@
 """Requests: what every method asks of a model, log P(target | context), and their token sequences.
 
-In: context and target; with a tokenizer's ids and offsets. Out: ids, and the first one that is scored.
 The boundary rule (DESIGN.md, correctness rule 2): context and target are encoded once, as one string, and a
 token belongs to the target iff it covers a target character. Spaces at the join belong to the target.
 """
@@ -42,11 +41,9 @@ class Share:
 
     first: int = 0
     stop: int = N_PLACES
-    """One past the last."""
 
     @property
     def n_places(self) -> int:
-        """How many."""
         return self.stop - self.first
 
     @property
@@ -91,7 +88,6 @@ class LinearProbe:
     bias: float
 
     def log_odds(self, states: npt.NDArray[np.float32]) -> FloatArray:
-        """Return the log-odds of some states, shape (n, hidden)."""
         result: FloatArray = states.astype(np.float64) @ self.weights + self.bias
         return result
 
@@ -156,8 +152,10 @@ def encoded(
     if boundary and first < len(ids) and offsets[first][0] < boundary and ids[first] in template_ids:
         first += 1
     flags = []
-    if boundary and first < len(ids) and _merges(offsets[first][0], boundary, request):
-        flags.append(BOUNDARY_MERGE)
+    if boundary and first < len(ids):
+        start = offsets[first][0]  # of the first scored token, which may not be where the target begins
+        if start < boundary or (request.context + request.target)[boundary:start].strip():
+            flags.append(BOUNDARY_MERGE)
     if bos_id is not None:
         ids, first = (bos_id, *ids), first + 1
     if first == 0 and ids:
@@ -210,8 +208,3 @@ def owners_of(text: str, spans: Sequence[tuple[int, int]], offsets: Sequence[int
         black = next((place for place in range(start, end) if not text[place].isspace()), max(start, end - 1))
         result.append(min(bisect.bisect_right(spans, black, key=operator.itemgetter(1)), last))
     return result
-
-
-def _merges(start: int, boundary: int, request: Request) -> bool:
-    """Return whether the first scored token, which begins at `start`, is not where the target begins."""
-    return start < boundary or bool((request.context + request.target)[boundary:start].strip())

@@ -42,7 +42,6 @@ Not probed at load, for nothing is to be gained: SmolLM2-135M's products take 99
 CUDA_BATCH_TOKENS = (4_096, 65_536)
 """Least and most nodes of a forward pass on a GPU; in between, what fits into its free memory."""
 CUDA_MEMORY_SHARE = 0.4
-
 MASKED_LAYERS = ("full_attention", "sliding_attention", "chunked_attention")
 """Kinds of layers that attend where the mask lets them; any other kind mixes tokens in its own way."""
 OWN_WINDOWS = ("attention_window", "attention_window_size", "keep_window_size", "index_topk")
@@ -50,7 +49,6 @@ OWN_WINDOWS = ("attention_window", "attention_window_size", "keep_window_size", 
 
 
 def default_budget(device: torch.device) -> int:
-    """Return how many tokens, pads included, one forward pass takes."""
     return BUDGET_TOKENS_CPU if device.type == "cpu" else BUDGET_TOKENS_ACCELERATOR
 
 
@@ -185,7 +183,6 @@ class Answers:
         self._progress(int((self._n_missing[owners] == 0).sum()))
 
     def by_request(self) -> list[FloatArray]:
-        """Return the log-probabilities of each request's scored tokens, in order."""
         return np.split(self._values, self._ends[:-1]) if len(self._ends) else []
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _CUT: ContextVar[Cut | None] = ContextVar("cut", default=None)
-"""Of the pass of a thread."""
 
 
 class Cut(NamedTuple):

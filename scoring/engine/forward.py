@@ -1,8 +1,8 @@
 """The two forward passes of causal models: packs under a tree mask, and padded plain sequences.
 
-In: packs or encoded requests. Out: of exactly the rows that are read, the logits, or the last hidden states where the
-output layer is applied apart (`logprobs`); and where each value is read. What crosses between host and device goes
-through pinned memory on CUDA, so that the host goes on while the device works; only a `Reading` waits.
+Of exactly the rows that are read they give the logits, or the last hidden states where the output layer is applied
+apart (`logprobs`). What crosses between host and device goes through pinned memory on CUDA, so that the host goes on
+while the device works; only a `Reading` waits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class Reads:
     rows: IntArray
     """Row of the logits or hidden states."""
     tokens: IntArray
-    """Token whose log-probability is read."""
     owners: IntArray
     """Which of the pass's requests the value belongs to; a request's values stand together, in order."""
     probed: IntArray

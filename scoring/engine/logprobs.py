@@ -1,11 +1,9 @@
 """From what a forward pass leaves to log-probabilities in nats: of logits, or of hidden states by the output layer.
 
 They are normalised in float32 over the model's whole output layer whatever its dtype (DESIGN.md, correctness rule 4).
-
-From hidden states the output layer is applied in blocks of the vocabulary, so that the logits of a pass never stand in
-memory as a whole: with 50,000 to 250,000 words, they are the largest thing in memory by far, and on a CPU their pages
-cost as much time as their normalisation. A model whose logits are more than one linear layer of its last hidden states
-(capped, scaled, quantised, placed elsewhere) keeps its own output layer, and its logits are read.
+From hidden states the output layer is applied in blocks of the vocabulary: the logits of a pass are the largest thing
+in memory by far, and on a CPU their pages cost as much time as their normalisation. A model whose logits are more than
+one linear layer of its last hidden states (capped, scaled, quantised, placed elsewhere) keeps its own output layer.
 """
 
 from __future__ import annotations
@@ -134,7 +132,6 @@ def read_logprobs_nats(
 
 
 def finite(values: FloatArray, model_name: str) -> FloatArray:
-    """Return values that are numbers as they are."""
     if not np.isfinite(values).all():
         raise ScoringError(
             f"model {model_name!r} gave a log-probability that is NaN or infinite; expected finite values: "

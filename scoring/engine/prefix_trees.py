@@ -1,9 +1,8 @@
 """The planner: token sequences in, packs of prefix trees out. Pure; it knows no model.
 
-Sequences are sorted, so that those with a common prefix are neighbours; a pack is a run of neighbours whose
-distinct prefixes (tree nodes) fit a token budget. A node is computed once, whatever reads it: both members
-of a minimal pair, both orders of a prompt, all its answer options. A long prefix of many packs (an instruction,
-worked examples) is no part of them: it is their shared prefix, which is computed once for all.
+Sequences are sorted, so that those with a common prefix are neighbours; a pack is a run of neighbours whose distinct
+prefixes (tree nodes) fit a token budget. A node is computed once, whatever reads it. A long prefix of many packs (an
+instruction, worked examples) is no part of them: it is their shared prefix, which is computed once for all.
 """
 
 from __future__ import annotations
@@ -28,9 +27,7 @@ PREFIX_SHARE = 4
 """A shared prefix's token costs a row of a pass, in memory, about this part of what a node costs."""
 LEAST_FILL = 0.5
 """A pack may end when this share of the budget is used, where few nodes of the next have to be computed again."""
-
 PACKS_AT_ONCE = 64
-"""Packs that are laid out together."""
 
 
 class SharedPrefix(DynamicCache):
@@ -106,14 +103,6 @@ def together(packs: Iterator[Pack], size: int) -> Iterator[list[Pack]]:
         batch.append(pack)
     if batch:
         yield batch
-
-
-def n_distinct_nodes(requests: Sequence[EncodedRequest]) -> int:
-    """Return how many tree nodes the requests need with no budget: the least possible work, in tokens."""
-    if not requests:
-        return 0
-    rows = _laid_out(requests, _order(requests))
-    return int((rows.lengths - rows.shared).sum())
 
 
 def plan(

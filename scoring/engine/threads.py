@@ -1,8 +1,7 @@
-"""Forward passes side by side on a CPU, each in a thread of its own.
+"""Forward passes side by side on a CPU, each in a thread of its own; on a GPU one pass, in the calling thread.
 
-In: jobs and how many may run at once. Out: their results, in order. Matrix products as small as those of a language
-model's layers leave threads waiting for each other; passes that have one thread each do not wait, and give the same
-bytes however many there are. On a GPU there is one pass: the calling thread.
+Matrix products as small as those of a language model's layers leave threads waiting for each other; passes that have
+one thread each do not wait, and give the same bytes however many there are.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 J = TypeVar("J")
 R = TypeVar("R")
-
 PASSES_AHEAD = 2
 """Passes that a device has to do, beside the one whose numbers the host waits for."""
 MOST_PARALLEL = 16

@@ -1,18 +1,13 @@
 """Log-probabilities of the texts as they stand, no chat template: `direct`, `regions` and `direct_wb`.
 
-`regions`: the log-probability of each region of a sentence, given what stands before it. Hu, Gauthier et al. 2020.
-Items with a column `region_spans` (a JSON list: first character and end of each region) are scored so, one sentence
-each. Gives regions_good, the sum, which is that of `direct`, and regions_by_region: one number a region in nats, 0
-where the region is empty. A region's surprisal is minus its number; the space before a region is scored with it. A
-token that reaches over a region's end counts where it begins; a region without a token has NaN.
+`regions`: the log-probability of each region of a sentence, given what stands before it (Hu, Gauthier et al. 2020), for
+items with a column `region_spans` (a JSON list: first character and end of each region). An empty region has 0; the
+space before a region is scored with it; a token that reaches over a region's end counts where it begins; a region
+without a token has NaN. Their sum is that of `direct`.
 
-`direct_wb`: `direct` with the word-boundary correction of Pimentel & Meister 2024. It asks the requests of `direct` and
-two more a side, and gives, in nats, for each side:
+`direct_wb`: `direct` with the word-boundary correction of Pimentel & Meister 2024 (`word_boundaries`), for each side
 
     direct_wb_good = Σ log p(tokens) − direct_wb_good_before + direct_wb_good_after
-
-`…_before` is the log-probability that a word can begin where the target does, `…_after` that the target's last word
-is over; what the two are exactly is told in `word_boundaries`. The Σ is that of `direct`.
 """
 
 from __future__ import annotations
@@ -29,16 +24,7 @@ from pairbank.builders.schema.language_tags import separator
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns, Side
-from pairbank.scoring.api.method import (
-    Answered,
-    OfSides,
-    Row,
-    direct_layout,
-    flags_of,
-    formula_definition,
-    side_columns,
-    side_values,
-)
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, NO_WORD_BOUNDARY, REGION_TOKENS_DIFFER, REGIONS
 from pairbank.scoring.api.requests import EDGES, EdgeRequest, Request, owners_of
@@ -108,8 +94,7 @@ class Regions(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        return formula_definition(
-            REGIONS,
+        return self.defined(
             "Regions",
             paper="Hu, Gauthier et al. 2020, section 2 (surprisal of a region)",
             cites=["hu2020systematic", "gauthier2020syntaxgym"],
@@ -179,8 +164,7 @@ class WordProbability(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        return formula_definition(
-            DIRECT_WB,
+        return self.defined(
             "Direct (whole words)",
             paper="Pimentel & Meister 2024 (How to compute the probability of a word); Oh & Schuler 2024",
             cites=["pimentel2024probability", "oh2024leading"],

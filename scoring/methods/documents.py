@@ -32,7 +32,6 @@ class Documents:
     source: dict[str, Any]
     """JSON-ready: where the texts come from."""
     languages: tuple[str, ...] = ()
-    """Their languages (BCP-47), where they are known."""
 
 
 def documents_of_files(
@@ -80,7 +79,7 @@ def documents_of_dataset(
         "revision": revision,
         "n_documents": n_documents,
     }
-    return Documents(texts=islice(_column_of(rows, column, name), n_documents), source=source)
+    return Documents(texts=islice(column_of(rows, column, name), n_documents), source=source)
 
 
 def documents_of_items(items: datasets.Dataset) -> Documents:
@@ -106,36 +105,27 @@ def documents_of_items(items: datasets.Dataset) -> Documents:
     return Documents(texts=list(seen), source=source, languages=languages)
 
 
-def documents_of_rows(rows: Iterable[Any], *, column: str = "text") -> Documents:
-    """Return the documents of an opened dataset (`datasets.Dataset` or `IterableDataset`), or of dictionaries."""
-    return Documents(texts=_column_of(rows, column, "the dataset"), source={"kind": "rows", "column": column})
-
-
 def _texts(path: Path, column: str, plain_text: PlainText) -> Iterator[str]:
     if path.suffix == ".parquet":
-        yield from _parquet_texts(path, column)
+        try:
+            with pq.ParquetFile(path) as table:
+                if column not in table.schema_arrow.names:
+                    raise _no_column(column, table.schema_arrow.names, str(path))
+                for batch in table.iter_batches(batch_size=ROWS_A_BATCH, columns=[column]):
+                    yield from column_of(batch.to_pylist(), column, str(path))
+        except pa.ArrowException as error:
+            raise CorpusError(f"{path}: not a readable parquet file ({error})") from error
         return
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             if path.suffix == ".jsonl":
-                yield from _column_of((_row(path, n, line) for n, line in enumerate(lines, 1)), column, str(path))
+                yield from column_of((_row(path, n, line) for n, line in enumerate(lines, 1)), column, str(path))
             elif plain_text == "file":
                 yield lines.read()
             else:
                 yield from (text for line in lines if (text := line.rstrip("\r\n")).strip())
     except UnicodeDecodeError as error:
         raise CorpusError(f"{path}: not UTF-8 ({error}); convert the file") from error
-
-
-def _parquet_texts(path: Path, column: str) -> Iterator[str]:
-    try:
-        with pq.ParquetFile(path) as table:
-            if column not in table.schema_arrow.names:
-                raise _no_column(column, table.schema_arrow.names, str(path))
-            for batch in table.iter_batches(batch_size=ROWS_A_BATCH, columns=[column]):
-                yield from _column_of(batch.to_pylist(), column, str(path))
-    except pa.ArrowException as error:
-        raise CorpusError(f"{path}: not a readable parquet file ({error})") from error
 
 
 def _row(path: Path, line_number: int, line: str) -> Any:  # noqa: ANN401 - JSON is any
@@ -145,7 +135,7 @@ def _row(path: Path, line_number: int, line: str) -> Any:  # noqa: ANN401 - JSON
         raise CorpusError(f"{path}, line {line_number}: not JSON ({error})") from error
 
 
-def _column_of(rows: Iterable[Any], column: str, where: str) -> Iterator[str]:
+def column_of(rows: Iterable[Any], column: str, where: str) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
         if column not in row:
             raise _no_column(column, list(row), where)

@@ -1,19 +1,14 @@
 """Generated answers: a prompt whose answer the model writes, found in its text by a regular expression.
 
-Ivanova et al. 2024 (appendix B, "free"): up to 20 tokens, and the first valid answer among them counts. In: a prompt
-of the registry with `readout = "generation"`. Out, for method m: m_texts, what was written after each presentation;
-m_answers, the option found in it (null where there is none, or where a presentation is not asked of the item);
-m_unparsed, in how many presentations that were asked there is none; m_flags; and m_good, m_bad and m_delta:
+Ivanova et al. 2024 (appendix B, "free"): up to 20 tokens, and the first valid answer among them counts. m_answers has
+the option found after each presentation (null where there is none, or where it is not asked), m_good and m_bad:
 
 - forced choice: the shares of the asked presentations that pick each side (an unparsed one picks neither);
 - judgment: of each side, the share of its parsed answers that say yes (the option of the larger weight);
 - rating: the mean rating of each side, in points of the scale.
 
-With `@10samples` ten answers are drawn to each presentation, at a temperature of 1 or of `@t0.7`; texts and answers are
-then presentations x draws, row-major, and the scores are of all of them; m_draws has each answer as a number.
-
-A score that rests on no answer at all is null, never 0. Thinking is no answer: what a model writes up to the end of a
-thinking block is left aside, and a text that ends inside of one is flagged `truncated` and has no answer.
+With `@10samples` texts and answers are presentations x draws, row-major, and the scores are of all of them. A score
+that rests on no answer is null, never 0. Thinking is no answer: a text that ends inside of it is flagged `truncated`.
 """
 
 from __future__ import annotations
@@ -36,10 +31,7 @@ from pairbank.scoring.prompts.prompt import Presentation, fill, slot_values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled:
-    """How answers are drawn."""
-
     n: int
-    """To each presentation."""
     temperature: float
     seed: int
 
@@ -66,7 +58,6 @@ class Generated(Prompted):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, hash and layout, which says that the answers are written, and how many are drawn."""
         result = super().definition
         result |= {"layout": result["layout"] | {"readout": "generation"}}
         if self.sampled is None:
@@ -101,7 +92,7 @@ class Generated(Prompted):
         model = f"{scorer.info.model_id}@{scorer.info.revision}"
         return [
             Ask(text=context, chat=chat, where=f"{of} {p.name})", draw=draw)
-            for context, p in zip(self.contexts(row, scorer), self._shown(row), strict=True)
+            for context, p in zip(self.contexts(row, scorer), self.shown(row), strict=True)
             for draw in (self.sampled.draws(context, model) if self.sampled else [None])
         ]
 
@@ -116,22 +107,19 @@ class Generated(Prompted):
             flags[UNPARSED] = None
         chosen = [None if answer is None else options[answer] for answer in answers]
         n = self.sampled.n if self.sampled else 1
-        shown = [p for p in self._shown(row) for _ in range(n)]
+        shown = [p for p in self.shown(row) for _ in range(n)]
         good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(shown, chosen)
-        of_presentation = zip(answers, (text.text for text in texts), strict=True)
-        both = [
-            next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row) for _ in range(n)
-        ]
+        numbers = map(self._value, shown, chosen)
+        given = iter(zip(answers, (text.text for text in texts), numbers, strict=True))
+        cells = [next(given) if is_asked else (None, None, np.nan) for is_asked in self.asked_of(row) for _ in range(n)]
         c = ScoreColumns(self.name)
-        numbers = iter([self._value(p, option) for p, option in zip(shown, chosen, strict=True)])
-        drawn = [next(numbers) if is_asked else np.nan for is_asked in self.asked_of(row) for _ in range(n)]
         return {
-            **({c.draws: drawn} if self.sampled else {}),
+            **({c.draws: [number for _, _, number in cells]} if self.sampled else {}),
             c.good: good,
             c.bad: bad,
             c.delta: None if good is None or bad is None else good - bad,
-            c.answers: [answer for answer, _ in both],
-            c.texts: [text for _, text in both],
+            c.answers: [answer for answer, _, _ in cells],
+            c.texts: [text for _, text, _ in cells],
             c.unparsed: n_unparsed,
             c.flags: [*flags],
         }
@@ -144,23 +132,16 @@ class Generated(Prompted):
             return None
         return first_answer(text[n_thinking:], self.prompt.pattern, options)
 
-    def _shown(self, row: Row) -> list[Presentation]:
-        return [p for p in self.prompt.presentations if p.is_asked(row)]
-
     def _scores(self, shown: Sequence[Presentation], given: Sequence[str | None]) -> tuple[float | None, float | None]:
+        pairs = [(p, option) for p, option in zip(shown, given, strict=True) if option is not None]
         if self.prompt.kind != "forced_choice":
-            value = self._yes if self.prompt.kind == "judgment" else _points
-            sides = [
-                [value(p, o) for p, o in zip(shown, given, strict=True) if p.shows_worse == worse and o is not None]
-                for worse in (False, True)
-            ]
+            sides = ([self._value(p, o) for p, o in pairs if p.shows_worse == worse] for worse in (False, True))
             good, bad = (float(np.mean(values)) if values else None for values in sides)
             return good, bad
-        if all(option is None for option in given):
+        if not pairs:
             return None, None
-        right = [option == p.correct for p, option in zip(shown, given, strict=True)]
-        wrong = [option not in (None, p.correct) for p, option in zip(shown, given, strict=True)]
-        return float(np.mean(right)), float(np.mean(wrong))
+        n_right = sum(option == p.correct for p, option in pairs)
+        return n_right / len(shown), (len(pairs) - n_right) / len(shown)
 
     def _value(self, p: Presentation, option: str | None) -> float:
         """Return what an answer says of the side shown; of a forced choice, whether it is the better side."""
@@ -168,9 +149,8 @@ class Generated(Prompted):
             return np.nan
         if self.prompt.kind == "forced_choice":
             return float(option == p.correct)
-        return self._yes(p, option) if self.prompt.kind == "judgment" else _points(p, option)
-
-    def _yes(self, p: Presentation, option: str) -> float:
+        if self.prompt.kind == "rating":
+            return float(option)
         weights = p.bad if p.shows_worse else p.good
         return float(weights[self.prompt.options.index(option)] == max(weights))
 
@@ -180,10 +160,6 @@ def _flagged(written: Continuation, ask: Ask) -> Continuation:
     if written.text is None or thinking_characters(written.text, prompt=ask.text) is not None or written.is_truncated:
         return written
     return replace(written, flags=(*written.flags, TRUNCATED))
-
-
-def _points(_: Presentation, option: str) -> float:
-    return float(option)
 
 
 def first_answer(text: str, pattern: str, options: Sequence[str]) -> str | None:

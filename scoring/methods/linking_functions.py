@@ -1,11 +1,8 @@
 """Linking functions: from the log-probabilities of a target's tokens to one score of how good the target is.
 
-The methods that compute it (`Linked`) ask the requests of `direct` again, so that a run computes these once.
-
-The formulas are those of Hu et al. 2026, section 6.1, with w_1 … w_N the tokens of the target, all logarithms
-natural. BOS is context: it is in no sum and not in N. EOS is not scored and not in N. Without a BOS the first token
-has no probability; then it is in no sum, not in N, and not among the tokens of the unigram sum either. In an item
-with a context, w_1 … w_N are the target's tokens alone, each given the context; the unigram model knows no context.
+The methods that compute it (`Linked`) ask the requests of `direct` again, so that a run computes these once. The
+formulas are those of Hu et al. 2026, section 6.1, with w_1 … w_N the tokens of the target, each given the context, all
+logarithms natural. BOS and EOS are in no sum and not in N; without a BOS, nor is the first token.
 
     metric 1  direct          Σ log p(w_n)
     metric 2  bayes_uniform   Σ log p(w_n) + N log |Σ|            |Σ|: tokens of the vocabulary, special ones included
@@ -14,12 +11,9 @@ with a context, w_1 … w_N are the target's tokens alone, each given the contex
     metric 5  mean_logprob    Σ log p(w_n) / N
               slln_lp         Σ log p(w_n) / N^α, α = 0.5                Liu et al. 2026 (ZhoBLiMP)
 
-Two more methods have the same columns. `pmi`: the pointwise mutual information of a target and its context. Church &
-Hanks 1990. `in_template`: log P of a sentence behind a text that says it is grammatical. Ide et al. 2025 (NAACL),
-section 3. The templates are the five of the authors' code for one sentence (github.com/Yusuke196/llm-acceptability,
-templates_ll, template_blimp_single_1 to 5); a blank line parts them from the sentence. `in_template_1` to
-`in_template_5` are one of them each; `in_template` is the mean over the five, a score of every sentence. The paper's
-ensemble, a vote on pairs of several templates and yes/no questions, is a table of the analysis `linking`.
+`pmi`: the pointwise mutual information of a target and its context (Church & Hanks 1990). `in_template`: log P of a
+sentence behind a text that says it is grammatical (Ide et al. 2025, NAACL, section 3; the templates are the five of
+github.com/Yusuke196/llm-acceptability for one sentence); `in_template` is the mean over `in_template_1` to `_5`.
 """
 
 from __future__ import annotations
@@ -35,15 +29,7 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import SIDES, ScoreColumns
-from pairbank.scoring.api.method import (
-    Answered,
-    OfSides,
-    Row,
-    direct_layout,
-    flags_of,
-    formula_definition,
-    side_values,
-)
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import NO_UNIGRAMS, PMI, PMI_TOKENS_DIFFER, SENTENCE
 from pairbank.scoring.api.requests import Request
@@ -56,9 +42,7 @@ from pairbank.scoring.signature import formula_sha256
 Needs = Literal["nothing", "vocabulary", "unigrams"]
 SLLN_EXPONENT = 0.5
 """α of `slln_lp`: the value that Liu et al. name SLLN-LP in their code (github.com/sjtu-compling/ZhoBLiMP, src)."""
-
 _HU = "Hu et al. 2026, section 6.1"
-
 TEMPLATES = (
     "The following sentence is grammatically acceptable.\n\n",
     "Linguists would consider the sentence below to be grammatically correct.\n\n",
@@ -66,12 +50,10 @@ TEMPLATES = (
     "Here is an English sentence that would be considered as linguistically acceptable.\n\n",
     "This is a correct English sentence.\n\n",
 )
-
 IN_TEMPLATE: Mapping[str, tuple[str, ...]] = {
     "in_template": TEMPLATES,
     **{f"in_template_{number}": (template,) for number, template in enumerate(TEMPLATES, 1)},
 }
-"""Method -> its templates, in the order of tables."""
 
 
 def mean_logprob(logprobs_nats: FloatArray) -> float:
@@ -128,7 +110,6 @@ class LinkingFunction:
 
     name: str
     label: str
-    """What people call it, as reports and figures do."""
     formula: str
     paper: str
     cites: tuple[str, ...] = ("hu2026string",)
@@ -181,7 +162,6 @@ _FUNCTIONS = (
     ),
 )
 LINKING_FUNCTIONS: Mapping[str, LinkingFunction] = {function.name: function for function in _FUNCTIONS}
-"""By name, in the order of their columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,12 +185,11 @@ class Linked(OfSides):
     @property
     def definition(self) -> dict[str, Any]:
         of = self.function
-        defined = formula_definition(of.name, of.label, paper=of.paper, cites=of.cites, formula=of.formula)
+        defined = self.defined(of.label, paper=of.paper, cites=of.cites, formula=of.formula)
         return defined | {"sha256": formula_sha256(of.name, of.formula)}
 
     @property
     def of_model(self) -> dict[str, Any]:
-        """The size of the vocabulary, or the unigram counts, where the function needs them."""
         if self.function.needs == "vocabulary":
             return {"n_vocabulary": self.n_vocabulary}
         if self.function.needs == "unigrams":
@@ -222,7 +201,6 @@ class Linked(OfSides):
         return self.unigrams is None or self.function.needs != "unigrams" or self._place(row) is not None
 
     def unasked(self, _row: Row) -> dict[str, Any]:
-        """Return nulls, and the flag that says that no counts are there."""
         return dict.fromkeys(self.columns) | {ScoreColumns(self.name).flags: [NO_UNIGRAMS]}
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
@@ -280,8 +258,7 @@ class Pmi(OfSides):
 
     @property
     def definition(self) -> dict[str, Any]:
-        return formula_definition(
-            PMI,
+        return self.defined(
             "PMI",
             paper="Church & Hanks 1990 (pointwise mutual information)",
             cites=["church1990word"],

@@ -1,8 +1,4 @@
-"""The methods as people read about them: the page docs/methods.md, the table of all methods, and what would be sent.
-
-In: the registry; or a method and an item. Out: Markdown; or the exact strings of the method, the scored part marked.
-Everything is read from what is asked and computed, so that it cannot differ from it.
-"""
+"""The methods as people read about them: the page docs/methods.md, the table of all methods, and what would be sent."""
 
 from __future__ import annotations
 
@@ -82,7 +78,6 @@ def item_for(
 
 
 def methods_markdown(known: Mapping[str, Prompt] | None = None) -> str:
-    """Return the page: one table of all methods, then a section each."""
     known = prompts() if known is None else known
     return rendered(
         Path(__file__).with_name("methods.md.j2"),
@@ -171,7 +166,20 @@ def method_rows(
     packages: Mapping[str, str] | None = None,
 ) -> list[dict[str, str]]:
     """Return one row per method, perhaps only those for a task or language; `packages` says whose a prompt is."""
-    rows = [_direct_row(name) for name in FAMILIES]
+    n_requests = {DIRECT_WB: "6", PMI: "4", REGIONS: "1 a region", "in_template": "10"}
+    papers = {DIRECT: "Hu & Levy 2023, section 2"}
+    rows = [
+        {
+            "id": name,
+            "kind": "direct",
+            "tasks": _TASKS.get(name, "all"),
+            "languages": "all with spaces" if name == DIRECT_WB else "all",
+            "requests": n_requests.get(name, "2"),
+            "counterbalanced": "yes",
+            "paper": papers.get(name) or method_named(name).definition["paper"].split(";")[0],
+        }
+        for name in FAMILIES
+    ]
     for prompt in prompts.values():
         if (task and task not in prompt.tasks) or (language and primary(language) not in prompt.languages):
             continue
@@ -193,17 +201,3 @@ def method_rows(
             }
         )
     return [row | {"package": packages.get(row["id"], "")} for row in rows] if packages else rows
-
-
-def _direct_row(name: str) -> dict[str, str]:
-    return {
-        "id": name,
-        "kind": "direct",
-        "tasks": _TASKS.get(name, "all"),
-        "languages": "all with spaces" if name == DIRECT_WB else "all",
-        "requests": {DIRECT_WB: "6", PMI: "4", REGIONS: "1 a region", "in_template": "10"}.get(name, "2"),
-        "counterbalanced": "yes",
-        "paper": "Hu & Levy 2023, section 2"
-        if name == DIRECT
-        else method_named(name).definition["paper"].split(";")[0],
-    }

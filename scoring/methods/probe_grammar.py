@@ -1,12 +1,9 @@
 """`probe_grammar`: what a linear probe of perturbed text says of a sentence. Wang, Qiu, Wu, Levy & Kim 2026.
 
-In: sentences of any text, as they are and perturbed, and a model with hidden states. Out: for each side of an item the
-log-odds, in nats, that it is as it was, read from the hidden state of its last token at one layer; no item's own label
-is used. The layer is chosen on the training text alone: the greatest area under the ROC curve over five folds, in which
-a sentence and its perturbations stay together (layer 0, the embedding, is never chosen).
-
-`probe_grammar_null` is the same probe with the labels of each sentence and its perturbations exchanged by a fair coin,
-the layer chosen by the same rule.
+Of each side of an item it is the log-odds, in nats, that it is as it was, read from the hidden state of its last token
+at one layer; no item's own label is used. The layer is chosen on the training text alone: the greatest area under the
+ROC curve over five folds of sentences with their perturbations (layer 0, the embedding, is never chosen).
+`probe_grammar_null` has the labels of each sentence and its perturbations exchanged by a fair coin.
 
 A perturbation leaves the final mark where it is. Every choice is by a hash of the sentence, so that it does not depend
 on the other sentences or on a version of a random generator. Text without spaces is perturbed by characters.
@@ -27,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairbank.arrays import BoolArray, IntArray
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import ScoringError
 from pairbank.files import cache_dir, reading, replaced_atomically, sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
@@ -41,7 +38,6 @@ from pairbank.scoring.probes import fitted, mean_area, out_of_fold
 from pairbank.scoring.versions import HIDDEN_STATES_VERSION
 
 logger = logging.getLogger(__name__)
-
 N_FOLDS = 5
 PENALTY_C = 0.01
 """Of the regression. On the shipped text and the demo model, 0.0001 to 1 were tried at eight layers: 0.01 told the
@@ -53,7 +49,6 @@ STEM, MOST_ENDING = 4, 2
 ones; or if one is the other and an s."""
 FORMS = ("is are", "was were", "has have", "does do", "this these", "that those", "a some", "himself themselves")
 """English forms that the rule for `agreement` does not find."""
-
 Words = list[str]
 
 
@@ -182,7 +177,6 @@ class ProbeGrammar(OfSides):
     text: TrainingText
     probe: LinearProbe | None = None
     facts: Mapping[str, Any] | None = None
-    """Of the fitted probe."""
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -212,7 +206,6 @@ class ProbeGrammar(OfSides):
 
 
 def definition_of(name: str, *, n_sentences: int, text_sha256: str) -> dict[str, Any]:
-    """Return paper, works to cite, formula, training text and perturbations, hash of all, and the layout."""
     is_null = name == PROBE_GRAMMAR_NULL
     formula = "log P(unperturbed | state of the last token) − log P(perturbed | state of the last token)"
     training: dict[str, Any] = {
@@ -241,9 +234,9 @@ def bound_probe(method: ProbeGrammar, scorer: Scorer) -> ProbeGrammar:
     key = sha256_of_text(scorer.info.key, method.definition["sha256"], states)
     path = cache_dir() / "probes" / key[:2] / f"{key}.npy"
     if not path.is_file():
-        layer, n_layers, auc, probe = _fitted(method, scorer)
+        fitted_numbers = _fitted(method, scorer)
         with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
-            np.save(handle, np.array([layer, n_layers, auc, probe.bias, *probe.weights]))
+            np.save(handle, fitted_numbers)
     with reading(path, ScoringError, saying="is no stored probe", remedy="delete it: it is made again"):
         layer, n_layers, auc, bias, *weights = np.load(path).tolist()
     facts = {"layer": int(layer), "of": int(n_layers), "auc": round(auc, 6), "text_sha256": method.text.sha256}
@@ -253,8 +246,8 @@ def bound_probe(method: ProbeGrammar, scorer: Scorer) -> ProbeGrammar:
     return replace(method, probe=probe, facts=facts)
 
 
-def _fitted(method: ProbeGrammar, scorer: Scorer) -> tuple[int, int, float, LinearProbe]:
-    """Return the layer, of how many, its area under the curve, and the probe of it."""
+def _fitted(method: ProbeGrammar, scorer: Scorer) -> FloatArray:
+    """Return the layer, of how many, its area under the curve, and the bias and weights of its probe."""
     told = "%s: fitting %s to %d sentences and their perturbations, once for this model and text"
     logger.warning(told, scorer.info.name, method.name, len(method.text.sentences))
     texts, labels, folds = training_set(method.text, exchange=method.name == PROBE_GRAMMAR_NULL)
@@ -266,7 +259,7 @@ def _fitted(method: ProbeGrammar, scorer: Scorer) -> tuple[int, int, float, Line
     ]
     best = int(np.argmax(np.round(areas, 12))) + 1
     weights, bias = fitted(states.layer(best, rows), labels, c=PENALTY_C, balanced=True)
-    return best, states.n_layers - 1, areas[best - 1], LinearProbe(layer=best, weights=weights, bias=bias)
+    return np.array([best, states.n_layers - 1, areas[best - 1], bias, *weights])
 
 
 def training_set(text: TrainingText, *, exchange: bool) -> tuple[list[str], BoolArray, IntArray]:

@@ -1,22 +1,19 @@
 """Prompted methods: every option after every presentation of a prompt, read as the prompt's kind says.
 
-A forced choice or judgment weighs the log-probabilities into m_good and m_bad, in nats; a single sentence has m_good
-alone, and its presentations of a worse side are not asked. A rating's m_good and m_bad
-are expected ratings, in points of the scale, under the option probabilities renormalised over the options; its
-m_argmax_good and m_argmax_bad are the most probable ratings, what greedy decoding constrained to the options
-writes. A prediction has m_good alone, the log-probability of the word. All have m_logprobs (row-major:
-presentations x options; NaN for a presentation that is not asked of the item) and m_flags; choices and judgments
-have m_first_choice too, the share of presentations in which the option shown first is the more probable.
+A forced choice or judgment weighs the log-probabilities into m_good and m_bad, in nats. A rating's are expected
+ratings, in points of the scale, under the probabilities renormalised over the options; m_argmax_good and m_argmax_bad
+are the most probable ratings. A prediction has m_good alone, the log-probability of the word. A presentation that is
+not asked of an item has NaN in m_logprobs.
 
-Answered examples may stand before a question (`Shots`). They come from the items that are scored together, of the same
-task and language, never the item itself nor one that shares a string with it. They depend on the seed, the item's id
-and the pool alone: not on the order of the items, nor on how they are sharded. The right answers are balanced over the
-options.
+Answered examples (`Shots`) come from the items that are scored together, of the same task and language, never the item
+itself nor one that shares a string with it. They depend on the seed, the item's id and the pool alone, not on the order
+of the items. The right answers are balanced over the options.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -27,7 +24,7 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
+from pairbank.scoring.api.layout import JUDGED, SIDES, ColumnKind, ScoreColumns
 from pairbank.scoring.api.method import SHARD_ITEMS_PROMPTED, Answered, Row, flags_of
 from pairbank.scoring.api.model import ExampleTurn, Scorer, Spelling
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, SENTENCE, TIE, MethodName
@@ -38,7 +35,7 @@ from pairbank.scoring.prompts.prompt import (
     Prompt,
     fill,
     in_language,
-    needs,
+    needed_slots,
     slot_values,
     slots_of,
 )
@@ -72,24 +69,24 @@ class Prompted:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, hash, layout; its wording where it does not ship; of examples number, seed, pool."""
         prompt = self.prompt
         shots = self.shots.definition if self.shots else {}
-        plain = not self.in_chat and not shots
+        plain, ours = not self.in_chat and not shots, prompts().get(prompt.id)
         return {
             "paper": prompt.paper,
             "cites": list(prompt.cites),
             "sha256": prompt.sha256 if plain else sha256_of_text(prompt.sha256, str(self.in_chat), repr(shots)),
             **shots,
             "layout": self._layout(),
-            **({} if _ships(prompt) else {"prompt": prompt_entry(prompt)}),
+            **({} if ours is not None and ours.sha256 == prompt.sha256 else {"prompt": prompt_entry(prompt)}),
         }
 
     def _layout(self) -> dict[str, Any]:
-        """Return the layout of the log-probabilities; what is as usual is left out."""
         prompt = self.prompt
         first = [prompt.options.index(p.first) for p in prompt.presentations]
-        judged = prompt.kind in ("forced_choice", "judgment")
+        judged = prompt.kind in JUDGED
+        # of ratings, and of judgments of sentences alone
+        has_sides = prompt.kind == "rating" or (prompt.kind == "judgment" and prompt.tasks == (SENTENCE,))
         return {
             "method": self.name,
             "kind": prompt.kind,
@@ -97,16 +94,12 @@ class Prompted:
             "options": list(prompt.option_labels),
             "correct": [prompt.options.index(p.correct) for p in prompt.presentations] if judged else [],
             **({"first": first} if any(first) else {}),
-            **({"sides": [p.side or "good" for p in prompt.presentations]} if self._has_sides() else {}),
+            **({"sides": [p.side or "good" for p in prompt.presentations]} if has_sides else {}),
             **({"accuracy": prompt.accuracy} if prompt.accuracy != "averaged" else {}),
             **({"counterbalanced": False} if not prompt.counterbalanced else {}),
             **({"asked": "one"} if prompt.is_fixed_order else {}),
             **({"label": self._label()} if prompt.label else {}),
         }
-
-    def _has_sides(self) -> bool:
-        """Whether the layout states each presentation's side: of ratings, and of judgments of sentences alone."""
-        return self.prompt.kind == "rating" or (self.prompt.kind == "judgment" and self.prompt.tasks == (SENTENCE,))
 
     def _label(self) -> str:
         n_shots = self.shots.n_shots if self.shots else 0
@@ -116,12 +109,8 @@ class Prompted:
     @property
     def columns(self) -> dict[str, ColumnKind]:
         c = ScoreColumns(self.name)
-        more = {
-            "rating": (c.argmax("good"), c.argmax("bad")),
-            "forced_choice": (c.first_choice,),
-            "judgment": (c.first_choice,),
-            "prediction": (),
-        }[self.prompt.kind]
+        more = [c.first_choice] if self.prompt.kind in JUDGED else []
+        more += [c.argmax(side) for side in SIDES] if self.prompt.kind == "rating" else []
         return c.kinds(c.good, c.bad, c.delta, c.logprobs, *more, c.flags)
 
     def applies_to(self, row: Row) -> bool:
@@ -146,43 +135,39 @@ class Prompted:
 
     def missing(self, row: Row) -> list[str]:
         """Return the flags that say why an item of the right kind is not asked; none where it is."""
-        return self._missing(row, slot_values(row))
-
-    def _missing(self, row: Row, values: Mapping[str, str]) -> list[str]:
-        needed = needs(self.prompt, row["language"], of_pair=row["task"] != SENTENCE)
-        lacking = needed.slots - values.keys()
-        if needed.columns and not any(self.asked_of(row)):
-            lacking |= needed.columns
+        of_pair = row["task"] != SENTENCE
+        lacking = needed_slots(self.prompt, row["language"], of_pair=of_pair) - slot_values(row).keys()
+        if not any(self.asked_of(row)):  # for want of a column that decides which presentation is asked
+            lacking |= {column for p in self.prompt.presentations if of_pair or not p.shows_worse for column in p.when}
         return [f"{MISSING}:{name}" for name in sorted(lacking)]
 
     def asked_of(self, row: Row) -> list[bool]:
         return [p.is_asked(row) for p in self.prompt.presentations]
 
+    def shown(self, row: Row) -> list[Presentation]:
+        return [p for p in self.prompt.presentations if p.is_asked(row)]
+
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
-        values = slot_values(row)
-        if self._missing(row, values):
+        if self.missing(row):
             return []
+        values = slot_values(row)
         prompt, chat = self.prompt, self.uses_chat(scorer)
         joint = separator_of(prompt, row["language"], chat=chat)
         answers = [fill(option, values) for option in prompt.written_options(row["language"])]
         of = f"{row['item_id']} ({self.name},"
         return [
             Request(context=context, target=joint + answer, chat=chat, where=f"{of} {p.name}, option {answer!r})")
-            for p in prompt.presentations
-            if p.is_asked(row)
-            for context in (self._context(p, row["language"], values, scorer, self._examples(row)),)
+            for p, context in zip(self.shown(row), self.contexts(row, scorer), strict=True)
             for answer in answers
         ]
 
     def uses_chat(self, scorer: Scorer) -> bool:
-        """Return whether this model reads the prompt through its chat template."""
         return scorer.info.prompt_format == "chat" and (self.prompt.chat or self.in_chat)
 
     def contexts(self, row: Row, scorer: Scorer) -> list[str]:
         """Return, for each asked presentation, all that stands before the answer, as the model reads it."""
-        values, examples = slot_values(row), self._examples(row)
-        asked = [p for p in self.prompt.presentations if p.is_asked(row)]
-        return [self._context(p, row["language"], values, scorer, examples) for p in asked]
+        values, examples = slot_values(row), self.shots.examples(self.prompt, row) if self.shots else []
+        return [self._context(p, row["language"], values, scorer, examples) for p in self.shown(row)]
 
     def rendered(self, language: str, scorer: Scorer) -> list[dict[str, str]]:
         """Return each presentation as the model reads it, special tokens included; the item's slots stay open."""
@@ -194,9 +179,6 @@ class Prompted:
                 text = scorer.as_read(text, chat=self.uses_chat(scorer))
             results.append({"method": self.name, "language": language, "presentation": p.name, "text": text})
         return results
-
-    def _examples(self, row: Row) -> list[Example]:
-        return self.shots.examples(self.prompt, row) if self.shots else []
 
     def _context(
         self, p: Presentation, language: str, values: Mapping[str, str], scorer: Scorer, examples: Sequence[Example]
@@ -228,12 +210,10 @@ class Prompted:
                 )
         asked = self.asked_of(row)
         logprobs = np.full((len(asked), n_options), np.nan)
-        logprobs[asked] = np.array([self._option_nats(a) for a in answers]).reshape(-1, n_options)
+        per = (a.request.n_scored if prompt.normalise == "tokens" else 1 for a in answers)
+        nats = [a.total_nats / n for a, n in zip(answers, per, strict=True)]
+        logprobs[asked] = np.array(nats).reshape(-1, n_options)
         return self.readout(logprobs.ravel().tolist(), flags, asked=asked)
-
-    def _option_nats(self, answer: Answered) -> float:
-        n_tokens = answer.request.n_scored if self.prompt.normalise == "tokens" else 1
-        return answer.total_nats / n_tokens
 
     def readout(
         self, logprobs_nats: Sequence[float], flags: Sequence[str], *, asked: Sequence[bool] | None = None
@@ -243,7 +223,7 @@ class Prompted:
         keep = [True] * len(logprobs) if asked is None else list(asked)
         results: dict[str, Any] = dict.fromkeys(self.columns)
         results |= {c.logprobs: logprobs.ravel().tolist(), c.flags: list(flags)}
-        shown = [p for p, is_asked in zip(prompt.presentations, keep, strict=True) if is_asked]
+        shown = list(itertools.compress(prompt.presentations, keep))
         if prompt.kind == "prediction":
             return results | {c.good: float(logprobs[0, 0])}
         if prompt.kind == "rating":
@@ -311,11 +291,6 @@ def _chose(option_logprobs: FloatArray, option: int) -> float:
     return float(best[option] / best.sum())
 
 
-def _ships(prompt: Prompt) -> bool:
-    ours = prompts().get(prompt.id)
-    return ours is not None and ours.sha256 == prompt.sha256
-
-
 def prompt_of_definition(name: str, definition: Mapping[str, Any]) -> Prompt | None:
     """Return what a method asked, from its definition in a signature; None if it asks nothing or is unknown."""
     parts = MethodName.parsed(name)
@@ -335,7 +310,6 @@ class Example:
     user: str
     stem: str
     answer: str
-    """The option that is right."""
 
 
 class Pool:
@@ -378,7 +352,7 @@ class Shots:
     def open_examples(self, prompt: Prompt, language: str) -> list[Example]:
         """Return examples whose texts are slots, as `{good of example 1}`."""
         shown = _balanced(prompt, self.n_shots, np.random.default_rng(self.seed))
-        slots = needs(prompt, language).slots | {"good", "bad"}
+        slots = needed_slots(prompt, language) | {"good", "bad"}
         return [
             _example(prompt, p, {slot: f"{{{slot} of example {i}}}" for slot in slots}, language)
             for i, p in enumerate(shown, 1)
@@ -386,7 +360,7 @@ class Shots:
 
     def _drawn(self, prompt: Prompt, row: Row, pool: Sequence[Row], rng: np.random.Generator) -> list[Row]:
         taken, used, chosen = _strings(row), {row["item_id"]}, list[Row]()
-        needed = needs(prompt, row["language"]).slots
+        needed = needed_slots(prompt, row["language"])
         for _ in range(TRIES_A_SHOT * self.n_shots if pool else 0):
             other = pool[int(rng.integers(len(pool)))]
             if other["item_id"] in used or _strings(other) & taken or not needed <= slot_values(other).keys():

@@ -1,11 +1,7 @@
 """Methods by name: `direct`, the prompts of the registry, and how they are asked.
 
-What a method is stands in `api.method`; a new family of methods is one more line in `FAMILIES`.
-
-`multiverse_methods` names every method that a study of some items could have chosen. By probability: `direct`, every
-linking function that can be had, `pmi` where items have a context. Asked: every shipped prompt for a task and language
-of these items whose answer is read from probabilities. Prompts for one word, free generation and the second copy of a
-paper's prompts (`_paper`: as printed, where its code differs) are left out.
+`multiverse_methods` names every method that a study of some items could have chosen. Prompts for one word, free
+generation and the second copy of a paper's prompts (`_paper`: as printed, where its code differs) are left out.
 """
 
 from __future__ import annotations
@@ -36,18 +32,11 @@ AS_PRINTED = "_paper"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodOptions:
-    """What a run gives its methods."""
-
     per_token: bool = False
-    """Keep the log-probability of each token that `direct` scores."""
     seed: int = 0
-    """Of whatever a method draws at random."""
     pool: Pool | None = None
-    """The items that examples are drawn from."""
     prompts: Mapping[str, Prompt] = field(default_factory=prompts)
-    """The prompts that there are, by id."""
     scorer: Scorer | None = None
-    """The model that is scored."""
     unigrams: UnigramTables | None = None
     """Token counts for the linking functions that need them."""
     languages: Collection[str] | None = None

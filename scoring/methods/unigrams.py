@@ -1,13 +1,10 @@
 """Unigram counts: how often a model's tokenizer makes each token of some text, for SLOR and the Bayes factor.
 
-In: documents and a tokenizer. Out: `Unigrams`, which gives log p(token) in nats, and a parquet file that carries
-its signature. Hu et al. 2026 (section 6.3) estimate the unigram model of each language model's training text from
-one million documents of FineWeb (`sample-10BT`), cut by that model's tokenizer; Pauls & Klein 2012 and Lau et al.
-2017 define the score. None of them says what an unseen token gets. Here it is additive smoothing,
+Hu et al. 2026 (section 6.3) estimate the unigram model of each language model's training text from one million
+documents of FineWeb (`sample-10BT`), cut by that model's tokenizer; Pauls & Klein 2012 and Lau et al. 2017 define the
+score. None of them says what an unseen token gets. Here it is additive smoothing,
 
-    p(token) = (count + k) / (n_tokens + k |Σ|),      k = 1 (Laplace) where nothing else is asked,
-
-with |Σ| the number of tokens of the vocabulary; k is in the signature.
+    p(token) = (count + k) / (n_tokens + k |Σ|),      k = 1 (Laplace) where nothing else is asked.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -29,7 +26,7 @@ from pairbank.arrays import FloatArray, IntArray
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, ScoringError
 from pairbank.files import replaced_atomically, sha256_of_text
-from pairbank.scoring.methods.documents import Documents, documents_of_files, documents_of_rows
+from pairbank.scoring.methods.documents import Documents, column_of, documents_of_files
 from pairbank.scoring.models.vocabulary import Vocabulary, vocabulary_of
 
 METADATA_KEY = b"pairbank_unigrams"
@@ -55,14 +52,11 @@ class Unigrams:
     n_vocabulary: int
     """|Σ|: how many tokens there are to share the probability."""
     tokenizer: str
-    """Its name, for messages."""
     tokenizer_sha256: str
     """Its fingerprint: the counts mean nothing with another tokenizer."""
     n_documents: int
     documents_sha256: str
-    """Hash of all documents, in order."""
     source: dict[str, Any]
-    """Where the documents come from."""
     smoothing: float
     """k of the additive smoothing."""
     languages: tuple[str, ...] = ()
@@ -129,10 +123,7 @@ class Unigrams:
 
 
 def read_unigrams(path: str | Path) -> Unigrams:
-    """Read what `Unigrams.save` wrote.
-
-    >>> read_unigrams("unigrams.npz").counts  # doctest: +SKIP
-    """
+    """Read what `Unigrams.save` wrote."""
     path = Path(path)
     try:
         table = pq.read_table(path)
@@ -189,7 +180,8 @@ def count_unigrams(
     counts = np.zeros(vocabulary.n_ids, dtype=np.int64)
     digest = hashlib.sha256()
     n_documents = 0
-    for batch in _batches(read.texts):
+    texts = iter(read.texts)
+    while batch := list(islice(texts, DOCUMENTS_A_BATCH)):
         for text in batch:
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         ids = np.fromiter(chain.from_iterable(vocabulary.ids(batch)), dtype=np.int64)
@@ -212,7 +204,6 @@ def count_unigrams(
 
 
 def tables_of(given: UnigramTables) -> list[Unigrams]:
-    """Return tables of counts, those given as files read."""
     several = [given] if isinstance(given, Unigrams | str | Path) else list(given)
     return [table if isinstance(table, Unigrams) else read_unigrams(table) for table in several]
 
@@ -245,10 +236,4 @@ def _documents(given: Documents | Iterable[Any] | Path, column: str) -> Document
     every = chain([] if first is None else [first], rows)
     if first is None or isinstance(first, str):
         return Documents(texts=every, source={"kind": "texts"})
-    return documents_of_rows(every, column=column)
-
-
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(texts)
-    while batch := list(islice(rest, DOCUMENTS_A_BATCH)):
-        yield batch
+    return Documents(texts=column_of(every, column, "the dataset"), source={"kind": "rows", "column": column})

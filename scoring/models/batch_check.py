@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 logger = logging.getLogger(__name__)
-
 LONG_TEXT = "The keys to the cabinet are on the table. " * 12
 TEXTS = (
     ("", "The keys to the cabinet are on the table."),
@@ -44,7 +43,6 @@ RMS_SHARE = 0.3
 """Of these, the root mean square of all tokens may have. Rounding moves a few (0.056 nats in bfloat16, 0.008 in
 float16), a mask that shows each token one more moves many (0.33 and 0.27), and few of them by more than 0.5."""
 SPARSE, FULL = "block_sparse", "original_full"
-"""BigBird's kinds of attention."""
 REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a forward pass may raise that was not written for what it is given."""
 

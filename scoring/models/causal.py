@@ -1,8 +1,8 @@
 """Causal language models: log P(token | tokens before it), many sequences a forward pass.
 
 Packs of prefix trees go through forward passes with a tree attention mask; a model that does not honour such masks
-(`self_check` finds out at load) gets padded, length-sorted batches, and so do sequences longer than a window that a
-tree mask would not limit. Log-softmax in float32 on the rows that are read (DESIGN.md, correctness rule 4).
+(`self_check`) gets padded, length-sorted batches, and so do sequences longer than a window that a tree mask would not
+limit.
 """
 
 from __future__ import annotations
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 logger = logging.getLogger(__name__)
-
 _Job = Callable[[], "_PassResult"]
 Batching = Literal["packed", "padded"]
 PACK_TOKENS = 128
@@ -290,13 +289,11 @@ class CausalScorer(LocalScorer, CausalTokens):
         return _PassResult(owners=owners, read=read, n_tokens=n_tokens)
 
     def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
-        """Yield the packs that requests are computed in."""
         budget_tokens = min(PACK_TOKENS, self.batch_tokens)
         return plan(requests, budget_tokens=budget_tokens, min_shared_tokens=self.min_shared_tokens)
 
 
 def probed_layers(requests: Iterable[EncodedRequest]) -> list[int]:
-    """Return the layers whose states some requests ask for."""
     return sorted({request.probe.layer for request in requests if isinstance(request, EncodedProbe)})
 
 
@@ -322,4 +319,3 @@ class _PassResult:
     read: Reading
     """Gives (n_reads,) log-probabilities in nats, or where asked (2, n_reads) with the tokens' ranks."""
     n_tokens: int
-    """Computed for them."""

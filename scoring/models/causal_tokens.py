@@ -1,7 +1,6 @@
-"""Tokens of models that write from left to right.
+"""Tokens of models that write from left to right, wherever their weights are: in this process, or behind a server.
 
-In: a tokenizer, and which token stands before a text. Out: prompts as text, requests as token ids, one BOS before them
-(DESIGN.md, correctness rules 1 to 3), wherever the model's weights are: in this process, or behind a server.
+One BOS stands before a text, by DESIGN.md's correctness rules 1 to 3.
 """
 
 from __future__ import annotations

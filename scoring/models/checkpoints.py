@@ -6,7 +6,7 @@ import functools
 import json
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from pairbank.files import cache_dir, folder_beside, sha256_of_text
 from pairbank.scoring.models.weights import OnProgress, Stamp, fingerprint, stamps
 
 logger = logging.getLogger(__name__)
-
 DEMO = "demo"
 DEMO_HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
 DEMO_NAME = "SmolLM2-135M-Instruct"
@@ -30,7 +29,6 @@ class Checkpoint:
     """Folder or Hub id, as transformers takes it."""
     model_id: str
     name: str
-    """Short name, for tables."""
     revision: str = ""
     """Fingerprint of local files; empty for a Hub id, whose commit is known once it is loaded."""
     quantisation: str = ""
@@ -87,14 +85,8 @@ def _demo(gguf_file: str | None, on_progress: OnProgress | None) -> Checkpoint:
     folder = demo_folder()
     if folder is None:
         return Checkpoint(path=DEMO_HUB_ID, model_id=DEMO_HUB_ID, name=DEMO_NAME)
-    return Checkpoint(
-        path=str(folder),
-        model_id=DEMO_HUB_ID,
-        name=DEMO_NAME,
-        stamps=stamps(folder),
-        revision=fingerprint(folder, on_progress=on_progress),
-        quantisation=_gguf_quantisation(DEMO_GGUF),
-    )
+    local = _local(folder, None, name=DEMO_NAME, on_progress=on_progress)
+    return replace(local, model_id=DEMO_HUB_ID, quantisation=_gguf_quantisation(DEMO_GGUF))
 
 
 def _local(folder: Path, gguf_file: str | None, *, name: str, on_progress: OnProgress | None) -> Checkpoint:
@@ -128,7 +120,6 @@ def _base_of(folder: Path) -> Path | None:
 
 
 def _all_stamps(folder: Path, only: str | None) -> tuple[Stamp, ...]:
-    """Return the stamps of a model's files, and of those of the model that it adapts."""
     base = _base_of(folder)
     return stamps(folder, only=only) + (stamps(base) if base is not None else ())
 

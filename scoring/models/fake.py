@@ -72,7 +72,6 @@ class FakeScorer:
 
     @property
     def vocabulary(self) -> CharacterVocabulary:
-        """All characters."""
         return CharacterVocabulary()
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:

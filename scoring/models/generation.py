@@ -1,14 +1,10 @@
 """Generation: prompts in, what the model writes after each out: greedily, or sampled where an ask has a `draw`.
 
-Each prompt goes on as it would alone: many go through the model together, padded on the left, with a key-value
-cache; a model that padding would disturb (its states or its rotary embeddings follow the batch) gets prompts of
-equal length together. Writing ends at the model's end-of-sequence tokens or after a number of tokens. Settings that
-a checkpoint brings for chatting (sampling, penalties, forbidden words) are not used.
-
-Greedy decoding takes the most probable token however small its lead. Where the lead was less than `NEAR_TIE_NATS`,
-about what rounding differs by between two batches or machines, the text is flagged `near_tie`. A sampled token is the
-one of the greatest logit / temperature + noise; the noise is the draw's own, whatever the batch, and leads are of these
-sums.
+Each prompt goes on as it would alone: many go through the model together, padded on the left; a model that padding
+would disturb (its states or its rotary embeddings follow the batch) gets prompts of equal length together. Settings
+that a checkpoint brings for chatting (sampling, penalties, forbidden words) are not used. Where a token's lead was less
+than `NEAR_TIE_NATS`, about what rounding differs by between two batches or machines, the text is flagged `near_tie`. A
+sampled token is the one of the greatest logit / temperature + noise, and leads are of these sums.
 """
 
 from __future__ import annotations
@@ -50,9 +46,7 @@ NEAR_TIE_NATS = 1e-3
 BATCH_TOKENS_CPU, BATCH_TOKENS_ACCELERATOR = 4_096, 32_768
 """Prompt and answer tokens, pads included, that go through the model together."""
 SELF_CHECK = ("The keys to the cabinet are on the table.", "A dog barks.")
-"""Texts that padding on the left is tried with."""
 Inputs = Sequence[tuple[int, ...]]
-"""Token ids of prompts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

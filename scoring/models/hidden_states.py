@@ -1,13 +1,10 @@
 """Hidden states: texts in, the state of the last token at every layer out, on disk. He et al. 2025, section 4.1.
 
-The last token is the last of the text itself: causal models read it after everything else and one BOS, as direct
-scores do; masked models and the encoder of an encoder-decoder read the whole text, and special tokens that close
-it ([SEP], </s>) are not the last token. Layer 0 is the embedding, layer i the output of block i; transformers gives
-the last one after the final normalisation. The model's head does not run.
-
-Each distinct text is read once. States are stored as they are computed, some hundred texts a file, under a key of
-model, version and texts: a run that was stopped goes on there, and a second one computes nothing. A file ends with a
-hash of its states; one that was damaged since is set aside, and its states are computed again.
+The last token is the last of the text itself: causal models read it after one BOS; masked models and encoders read the
+whole text, and special tokens that close it ([SEP], </s>) are not the last token. Layer 0 is the embedding, layer i the
+output of block i, the last one after the final normalisation. Each distinct text is read once. States are stored as
+they are computed, so that a run that was stopped goes on there; a file ends with a hash of its states, and one that was
+damaged since is set aside and computed again.
 """
 
 from __future__ import annotations
@@ -30,7 +27,6 @@ from pairbank.scoring.api.model import Progress, Scorer, StateReader
 from pairbank.scoring.versions import HIDDEN_STATES_VERSION
 
 logger = logging.getLogger(__name__)
-
 Precision = Literal["float32", "float16"]
 SEAL_BYTES = 32
 SHARD_TEXTS = 512

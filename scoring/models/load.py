@@ -54,7 +54,7 @@ from pairbank.scoring.models.placement import (
     stated_quantisation,
     weights_options,
 )
-from pairbank.scoring.models.tokenizing import prefix_facts, prompt_format_for, thinking_for
+from pairbank.scoring.models.tokenizing import text_facts
 from pairbank.scoring.models.weights import OnProgress
 from pairbank.scoring.versions import ENGINE_VERSION, MODELS_VERSION
 
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     AnyScorer = TypeVar("AnyScorer", CausalScorer, MaskedScorer, Seq2SeqScorer)
 
 logger = logging.getLogger(__name__)
-
 Kind = Literal["causal", "masked", "seq2seq"]
 AUTO_CLASSES: dict[Kind, str] = {
     "causal": "AutoModelForCausalLM",
@@ -291,16 +290,7 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     )
 
     model, tokenizer = loaded.model, loaded.tokenizer
-    format_ = prompt_format_for(chosen["prompt_format"], tokenizer, loaded.info.name)
-    thinking = thinking_for(chosen["thinking"], tokenizer, loaded.info.name, prompt_format=format_)
-    info = replace(
-        loaded.info,
-        backend="causal-packed",
-        prompt_format=format_,
-        thinking=thinking,
-        thinking_tokens=chosen["thinking_tokens"] if thinking == "on" else 0,
-        **prefix_facts(loaded.info.bos_policy, tokenizer, loaded.info.name),
-    )
+    info = replace(loaded.info, backend="causal-packed", **text_facts(tokenizer, loaded.info.name, chosen))
     check_ids(info.name, model, tokenizer, info.prefix)
     batch_tokens = chosen["batch_tokens"]
     padded = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)

@@ -1,8 +1,8 @@
 """A model's tokenizer as it is scored with: one that cuts a text always the same way, and as the model was trained.
 
-BPE dropout and sentencepiece's sampling help in training; saved with a model, they cut every text at random. Both are
-switched off. Tokenizers of Mistral's models that transformers before 5 converted have another pre-tokenizer pattern
-than those that the models were trained with; transformers knows both, and warns.
+BPE dropout and sentencepiece's sampling, saved with a model, cut every text at random: both are switched off.
+Tokenizers of Mistral's models that transformers before 5 converted have another pre-tokenizer pattern than those that
+the models were trained with; transformers knows both, and warns.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class LoadedTokenizer:
     changes: str = ""
     """What was changed of it as it was saved."""
     notes: list[str] = field(default_factory=list)
-    """Warnings of transformers."""
 
 
 def load_tokenizer(

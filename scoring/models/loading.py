@@ -21,7 +21,6 @@ from pairbank.scoring.models.batch_check import REFUSALS
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-
 EXPECTED = (
     "expected 'demo', a folder with a language model and its tokenizer, a .gguf file, or a Hub id (log in for a gated "
     "one)"

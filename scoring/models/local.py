@@ -17,15 +17,7 @@ import torch
 
 from pairbank.arrays import FloatArray
 from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInput
-from pairbank.scoring.api.requests import (
-    STATE,
-    WHOLE,
-    EncodedProbe,
-    EncodedRequest,
-    ProbeRequest,
-    Request,
-    Share,
-)
+from pairbank.scoring.api.requests import STATE, WHOLE, EncodedProbe, EncodedRequest, ProbeRequest, Request, Share
 from pairbank.scoring.engine.batching import default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, own_prefix

@@ -6,13 +6,9 @@ Of each token of the target it is log P(token | everything that is not hidden), 
 - `within_word_l2r` hides the later tokens of its word too, so that a long word's pieces do not give each other
   away (Kauf & Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", section 3).
 
-Context and target are one input between the model's own special tokens, which are never scored. Text is text: what
-looks like a special token in an item ("[MASK]") is read as characters.
-
-A word is what the tokenizer's pre-tokenizer makes one (`word_ids`), cut at whitespace besides: BERT splits at
-whitespace and punctuation ("don't" is three words) and makes every Chinese character a word; RoBERTa splits as
-GPT-2 does ("don", "'t"); XLM-R at whitespace only, so that an unspaced Chinese sentence is one word and
-`within_word_l2r` reads it left to right.
+What looks like a special token in an item ("[MASK]") is read as characters. A word is what the tokenizer's
+pre-tokenizer makes one (`word_ids`), cut at whitespace besides: BERT splits "don't" into three words and makes every
+Chinese character a word; XLM-R splits at whitespace only, so that an unspaced Chinese sentence is one word.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -86,15 +82,12 @@ class MaskedScorer(EncoderScorer):
     ) -> None:
         super().__init__(model, tokenizer, replace(info, pll=pll), body=model.base_model, budget_tokens=budget_tokens)
         self.pll: Pll = pll
-        if not isinstance(tokenizer.mask_token_id, int):
-            raise ScoringError(f"{info.name}: the tokenizer has no mask token; expected that of a masked model")
-        self._mask_id = tokenizer.mask_token_id
+        self._mask_id = cast("int", tokenizer.mask_token_id)
         self._read = threading.local()  # `columns`: where the pass of this thread is read
         self._head_on_rows = False
         self._head_on_rows = self._head_takes_rows()
 
     def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:
-        """Return the tokens of each context + target, encoded as one string between the special tokens."""
         texts = [request.context + request.target for request in requests]
         wanted = {"return_offsets_mapping": True, "return_special_tokens_mask": True, "split_special_tokens": True}
         with left_as_it_was(self.tokenizer):

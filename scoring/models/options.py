@@ -17,13 +17,10 @@ from pairbank.errors import ModelLoadError
 SHOWN_COMMIT = 12
 """Characters of a commit in a model's name."""
 TRAINED, RANDOM = "trained", "random"
-"""Values of the option `weights`."""
 BACKEND_NAME = re.compile(r"(?P<name>[a-z][a-z0-9_-]+):(?!//)(?P<rest>.*)", re.DOTALL)
 """Neither a drive (`C:\\models`) nor an address (`http://…`)."""
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
-"""How the address of a server begins."""
 SERVER_OPTIONS = ("tokenizer", "served_model", "api", "replicas", "concurrency", "timeout_s", "reasoning_effort")
-"""Options for models behind an address alone."""
 
 
 class LoadOptions(TypedDict, total=False):
@@ -145,8 +142,6 @@ DEFAULTS = cast(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A model as somebody names it."""
-
     id: str
     """`demo`, a folder or file, a Hub id, a server's address, or what a back end loads, `BACKEND:rest`."""
     revision: str | None = None
@@ -222,7 +217,6 @@ def name_of_weights(name: str, weights: str) -> str:
 
 
 def with_reference(options: LoadOptions, reference: Reference) -> LoadOptions:
-    """Return options with the revision and the weights that a model's name says."""
     if reference.weights != TRAINED and options.get("weights", TRAINED) == TRAINED:
         options = {**options, "weights": reference.weights}
     revision = reference.revision
@@ -234,7 +228,6 @@ def with_reference(options: LoadOptions, reference: Reference) -> LoadOptions:
 
 
 def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str) -> None:
-    """Refuse every option that a back end does not honour and the user has set."""
     for name, value, usual in _set(options):
         if name not in honoured:
             raise ModelLoadError(

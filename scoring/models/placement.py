@@ -47,7 +47,6 @@ def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
 
 
 def _tensor_parallel(chosen: LoadOptions) -> Any:  # noqa: ANN401 - a DistributedConfig
-    """Return transformers' settings for layers that are split over the processes of torchrun."""
     if n_processes() < 2:
         raise ModelLoadError(
             "tensor_parallel splits layers over several processes; start them, one per GPU: torchrun --nproc-per-node "
@@ -77,7 +76,6 @@ def check_is_split(model: PreTrainedModel, name: str) -> None:
 
 
 def quantisation_config(quantisation: str) -> Any:  # noqa: ANN401 - a BitsAndBytesConfig
-    """Return bitsandbytes' settings: for "4bit" nf4, double quantisation, bfloat16 compute."""
     import torch
     from transformers import BitsAndBytesConfig
 
@@ -112,10 +110,7 @@ def device_for(device: str, *, spread: bool) -> str:
 
 
 def device_name(model: PreTrainedModel) -> str:
-    """Return the card that a model runs on (of several all kinds, each once); "" for a CPU, whose name decides nothing.
-
-    A CPU's threads decide nothing either: what is computed together goes by the requests alone.
-    """
+    """Return the cards that a model runs on, each kind once; "" for a CPU, whose name and threads decide no number."""
     import torch
 
     devices = {parameter.device for parameter in model.parameters()}

@@ -1,8 +1,7 @@
 """What is tried with a causal model when it is loaded, on a few sentences.
 
-The configuration is asked first (`engine/batching`), for a short self-check cannot see a window that no short text
-reaches; then packed scores are compared with plain ones, for a configuration does not say whether a forward pass
-honours masks and position ids. `block_head` is the output layer where it can be applied apart.
+The configuration is asked first (`engine/batching`), for no short text reaches a window; then packed scores are
+compared with plain ones, for a configuration does not say whether a forward pass honours masks and position ids.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from pairbank.scoring.models.causal import CausalScorer
 
 logger = logging.getLogger(__name__)
-
 SELF_CHECK = (
     "The keys to the cabinet are on the table.",
     "The keys to the cabinet is on the table.",
@@ -42,7 +40,6 @@ PREFIX_CHECK_TOKENS = 2
 BEYOND_WINDOW_TOKENS = 32
 """By how much the causality check's long text exceeds a window, and how much is appended to it."""
 ANSWER = "My answer is"
-"""How an answer may begin."""
 
 
 def packing_problem(scorer: CausalScorer) -> str | None:

@@ -1,24 +1,18 @@
-"""Encoder-decoders: the probability that the decoder gives to a text, the encoder having read what is around it.
-
-In: requests. Out: log-probabilities in nats of label tokens, teacher-forced. Two modes say what is read and what is
-predicted; neither is a log P(sentence), which an encoder-decoder does not have.
+"""Encoder-decoders: log P in nats of label tokens, teacher-forced; such a model has no log P(sentence).
 
 `sentinel`, for T5 and its kin, is Hu & Levy 2023 (section 3.3) as their code has it, the tokenizer's `</s>` included
 at the end of every input and label:
 
 - a whole sentence (no context): one final "." is dropped, the rest cut at single spaces. For each word the encoder
   reads the sentence with `<extra_id_0>` in the word's place, and the label is `w <extra_id_0>` for the first word
-  (the sentinel after it, unlike the others, and also where it is the only word), `<extra_id_0> w` for the last and
-  `<extra_id_0> w <extra_id_1>` for those between. The log-probabilities of the words' own tokens are summed:
-  sentinels and `</s>` are not. Text without spaces is one word.
+  (also where it is the only word), `<extra_id_0> w` for the last and `<extra_id_0> w <extra_id_1>` for those between.
+  The words' own tokens are summed, sentinels and `</s>` are not.
 - a continuation: the encoder reads the context, a space (which T5's tokenizer drops) and `<extra_id_0>`; the label
   is `<extra_id_0> continuation`. All of the label after the sentinel is summed, **its `</s>` included**.
 
-`conditional`, for models without sentinels (BART): the encoder reads the context, the decoder's text is the target,
-its `</s>` not scored. With no context the encoder reads an empty text (flag `blank_context`).
-
-The decoder begins with the model's `decoder_start_token_id`; in `conditional` mode a forced BOS or what the
-tokenizer puts before a target (BART's `<s>`, a language code) follows, unscored.
+`conditional`, for models without sentinels (BART): the encoder reads the context (none: flag `blank_context`), the
+decoder's text is the target, its `</s>` not scored; a forced BOS or what the tokenizer puts before a target (BART's
+`<s>`, a language code) stands before it, unscored.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ MEMORY_LIMIT_BYTES = 1 << 30
 LENGTH_LIMIT = 200_000
 """Characters that a template may add to a prompt; those of real models add some thousands."""
 PROMPT = "The keys to the cabinet are on the table. " * 50
-
 _TOO_MUCH = "takes too much time or memory for a prompt"
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.api.model import BLOCKS, SWITCH, Thinking
+from pairbank.scoring.api.model import BLOCKS, SWITCH
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.models.vocabulary import PROBE
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from pairbank.scoring.api.model import BosPolicy
+    from pairbank.scoring.models.options import LoadOptions
 
 logger = logging.getLogger(__name__)
-
 TEMPLATE_FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a chat template raises beside jinja2's own errors: it calls methods of what it is given."""
 
 
 def with_unknown_flag(request: EncodedRequest, unknown_id: int | None) -> EncodedRequest:
-    """Return the request, flagged where the unknown token is among those scored."""
     if unknown_id is None or unknown_id not in request.ids[request.start :]:
         return request
     return replace(request, flags=(*request.flags, UNKNOWN_TOKEN))
@@ -39,7 +38,6 @@ def text_specials(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
 
 
 def base_prompt(*, user: str, stem: str) -> str:
-    """Return a prompt as a model without chat template reads it: one line after the other."""
     return f"{user}\n{stem}" if stem else user
 
 
@@ -159,17 +157,21 @@ def prefix_facts(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) 
     return {"bos_id": prefix[0] if prefix else None, "prefix_ids": () if is_usual else prefix}
 
 
-def thinking_for(
-    option: Thinking, tokenizer: PreTrainedTokenizerBase, name: str, *, prompt_format: Literal["base", "chat"]
-) -> Literal["", "off", "on"]:
-    template = getattr(tokenizer, "chat_template", None) if prompt_format == "chat" else None
+def text_facts(tokenizer: PreTrainedTokenizerBase, name: str, options: LoadOptions) -> dict[str, Any]:
+    """Return how a causal model reads prompts, and what stands before a text, as `ModelInfo` has it."""
+    format_ = prompt_format_for(options["prompt_format"], tokenizer, name)
+    template = getattr(tokenizer, "chat_template", None) if format_ == "chat" else None
     texts = [*template.values()] if isinstance(template, dict) else [template or ""]
     can_think = any(SWITCH in text or any(start in text for start, _ in BLOCKS) for text in texts)
-    if can_think:
-        return "on" if option == "on" else "off"
-    if option == "on":
+    thinks = options["thinking"] == "on"
+    if thinks and not can_think:
         raise ModelLoadError(f"{name}: its chat template has no thinking mode; leave thinking at 'auto'")
-    return ""
+    return {
+        "prompt_format": format_,
+        "thinking": "on" if thinks else "off" if can_think else "",
+        "thinking_tokens": options["thinking_tokens"] if thinks else 0,
+        **prefix_facts(options["bos"], tokenizer, name),
+    }
 
 
 def prompt_format_for(

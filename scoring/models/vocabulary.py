@@ -60,7 +60,6 @@ class TokenizerVocabulary:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all tokens with their ids, and of the ids of a probe text."""
         tokens = sorted(self.tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0]))
         [probe] = self.ids([PROBE])
         return sha256_of_text(*(f"{token_id} {token}" for token, token_id in tokens), repr(list(probe)))

@@ -1,13 +1,10 @@
 """A model's files: what tells them from every other model's, and stamps that show later whether one was touched.
 
-Every file in the folder and its subfolders counts (shards, pooling layers, vocabularies of any kind), except what no
-loader reads: `NOTES`, hidden files, and `OTHERS`, the subfolders with other checkpoints and logs. A file that an index
-of shards names always counts.
-
-Weights are read whole, for an edit can be anywhere in them. The hash of a large file is kept in the cache under what
-the file system says of it (path, size, times of modification and of change, inode, device): restoring size and
-modification time after an edit does not bring an old hash back. A file touched so lately that another edit could have
-the same times is hashed, and its hash is not kept.
+Every file in the folder and its subfolders counts, except what no loader reads: `NOTES`, hidden files, and `OTHERS`; a
+file that an index of shards names always counts. Weights are read whole, for an edit can be anywhere in them. The hash
+of a large file is kept in the cache under what the file system says of it (`Stamp`): restoring size and modification
+time after an edit does not bring an old hash back. A file touched so lately that another edit could have the same times
+is hashed, and its hash is not kept.
 """
 
 from __future__ import annotations
@@ -50,10 +47,7 @@ MOST_THREADS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashProgress:
-    """How much of a model's large files has been read."""
-
     name: str
-    """The file being read."""
     done_bytes: int
     total_bytes: int
 
@@ -84,7 +78,6 @@ class Stamp(NamedTuple):
 
 
 def stamps(folder: Path, *, only: str | None = None) -> tuple[Stamp, ...]:
-    """Return the stamps of a model's files; `only`: the one file that matters."""
     return tuple(Stamp.of(path) for path in _files(folder, only))
 
 

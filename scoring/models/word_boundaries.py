@@ -1,19 +1,15 @@
 """The word-boundary correction: the probability of words, not of the tokens that spell them.
 
-Tokenizers such as GPT-2's mark where a word begins (" dog" is one token, the space in front), not where it ends.
-The tokens' product is then the probability that the text goes on with a word that *begins* so: "dog", but also
-"dogs" and "dogma". Pimentel & Meister 2024 ("How to compute the probability of a word") and Oh & Schuler 2024
-("Leading whitespaces …") both show that the words' probabilities then do not sum to one, and give the remedy:
+Tokenizers such as GPT-2's mark where a word begins (" dog"), not where it ends: the tokens' product is the probability
+that the text goes on with a word that *begins* so, "dog" but also "dogs". Pimentel & Meister 2024 ("How to compute the
+probability of a word") and Oh & Schuler 2024 ("Leading whitespaces …") give the remedy:
 
     log P(w | c) = Σ log p(tokens of w | c) + log B(c∘w) − log B(c),      B(x) = Σ_{s ∈ S_bow ∪ {EOS}} p(s | x)
 
-S_bow holds the tokens that begin a word: those that begin with a space, which the vocabulary writes Ġ or ▁ (tokens
-that begin with another white-space character, a line break for one, are not in it, as in the paper). EOS is every
-special token: which of them ends a text depends on how the model was trained, and none stands within a word; for
-GPT-2 this is its one <|endoftext|>. In a target of several words the inner corrections cancel, so that a sentence
-needs its two ends alone. A text whose first token has no mark ("The" without a space, after BOS) is corrected at its
-start by the tokens that can begin it, all but S_bow, in the place of B(c). Where the tokenizer marks the ends of
-words (the first GPT's "dog</w>") nothing is to be corrected, and the score is that of `direct`.
+S_bow holds the tokens that begin with a space, Ġ or ▁ (not those that begin with a line break, as in the paper). EOS is
+every special token: which of them ends a text depends on how the model was trained. In a target of several words the
+inner corrections cancel. A text whose first token has no mark ("The" after BOS) is corrected at its start by all tokens
+but S_bow, in the place of B(c). Where the tokenizer marks the ends of words ("dog</w>") nothing is to be corrected.
 """
 
 from __future__ import annotations
@@ -42,7 +38,6 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.models.causal import CausalScorer
 
-
 WORD_EDGE, UNMARKED_START, NO_EDGE, CERTAIN_EDGE = -1, -2, -3, -4
 """In the place of the token that is read: the set S_bow ∪ EOS; all tokens but S_bow; a place that is no edge of a
 word, whose value is NaN; and probability one, where words' ends are marked or the target itself ends with a space."""
@@ -56,7 +51,6 @@ class WordMarks:
     begin_word: IntArray
     """S_bow: ids of the tokens that begin with a space."""
     end_text: IntArray
-    """Ids of the special tokens."""
     others: IntArray
     """Ids of all tokens but S_bow."""
     marks_ends: bool
@@ -64,7 +58,6 @@ class WordMarks:
 
 
 def word_marks(tokenizer: PreTrainedTokenizerBase, *, n_outputs: int, name: str) -> WordMarks:
-    """Return which tokens begin a word and which end a text."""
     vocabulary = {i: token for token, i in tokenizer.get_vocab().items() if i < n_outputs}
     added = tokenizer.added_tokens_decoder
     special = {i for i, token in added.items() if token.special} | set(tokenizer.all_special_ids)

@@ -1,7 +1,6 @@
 """A prompt: what is asked of a model, of which items, and how the log-probabilities of its answers are read.
 
-A prompt is data, never code. It is sent once a presentation (an order, a side, an assignment of the answers), and
-every option is scored after each. Templates, stems and options may have slots, filled from the item (`slots`).
+It is sent once a presentation (an order, a side, an assignment of the answers), and every option is scored after each.
 """
 
 from __future__ import annotations
@@ -20,17 +19,8 @@ from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import SENTENCE
 
 SLOTS = (
-    "good",
-    "bad",
-    "context_good",
-    "context_bad",
-    "context",
-    "target_good",
-    "target_bad",
-    "target",
-    "property",
-    "word_good",
-    "word_bad",
+    *("good", "bad", "context_good", "context_bad", "context", "target_good", "target_bad", "target"),
+    *("property", "word_good", "word_bad"),
 )
 CONCEPT_COLUMNS = {"property": "property", "word_good": "concept_good", "word_bad": "concept_bad"}
 """Slot -> the column that concept corpora have it in."""
@@ -46,11 +36,6 @@ ANY = "*"
 
 
 def slots_of(text: str) -> tuple[str, ...]:
-    """Return the names of the slots in a text, in order.
-
-    >>> slots_of("1: '{good}', 2: '{bad}'")
-    ('good', 'bad')
-    """
     return tuple(_SLOT.findall(text))
 
 
@@ -97,7 +82,6 @@ class Presentation:
     good: tuple[int | float, ...] = ()
     """Weight of each option's log-probability in the score of the better side."""
     bad: tuple[int | float, ...] = ()
-    """The same for the worse side."""
     side: Literal["", "good", "bad"] = ""
     """The side shown (rating, prediction)."""
     first: str = ""
@@ -119,7 +103,7 @@ class Presentation:
         return all(str(row.get(column)) == value for column, value in self.when.items())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Prompt:
     """One prompted method."""
 
@@ -155,16 +139,21 @@ class Prompt:
     """`dropped`: its authors left it out of their analysis; `ours`: no paper has it."""
     note: str = ""
     paper: str = "own wording"
-    """Where its wording is from."""
     label: str = ""
     """What its paper calls it, as reports and figures do: `MetaQuestionSimple (Exp. 3a)`; empty = the id."""
     cites: tuple[str, ...] = ()
     """Keys of the works to cite, in `builders/data/references.bib`."""
 
-    @property
+    @functools.cached_property
     def sha256(self) -> str:
         """Hash of all that decides what is asked, of which items, and how the answer is read."""
-        return _sha256(self)
+        decides = asdict(self)
+        for key in ("paper", "note", "label", "status", "accuracy", "cites", *(["options_in"] * (not self.options_in))):
+            del decides[key]
+        decides["tasks"] = [task for task in self.tasks if task != SENTENCE]  # asked as a side of a pair is
+        for presentation in decides["presentations"]:
+            del presentation["source"]
+        return sha256_of_text(json.dumps(decides, sort_keys=True, ensure_ascii=False))
 
     @property
     def is_fixed_order(self) -> bool:
@@ -183,38 +172,12 @@ class Prompt:
         return task in self.tasks and primary(language) in self.languages
 
 
-@functools.lru_cache(maxsize=512)
-def _sha256(prompt: Prompt) -> str:
-    decides = asdict(prompt)
-    left_out = ("paper", "note", "label", "status", "accuracy", "cites", *(["options_in"] * (not prompt.options_in)))
-    for key in left_out:
-        del decides[key]
-    decides["tasks"] = [task for task in prompt.tasks if task != SENTENCE]  # asked as a side of a pair is
-    for presentation in decides["presentations"]:
-        del presentation["source"]
-    return sha256_of_text(json.dumps(decides, sort_keys=True, ensure_ascii=False))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """What a prompt takes from an item."""
-
-    slots: frozenset[str]
-    """Slots that must be filled."""
-    columns: frozenset[str]
-    """Columns that decide which presentations are asked."""
-
-
 @functools.cache
-def needs(prompt: Prompt, language: str, *, of_pair: bool = True) -> Needs:
-    """Return what a prompt takes from an item in a language: from a pair, or from a single sentence."""
-    presentations = [p for p in prompt.presentations if of_pair or not p.shows_worse]
-    shown = [text for p in presentations for text in (p.template, p.stem)]
-    texts = [*(in_language(text, language) for text in shown), *prompt.written_options(language)]
-    return Needs(
-        slots=frozenset(slot for text in texts for slot in slots_of(text)),
-        columns=frozenset(column for p in presentations for column in p.when),
-    )
+def needed_slots(prompt: Prompt, language: str, *, of_pair: bool = True) -> frozenset[str]:
+    """Return the slots that an item in a language has to fill: a pair, or a single sentence."""
+    shown = [p for p in prompt.presentations if of_pair or not p.shows_worse]
+    texts = [in_language(text, language) for p in shown for text in (p.template, p.stem)]
+    return frozenset(slot for text in (*texts, *prompt.written_options(language)) for slot in slots_of(text))
 
 
 def primary(language: str) -> str:

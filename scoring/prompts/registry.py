@@ -1,9 +1,4 @@
-"""The prompt registry: those that ship with pairbank (`scoring/prompts/*.toml`), of installed packages, a user's own.
-
-Method names are ids of prompts, with what is asked differently behind an "@": `meta_question_simple@4shot` puts four
-answered examples before the question, `hl23_sent_comp_meta_instruct@chat` sends a prompt that its paper sent as
-plain text through the model's chat template.
-"""
+"""The prompt registry: prompts that ship with pairbank (`*.toml`), of installed packages, and a user's own."""
 
 from __future__ import annotations
 

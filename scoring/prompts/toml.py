@@ -27,10 +27,8 @@ from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import SENTENCE
 from pairbank.scoring.prompts.prompt import ANY, SLOTS, Kind, Presentation, Prompt, PromptError, fill, slots_of
 
-TEXT_OR_TABLE = ("template", "stem")
 SWAPPED = {slot: slot.replace("good", "bad") if "good" in slot else slot.replace("bad", "good") for slot in SLOTS}
 Text: TypeAlias = str | dict[str, str]
-"""A text, or one for each language."""
 COMPARED = {
     "sentences": ("{good}", "{bad}"),
     "targets": ("{target_good}", "{target_bad}"),
@@ -118,9 +116,8 @@ def _check_sides(prompt: Prompt, where: str) -> None:
             'about one side, as design = "yes_no", "yes_no_log_odds", "yes_no_both_assignments" or "rating" does'
         )
     of_pairs = any(task not in ONE_SIDED_TASKS for task in prompt.tasks)
-    if prompt.kind == "rating" and {p.side for p in prompt.presentations} != (
-        {"good", "bad"} if of_pairs else {"good"}
-    ):
+    sides = {"good", "bad"} if of_pairs else {"good"}
+    if prompt.kind == "rating" and {p.side for p in prompt.presentations} != sides:
         expected = 'of side = "good" and of side = "bad"' if of_pairs else 'of side = "good" alone'
         raise PromptError(f"{where}: a rating of {', '.join(prompt.tasks)} needs presentations {expected}")
 
@@ -138,23 +135,16 @@ def _check_options(prompt: Prompt, where: str) -> None:
                 f"{where}: options_in has {language} = {list(options)}, expected {len(prompt.options)} different "
                 f"options for one of {', '.join(prompt.languages)}"
             )
-    if prompt.readout == "options":
-        _check_beginnings(prompt, where)
-    if prompt.kind == "rating" and not all(re.fullmatch(r"-?\d+(\.\d+)?", option) for option in prompt.options):
-        raise PromptError(f"{where}: options are {list(prompt.options)}, expected numbers, which a rating averages")
-
-
-def _check_beginnings(prompt: Prompt, where: str) -> None:
-    """Raise if an option begins another one: its log-probability would include the other's."""
-    for language in prompt.languages:
-        written = prompt.written_options(language)
-        for short, long in itertools.permutations(written, 2):
+    for language in prompt.languages if prompt.readout == "options" else ():
+        for short, long in itertools.permutations(prompt.written_options(language), 2):
             if long.startswith(short) and not slots_of(short):
                 raise PromptError(
                     f"{where}: option {short!r} begins option {long!r}, so that its probability includes the other's; "
                     f'give each an end (options_in = {{ {language} = ["{short}/…", …] }}), or let the model write '
                     '(readout = "generation")'
                 )
+    if prompt.kind == "rating" and not all(re.fullmatch(r"-?\d+(\.\d+)?", option) for option in prompt.options):
+        raise PromptError(f"{where}: options are {list(prompt.options)}, expected numbers, which a rating averages")
 
 
 def _check_presentation(p: Presentation, prompt: Prompt, where: str) -> None:
@@ -214,9 +204,8 @@ def is_symmetric(prompt: Prompt) -> bool:
 
 def _question(p: Presentation, prompt: Prompt, *, swapped: bool) -> str:
     other = {slot: f"{{{name}}}" for slot, name in SWAPPED.items()} if swapped else {}
-    texts = {
-        key: [(lang, fill(text, other)) for lang, text in sorted(getattr(p, key).items())] for key in TEXT_OR_TABLE
-    }
+    shown = {"template": p.template, "stem": p.stem}
+    texts = {key: [(lang, fill(text, other)) for lang, text in sorted(of.items())] for key, of in shown.items()}
     good, bad = (p.bad, p.good) if swapped else (p.good, p.bad)
     weights = zip(prompt.options, good, bad, strict=True) if good else ()
     side = SWAPPED.get(p.side, "") if swapped else p.side
@@ -236,7 +225,8 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
     except (ValueError, RecursionError) as error:
         raise PromptError(f"{path}: not TOML ({error})") from error
     file = record_of(_File, table, where=str(path), error=PromptError)
-    results = [_prompt(({"cites": file.cites} if file.cites else {}) | stated, path) for stated in file.prompts]
+    cites = {"cites": file.cites} if file.cites else {}
+    results = [prompt_from_entry(cites | stated, str(path)) for stated in file.prompts]
     ids = [prompt.id for prompt in results]
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise PromptError(f"{path}: prompt id {twice[0]!r} occurs twice; choose another")
@@ -260,10 +250,6 @@ def prompt_entry(prompt: Prompt) -> dict[str, Any]:
         for shown in prompt.presentations
     ]
     return results
-
-
-def prompt_from_entry(stated: Mapping[str, Any], where: str) -> Prompt:
-    return _prompt(stated, Path(where))
 
 
 def prompt_toml(prompt: Prompt) -> str:
@@ -292,8 +278,9 @@ def _toml(value: Any) -> str:  # noqa: ANN401 - a value of TOML
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _prompt(table: Mapping[str, Any], path: Path) -> Prompt:
-    where = f"{path}, prompt {table.get('id', '(no id)')!r}"
+def prompt_from_entry(table: Mapping[str, Any], where: str) -> Prompt:
+    """Return a checked prompt; its mistakes are explained with `where`, the file or signature it stands in."""
+    where = f"{where}, prompt {table.get('id', '(no id)')!r}"
     stated = record_of(PromptTable, table, where=where, error=PromptError).model_dump(exclude_unset=True)
     full = _designed(stated, where)
     if "kind" not in full or "presentations" not in full:

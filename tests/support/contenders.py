@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from naive_reference import n_distinct_nodes
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.engine.prefix_trees import n_distinct_nodes, plan
+from pairbank.scoring.engine.prefix_trees import plan
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.causal import PACK_TOKENS, CausalScorer
 

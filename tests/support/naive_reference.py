@@ -68,3 +68,8 @@ def option_logprobs(
     logprobs = torch.log_softmax(logits[len(start) + first - 1 :].double(), dim=-1)
     shared = sum(float(row[token]) for row, token in zip(logprobs[:-1], before[first:], strict=True))
     return [shared + float(logprobs[-1, whole[-1]]) for whole in wholes]
+
+
+def n_distinct_nodes(requests: Sequence[Any]) -> int:
+    """Return how many tree nodes the requests need with no budget: the least possible work, in tokens."""
+    return len({request.ids[:n] for request in requests for n in range(1, len(request.ids))})

@@ -1,12 +1,9 @@
 """A model behind a chat API that tells no probabilities of a text: what it writes, what its top tokens choose.
 
-In: prompts, sent as messages; the stem of an answer ends the question, for no answer can be begun for the model. Out:
-written answers; and of a question whose options are all among the most probable first tokens (20 at most) their
-log-probabilities, flagged `top_logprobs`. An option's probability is that of all tokens that are the option beside
-spaces. A token with what an API writes for "not reported" (`ways.reported_nats`) is not among them. Where an option is
-not among them, no token that is it can be more probable than the least of them, nor than what they leave: the smaller
-one is its value, an upper bound, flagged `outside_top`. Where that holds of all options of a question, nothing is
-known: NaN.
+An option's probability is that of all tokens that are the option beside spaces, among the most probable first tokens
+(20 at most); flagged `top_logprobs`. Where an option is not among them, no token that is it can be more probable than
+the least of them, nor than what they leave: the smaller one is its value, an upper bound, flagged `outside_top`. Where
+that holds of all options of a question, nothing is known: NaN.
 """
 
 from __future__ import annotations
@@ -17,13 +14,16 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from itertools import product
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import (
+    BLOCKS,
+    SWITCH,
     Ask,
     Continuation,
     ExampleTurn,
@@ -31,19 +31,24 @@ from pairbank.scoring.api.model import (
     OverLength,
     Progress,
     ScoringStats,
+    Thinking,
     thinking_characters,
 )
 from pairbank.scoring.api.names import NEAR_TIE, OUTSIDE_TOP, TOP_LOGPROBS, TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
-from pairbank.scoring.models.server.chat_api import CHAT, MOST_TOP, ChatSettings, messages_of, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, model_changed
 from pairbank.scoring.models.server.identity import ChatAnswers
-from pairbank.scoring.models.server.ways import MOST_OTHERS, draw_settings, first_choice, lead_nats
+from pairbank.scoring.models.server.ways import MOST_OTHERS, draw_settings, first_choice, lead_nats, reported_nats
 from pairbank.scoring.models.tokenizing import base_prompt
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+CHAT = "/chat/completions"
+MOST_TOP = 20
+"""Most probable first tokens that APIs of this kind tell."""
+FIRST_TOKENS = 16
+"""Tokens of the first answer, which some APIs refuse to be fewer."""
 IDENTITY_QUESTIONS = (
     "Continue this story with one sentence: The old lighthouse keeper opened the door and",
     "Name five animals that live in the sea, separated by commas.",
@@ -54,6 +59,53 @@ IDENTITY_QUESTIONS = (
 IDENTITY_TOKENS = 24
 LEAST_LEFT = 1e-12
 """Probability that the told tokens leave at least: their sum may be rounded above 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatSettings:
+    """Which parameters an API takes; tried once at load."""
+
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    takes_temperature: bool = True
+    takes_seed: bool = True
+    thinking: Thinking = "auto"
+    """Sent to the server's chat template, unless auto."""
+    effort: str = ""
+
+    @property
+    def deviations(self) -> list[str]:
+        return [
+            *([self.limit] if self.limit != "max_tokens" else []),
+            *(["no temperature"] if not self.takes_temperature else []),
+            *(["no seed"] if not self.takes_seed else []),
+        ]
+
+    def body(self, n_tokens: int, *, temperature: float) -> dict[str, Any]:
+        return {
+            self.limit: n_tokens,
+            **({"temperature": temperature} if self.takes_temperature else {}),
+            **({"reasoning_effort": self.effort} if self.effort else {}),
+            **({"chat_template_kwargs": {SWITCH: self.thinking == "on"}} if self.thinking != "auto" else {}),
+        }
+
+
+def negotiated(client: Client, served: str, settings: ChatSettings) -> tuple[ChatSettings, Mapping[str, Any]]:
+    """Return the parameters that an API takes, and its answer to a question with them."""
+    question = [{"role": "user", "content": "Respond with 1 or 2 as your answer."}]
+    refusal: ServerError | None = None
+    for limit, takes_temperature, takes_seed, logprobs in product(
+        ("max_tokens", "max_completion_tokens"), (True, False), (True, False), (True, False)
+    ):
+        tried = replace(settings, limit=cast("Any", limit), takes_temperature=takes_temperature, takes_seed=takes_seed)
+        body = {"model": served, "messages": question, **tried.body(FIRST_TOKENS, temperature=0.0)}
+        body |= {"seed": 0} if takes_seed else {}
+        try:
+            return tried, client.post(CHAT, body | ({"logprobs": True, "top_logprobs": 2} if logprobs else {}))
+        except ServerError as error:
+            if error.status not in (400, 422):
+                raise
+            refusal = refusal or error
+    raise refusal or ServerError(f"{client.url}: no parameters to try")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +119,6 @@ class ChatScorer:
     """What the server calls the model."""
     info: ModelInfo
     tells_top: bool
-    """Whether the API tells the most probable first tokens."""
     settings: ChatSettings = field(default_factory=ChatSettings)
     identity: ChatAnswers | None = None
     stats: ScoringStats = field(default_factory=ScoringStats)
@@ -238,3 +289,30 @@ def _continuation(answer: Mapping[str, Any], *, is_drawn: bool) -> Continuation:
     n_tokens = (answer.get("usage") or {}).get("completion_tokens", n_places)
     flags = (*([NEAR_TIE] if is_near else []), *([TRUNCATED] if is_cut else []))
     return Continuation(text=text, n_tokens=int(n_tokens), flags=flags)
+
+
+def shows_thinking(choice: Mapping[str, Any]) -> bool:
+    message = choice.get("message") or {}
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    text = message.get("content") or ""
+    return bool(thought) or any(text.lstrip().startswith(start) for start, _ in BLOCKS)
+
+
+def messages_of(text: str, *, chat: bool) -> list[dict[str, str]]:
+    """Return the messages of a prompt: those that `render_prompt` wrote, or plain text as the user's one message."""
+    if not chat:
+        return [{"role": "user", "content": text}]
+    messages: list[dict[str, str]] = json.loads(text)
+    return messages
+
+
+def top_tokens(choice: Mapping[str, Any], place: int) -> dict[str, float]:
+    """Return the most probable tokens of a place, with their log-probabilities in nats: those that are reported."""
+    try:
+        entries = choice["logprobs"]["content"][place]["top_logprobs"]
+        values = [token["logprob"] for token in entries]
+        others = [values[:n] + values[n + 1 :] for n in range(len(values))]
+        nats = [reported_nats(value, rest) for value, rest in zip(values, others, strict=True)]
+        return {str(token["token"]): value for token, value in zip(entries, nats, strict=True) if not math.isnan(value)}
+    except (KeyError, IndexError, TypeError):
+        return {}

@@ -1,7 +1,7 @@
-"""HTTP to a server: many questions at once, each asked again where the server or the line failed.
+"""HTTP to a server: many questions at once, each asked again where the server or the line failed. Safe in threads.
 
-In: an address, and JSON bodies. Out: JSON answers, or what `read` makes of them. The key comes from the environment
-(`KEY_VARIABLE`), goes to this address alone (redirects are not followed) and stands in no message. Safe in threads.
+The key comes from the environment (`KEY_VARIABLE`), goes to this address alone (redirects are not followed) and stands
+in no message.
 """
 
 from __future__ import annotations
@@ -43,18 +43,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ServerError(ScoringError):
-    def __init__(self, message: str, *, status: int | None = None) -> None:
+    def __init__(self, message: str, *, status: int | None = None, url: str = "") -> None:
         super().__init__(message)
         self.status = status
-        """Of the HTTP answer, where there was one."""
+        self.url = url
 
 
 class ServerGoneError(ServerError):
     """A server that did not answer, however often it was asked."""
-
-    def __init__(self, message: str, *, status: int | None = None, url: str = "") -> None:
-        super().__init__(message, status=status)
-        self.url = url
 
 
 def model_changed(model_name: str, url: str, problem: str) -> ModelChangedError:
@@ -80,7 +76,6 @@ class Client:
     others: tuple[Client, ...] = ()
     """Replicas: servers that run the same model, among which questions are shared out."""
     gone: set[str] = field(default_factory=set, repr=False, compare=False)
-    """Addresses of those that no longer answer."""
     _said: list[float] = field(default_factory=list, repr=False, compare=False)
     """When a repeated request was last reported."""
 
@@ -98,7 +93,6 @@ class Client:
         return True
 
     def _http(self) -> httpx2.Client:
-        """Return connections; whoever opens them closes them."""
         return httpx2.Client(
             headers={"Authorization": f"Bearer {self.key}"} if self.key else {},
             timeout=self._timeout(0),
@@ -210,7 +204,6 @@ class Client:
             logger.warning("%s: %s", self.url, self.without_key(message))
 
     def shown(self, text: str) -> str:
-        """Return the beginning of what a server said, without the key, should it have said that."""
         return self.without_key(text)[:SHOWN_CHARACTERS]
 
     def without_key(self, text: str) -> str:
@@ -237,7 +230,13 @@ class Client:
 
 def client_for(address: str, *, concurrency: int, timeout_s: float) -> Client:
     """Return a client for an address as users write it, with the key from the environment."""
-    parts = _parts(address)
+    parts: SplitResult | None
+    try:
+        parts = urlsplit(address)
+        (parts.hostname or "").encode("idna")
+        parts = parts if parts.port != 0 else None
+    except ValueError:  # its host or its port can be none
+        parts = None
     if parts is None or parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
         raise ModelLoadError(
             f"the address of a server is http://HOST:PORT/v1, with no user, key or query in it (they would end up "
@@ -250,13 +249,3 @@ def client_for(address: str, *, concurrency: int, timeout_s: float) -> Client:
     path = parts.path.rstrip("/") or "/v1"
     url = f"{parts.scheme}://{parts.netloc}{path}"
     return Client(url=url, concurrency=concurrency, timeout_s=timeout_s, key=os.environ.get(KEY_VARIABLE, "").strip())
-
-
-def _parts(address: str) -> SplitResult | None:
-    """Return the parts of an address; None where its host or its port can be none."""
-    try:
-        parts = urlsplit(address)
-        (parts.hostname or "").encode("idna")
-        return parts if parts.port != 0 else None
-    except ValueError:
-        return None

@@ -1,7 +1,6 @@
 """What tells a served model from another one of the same name: its answers to fixed questions.
 
-In: answers at load. Out: their hash, that of an earlier load where they are the same; later, what has changed. Of a
-completions server they are log-probabilities (`Probes`), of a chat API written answers and first tokens.
+Of a completions server they are log-probabilities (`Probes`), of a chat API written answers and first tokens.
 """
 
 from __future__ import annotations
@@ -107,7 +106,6 @@ class ChatAnswers:
     """The most probable first tokens of each answer, with log-probabilities in nats; none where none are told."""
 
     def difference(self, other: ChatAnswers) -> str | None:
-        """Return how another model's answers differ, or None."""
         if self.model != other.model:
             return f"its answers are by {other.model!r}, and were by {self.model!r}"
         of_questions = (_moved_nats(a, b) for a, b in zip(self.tops, other.tops, strict=True) if a and b)

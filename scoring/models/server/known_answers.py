@@ -1,16 +1,11 @@
 """What a completions server is asked at load, before any score rests on it: questions whose answers are known.
 
-In: a client, the tokens. Out: the way to ask that gave log-probabilities (`ways`), and what was found out on the way.
-
 - After six texts, one of them long, the 20 most probable tokens have probabilities that sum to at most 1, and leave the
   others no more than they can have: so log-probabilities are natural logarithms of one distribution.
 - Five of each 20, from likely to unlikely, have the same log-probability when they stand in the prompt (llama.cpp's
   server gives 0.0 for every token of a prompt).
-- A token's log-probability depends on what stands before it, and on nothing behind it: a long text and its beginnings
-  agree. It is the same alone, in company and in another order.
+- A token's log-probability depends on what stands before it, and on nothing behind it, alone and in company.
 - Where the server tells its own tokens (`/tokenize`), they must be ours.
-
-The answers to two of the texts identify the model (`identity`).
 """
 
 from __future__ import annotations
@@ -33,12 +28,9 @@ from pairbank.scoring.models.server.ways import MOST_LAST_TOKENS, PLAIN, TOKEN_I
 from pairbank.scoring.models.vocabulary import vocabulary_of
 
 logger = logging.getLogger(__name__)
-
-
 TEXTS = (*SELF_CHECK, "Fran\N{LATIN SMALL LETTER C WITH CEDILLA}ois \N{EM DASH} 这本书很有意思。")
 """What both tokenizers cut: plain English, an accent, a dash, Chinese."""
 MOST_TOKENS = 160
-"""Of the long text."""
 BEGINNINGS = (8, 15, 33, 64, 120)
 """Tokens of the long text that are also asked for alone."""
 N_TOP = {"echo": 5}
@@ -117,15 +109,18 @@ def _tried(asking: Asking, tokens: CausalTokens, longest: int | None) -> Probes 
     company = asking.nats([*reversed(texts), *beginnings, long], together=True)
     again = [*reversed(company[: len(texts)]), company[-1]]
     of_beginnings = company[len(texts) : -1]
-    problem = (
-        _constant(asking, texts, alone)
-        or _moved(alone, again, tolerance)
-        or _looks_ahead(of_beginnings, alone[-1], tolerance)
-        or _wrong_logarithms(asking, tokens, [*requests[:3], texts[-1], *beginnings[::2], long], tolerance)
-    )
-    if problem is not None:
+    if (problem := _constant(asking, texts, alone)) is not None:
         return problem
     noise = max(moved_nats(first, second) for first, second in zip(alone, again, strict=True))
+    if noise > tolerance:
+        return f"its answers differ by {noise:.2f} nats when several questions are asked at once"
+    # a causal model gives the beginnings of a text what it gives them in the whole
+    ahead = max((moved_nats(beginning, alone[-1][: len(beginning)]) for beginning in of_beginnings), default=0.0)
+    if ahead > tolerance:
+        return f"a token's log-probability changes by {ahead:.2f} nats with what follows it"
+    held = [*requests[:3], texts[-1], *beginnings[::2], long]
+    if (problem := _wrong_logarithms(asking, tokens, held, tolerance)) is not None:
+        return problem
     floor = FLOOR_NATS.get(tokens.info.dtype, OTHER_FLOOR_NATS)
     return Probes(
         requests=(texts[0], texts[-1]),
@@ -144,21 +139,6 @@ def _constant(asking: Asking, texts: Sequence[EncodedRequest], values: Sequence[
     changed = EncodedRequest(ids=(*first[:at], other[at], *first[at + 1 :]), start=len(first) - 1)
     if abs(asking.nats([changed], together=False)[0][0] - values[0][-1]) < LEAST_MOVED_NATS:
         return "a token's log-probability does not depend on what precedes it"
-    return None
-
-
-def _moved(alone: Sequence[FloatArray], again: Sequence[FloatArray], tolerance: float) -> str | None:
-    moved = max(moved_nats(first, second) for first, second in zip(alone, again, strict=True))
-    if moved > tolerance:
-        return f"its answers differ by {moved:.2f} nats when several questions are asked at once"
-    return None
-
-
-def _looks_ahead(beginnings: Sequence[FloatArray], whole: FloatArray, tolerance: float) -> str | None:
-    """Hold the beginnings of a text to the whole: causal models give the same."""
-    moved = max((moved_nats(beginning, whole[: len(beginning)]) for beginning in beginnings), default=0.0)
-    if moved > tolerance:
-        return f"a token's log-probability changes by {moved:.2f} nats with what follows it"
     return None
 
 

@@ -1,7 +1,7 @@
 """`load_model("http://HOST:PORT/v1")`: a server's address and what the user states, to a scorer that was tried.
 
-A server tells its models' names, and some their longest sequence; revision, dtype and quantisation it does not tell,
-so that the user states them. The signature says which fact was stated and which was measured.
+Revision, dtype and quantisation a server does not tell, so that the user states them. The signature says which fact was
+stated and which was measured.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.generation import NEAR_TIE_NATS, too_long
 from pairbank.scoring.models.loaded_tokenizer import LoadedTokenizer, tokenizer_named
 from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
-from pairbank.scoring.models.server.chat import ChatScorer
-from pairbank.scoring.models.server.chat_api import ChatSettings, negotiated, shows_thinking, top_tokens
+from pairbank.scoring.models.server.chat import ChatScorer, ChatSettings, negotiated, shows_thinking, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError, client_for, model_changed
 from pairbank.scoring.models.server.identity import Probes, chat_identity_of, identity_of, moved_nats
 from pairbank.scoring.models.server.known_answers import known_answers
@@ -40,12 +39,11 @@ from pairbank.scoring.models.server.ways import (
     lead_nats,
     reported_nats,
 )
-from pairbank.scoring.models.tokenizing import prefix_facts, prompt_format_for, thinking_for
+from pairbank.scoring.models.tokenizing import text_facts
 from pairbank.scoring.models.vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
 
 T = TypeVar("T")
 STATED = ("revision", "dtype", "quantisation", "max_length")
@@ -78,7 +76,6 @@ class ServerScorer(CausalTokens):
         super().__init__(tokenizer, info)
         self.client = client
         self.served = served
-        """What the server calls the model."""
         self.way = way
         self.probes = probes
         self.stats = ScoringStats()
@@ -292,8 +289,6 @@ def _info(client: Client, card: Mapping[str, Any], options: LoadOptions, loaded:
     stated = [name for name in STATED if cast("Mapping[str, Any]", options)[name] not in (None, "auto")]
     name = options["name"] or name_at(str(card["id"]).rstrip("/").rsplit("/", 1)[-1], revision)
     tokenizer = None if loaded is None else loaded.tokenizer
-    format_ = "base" if tokenizer is None else prompt_format_for(options["prompt_format"], tokenizer, name)
-    thinking = "" if tokenizer is None else thinking_for(options["thinking"], tokenizer, name, prompt_format=format_)
     reported = client.get("/version")
     version = reported.get("version") if isinstance(reported, dict) else None
     return ModelInfo(
@@ -305,11 +300,8 @@ def _info(client: Client, card: Mapping[str, Any], options: LoadOptions, loaded:
         quantisation=quantisation or "unknown",
         device="server",
         backend=f"server-{options['api']}{f'-vllm-{version}' if isinstance(version, str) else ''}",
-        prompt_format=format_,
-        thinking=thinking,
-        thinking_tokens=options["thinking_tokens"] if thinking == "on" else 0,
         bos_policy=options["bos"],
-        **({"bos_id": None} if tokenizer is None else prefix_facts(options["bos"], tokenizer, name)),
+        **({"prompt_format": "base", "bos_id": None} if tokenizer is None else text_facts(tokenizer, name, options)),
         max_length=options["max_length"],
         stated=", ".join([*stated, *(["tokenizer"] if tokenizer is not None else [])]),
         served_sha256=sha256_of_text(str(card["id"]), str(card.get("root") or "")),

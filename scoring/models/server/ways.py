@@ -5,9 +5,6 @@
 - `whole`: one question for each sequence, last token and all, by `prompt_logprobs` (vLLM before).
 - `echo`: the same by `echo` and `logprobs`, as OpenAI's first API had it.
 
-What a server writes for a token whose log-probability it does not report (null, minus infinity, -9999, and a 0.0 that
-other tokens of the same place contradict) is NaN here, never a number.
-
 Prompts are token ids, so that the server adds and cuts nothing. Every setting that could move a probability is given.
 """
 
@@ -50,7 +47,6 @@ MOST_OTHERS = 0.02
 
 
 def draw_settings(draw: Draw | None) -> dict[str, Any]:
-    """Return the parameters of an answer that is sampled; none of one that is not."""
     return {} if draw is None else {"temperature": draw.temperature, "seed": draw.seed & MOST_SEED}
 
 
@@ -60,7 +56,6 @@ class Question:
 
     prompt: tuple[int, ...]
     last: tuple[int, ...]
-    """Tokens that are wanted after the prompt."""
     members: tuple[int, ...]
     """Numbers of the requests that it answers."""
     reads_prompt: bool
@@ -84,7 +79,6 @@ class Way:
         ]
 
     def body(self, question: Question) -> dict[str, Any]:
-        """Ask for the prompt's own tokens."""
         return {**PLAIN, "prompt": list(question.prompt), "prompt_logprobs": 0}
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
@@ -98,7 +92,6 @@ class Grouped(Way):
     room: ClassVar[int] = 1
 
     def questions(self, requests: Sequence[EncodedRequest]) -> list[Question]:
-        """Return a question for each beginning and twenty last tokens."""
         groups: dict[tuple[int, ...], dict[int, list[int]]] = {}
         for number, request in enumerate(requests):
             groups.setdefault(request.ids[:-1], {}).setdefault(request.ids[-1], []).append(number)
@@ -123,7 +116,6 @@ class Grouped(Way):
         }
 
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
-        """Return the prompt's tokens, and the last one."""
         before = _prompt_nats(choice, question.prompt, request.start) if request.n_scored > 1 else []
         token = f"{TOKEN_ID}{request.ids[-1]}"
         try:
@@ -157,7 +149,6 @@ class Echo(Way):
 
 
 WAYS: tuple[Way, ...] = (Grouped(), Way(), Echo())
-"""The quickest one first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +157,6 @@ class Asking:
 
     client: Client
     served: str
-    """What the server calls the model."""
     way: Way
 
     is_known: bool = False
@@ -200,7 +190,6 @@ class Asking:
     def choices(
         self, bodies: Sequence[Mapping[str, Any]], *, together: bool
     ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Yield (number of the question, its one choice)."""
         for number, answer in self._asked(bodies, _as_it_came, together=together):
             yield number, first_choice(answer)
 

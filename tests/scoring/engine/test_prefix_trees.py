@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naive_reference import n_distinct_nodes
 from pairbank.scoring.api.requests import EncodedRequest
-from pairbank.scoring.engine.prefix_trees import Pack, n_distinct_nodes, plan
+from pairbank.scoring.engine.prefix_trees import Pack, plan
 
 BUDGET = 12
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import pairbank
+from naive_reference import n_distinct_nodes
 from pairbank.builders.dataset import features
 from pairbank.builders.schema.columns import Item
 from pairbank.scoring.api.model import Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.engine.prefix_trees import n_distinct_nodes
 from pairbank.scoring.methods.registry import in_order, method_named
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer

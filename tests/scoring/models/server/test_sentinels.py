@@ -15,8 +15,7 @@ from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models.generation import write
-from pairbank.scoring.models.server.chat import ChatScorer
-from pairbank.scoring.models.server.chat_api import top_tokens
+from pairbank.scoring.models.server.chat import ChatScorer, top_tokens
 from pairbank.scoring.models.server.client import ServerError
 from pairbank.scoring.models.server.ways import reported_nats
 from prompt_files import BOTH_ORDERS
