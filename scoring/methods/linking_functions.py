@@ -84,10 +84,7 @@ def bayes_unigram(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) 
 
 
 def slor(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
-    """Return the syntactic log-odds ratio in nats a token (Pauls & Klein 2012); metric 4 of Hu et al. 2026.
-
-    It is (Σ log p − Σ log p_uni) / N, which Hu et al. derive as the mean pointwise mutual information of a token and
-    the tokens before it.
+    """Return the syntactic log-odds ratio (Σ log p − Σ log p_uni) / N (Pauls & Klein 2012); metric 4 of Hu et al. 2026.
 
     >>> slor(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
     3.5

@@ -59,7 +59,7 @@ from pairbank.scoring.engine.prefix_trees import Pack, SharedPrefix, plan, toget
 from pairbank.scoring.engine.threads import PASSES_AHEAD, Once, UnderWay, n_parallel_passes
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.causal_tokens import CausalTokens
-from pairbank.scoring.models.generation import Decoder, greedy
+from pairbank.scoring.models.generation import Decoder
 from pairbank.scoring.models.local import LocalScorer
 
 if TYPE_CHECKING:
@@ -119,14 +119,8 @@ class CausalScorer(LocalScorer, CausalTokens):
     ) -> list[Continuation]:
         inputs = [tuple(self.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         check = tuple(tuple(ids) for ids in self.prompt_ids(generation.SELF_CHECK))
-        return greedy(
-            Decoder(scorer=self, self_check=check),
-            prompts,
-            inputs,
-            max_new_tokens=max_new_tokens,
-            over_length=over_length,
-            progress=progress,
-        )
+        decoder = Decoder(scorer=self, self_check=check)
+        return decoder.write(prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress)
 
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
         return [TextInput(ids=tuple(ids), last=len(ids) - 1) for ids in self.prompt_ids(texts)]

@@ -10,7 +10,7 @@ sampled token is the one of the greatest logit / temperature + noise, and leads 
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -57,8 +57,106 @@ class Decoder:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What it needs beside plain greedy decoding."""
     self_check: Inputs = ()
-    """Prompts to try padding on the left with, where a prompt is the start of what is written; an encoder reads none
-    such."""
+    """Prompts to try padding on the left with, where the prompt is the start of what is written and no encoder's."""
+
+    def write(
+        self,
+        prompts: Sequence[Ask],
+        inputs: Inputs,
+        *,
+        max_new_tokens: int,
+        over_length: OverLength,
+        progress: Progress,
+    ) -> list[Continuation]:
+        """Return what the model writes after each prompt (`inputs`: its tokens), as `Writer.write` does."""
+        scorer = self.scorer
+        over = too_long(scorer.info, prompts, inputs, max_new_tokens, over_length)
+        results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
+        progress(sum(over))
+        budget_tokens = BATCH_TOKENS_CPU if input_device(scorer.model).type == "cpu" else BATCH_TOKENS_ACCELERATOR
+        within = [i for i, is_over in enumerate(over) if not is_over]
+        order = sorted(within, key=lambda i: (len(inputs[i]), inputs[i], i))
+        with scoring_mode(scorer.model), self._plain_settings(max_new_tokens) as settings:
+
+            def written(batch: list[int]) -> dict[int, Continuation]:
+                texts = self._batch([inputs[i] for i in batch], settings, [prompts[i].draw for i in batch])
+                return dict(zip(batch, texts, strict=True))
+
+            may_mix = scorer.one_at_a_time or not self.self_check or self._padding_is_exact(settings)
+            for _, together in itertools.groupby(order, key=lambda i: 0 if may_mix else len(inputs[i])):
+                for by_prompt in in_batches(
+                    list(together),
+                    width=lambda i: len(inputs[i]) + max_new_tokens,
+                    budget_tokens=1 if scorer.one_at_a_time else budget_tokens,
+                    model_name=scorer.info.name,
+                    compute=written,
+                ):
+                    for i, text in by_prompt.items():
+                        results[i] = text
+                    progress(len(by_prompt))
+        return results
+
+    @contextmanager
+    def _plain_settings(self, max_new_tokens: int) -> Iterator[GenerationConfig]:
+        """Put plain greedy decoding in the place of the checkpoint's own settings, which would fill what is not set."""
+        from transformers import GenerationConfig
+
+        make: Any = GenerationConfig
+        network: Any = self.scorer.model
+        tokenizer = self.scorer.tokenizer
+        brought = network.generation_config
+        stated = brought.eos_token_id if isinstance(brought.eos_token_id, list) else [brought.eos_token_id]
+        ends = sorted({token for token in (*stated, tokenizer.eos_token_id) if isinstance(token, int)})
+        pad = tokenizer.pad_token_id
+        settings = make(
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=max_new_tokens,
+            eos_token_id=ends or None,
+            pad_token_id=pad if isinstance(pad, int) else (ends or [0])[0],
+            bos_token_id=brought.bos_token_id,
+            **self.settings,
+        )
+        network.generation_config = settings
+        try:
+            yield settings
+        finally:
+            network.generation_config = brought
+
+    def _padding_is_exact(self, settings: GenerationConfig) -> bool:
+        """Return whether padding leaves the next token's log-probabilities as they are without it."""
+        network = self.scorer.model
+        ropes = settings_tables(getattr(network.config.get_text_config(), "rope_parameters", None))
+        if any(rope.get("rope_type", rope.get("type")) in CHANGING_ROPES for rope in ropes):
+            return False
+        together = _first_logprobs(network, self.self_check, settings)
+        alone = torch.cat([_first_logprobs(network, [ids], settings) for ids in self.self_check])
+        allowed = allowed_nats(network.dtype)
+        return bool((together - alone).abs().max() <= allowed)
+
+    def _batch(self, inputs: Inputs, settings: GenerationConfig, draws: Sequence[Draw | None]) -> list[Continuation]:
+        scorer, goes_on = self.scorer, bool(self.self_check)
+        network: Any = scorer.model
+        if goes_on:
+            padded_inputs = _padded_left(inputs, settings, network)
+        else:
+            padded_inputs = padded(inputs, pad_id=settings.pad_token_id, device=input_device(network))
+        watch = _Watch(draws)
+        generated = _generated(network, padded_inputs, settings, watch)
+        if watch.is_broken:
+            raise ScoringError(
+                f"model {scorer.info.name!r} gave a logit that is NaN; load it with dtype='float32', or check its "
+                "weights"
+            )
+        new = generated[:, padded_inputs[0].shape[1] if goes_on else 1 :]
+        least_nats = torch.stack(watch.leads_nats, dim=1).cpu().numpy()
+        ends = set(settings.eos_token_id or [])
+        results = []
+        for tokens, leads in zip(new.tolist(), least_nats, strict=True):
+            n = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
+            flags = (NEAR_TIE,) if leads[: n + 1].min() < NEAR_TIE_NATS else ()
+            results.append(Continuation(text=_decoded(scorer, tokens[:n]), n_tokens=n, flags=flags))
+        return results
 
 
 def write(
@@ -90,39 +188,6 @@ def write(
     return [by_prompt[ask.text, ask.chat, ask.draw] for ask in prompts]
 
 
-def greedy(
-    decoder: Decoder,
-    prompts: Sequence[Ask],
-    inputs: Inputs,
-    *,
-    max_new_tokens: int,
-    over_length: OverLength,
-    progress: Progress,
-) -> list[Continuation]:
-    """Return what a model of transformers writes after each prompt (`inputs`: its tokens), as `Writer.write` does."""
-    scorer = decoder.scorer
-    over = too_long(scorer.info, prompts, inputs, max_new_tokens, over_length)
-    results = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
-    progress(sum(over))
-    budget_tokens = BATCH_TOKENS_CPU if input_device(scorer.model).type == "cpu" else BATCH_TOKENS_ACCELERATOR
-    with scoring_mode(scorer.model), _plain_settings(decoder, max_new_tokens) as settings:
-        for chosen in _together([i for i, is_over in enumerate(over) if not is_over], inputs, decoder, settings):
-            for batch, texts in in_batches(
-                sorted(chosen, key=lambda i: (len(inputs[i]), inputs[i], i)),
-                width=lambda i: len(inputs[i]) + max_new_tokens,
-                budget_tokens=1 if scorer.one_at_a_time else budget_tokens,
-                model_name=scorer.info.name,
-                compute=lambda batch: (
-                    batch,
-                    _batch(decoder, [inputs[i] for i in batch], settings, [prompts[i].draw for i in batch]),
-                ),
-            ):
-                for i, text in zip(batch, texts, strict=True):
-                    results[i] = text
-                progress(len(batch))
-    return results
-
-
 def too_long(
     info: ModelInfo, prompts: Sequence[Ask], inputs: Inputs, max_new_tokens: int, over_length: OverLength
 ) -> list[bool]:
@@ -142,91 +207,12 @@ def too_long(
     return over
 
 
-@contextmanager
-def _plain_settings(decoder: Decoder, max_new_tokens: int) -> Iterator[GenerationConfig]:
-    """Put plain greedy decoding in the place of the checkpoint's own settings, which would fill what is not set."""
-    from transformers import GenerationConfig
-
-    make: Any = GenerationConfig
-    network: Any = decoder.scorer.model
-    tokenizer = decoder.scorer.tokenizer
-    brought = network.generation_config
-    stated = brought.eos_token_id if isinstance(brought.eos_token_id, list) else [brought.eos_token_id]
-    ends = sorted({token for token in (*stated, tokenizer.eos_token_id) if isinstance(token, int)})
-    pad = tokenizer.pad_token_id
-    settings = make(
-        do_sample=False,
-        num_beams=1,
-        max_new_tokens=max_new_tokens,
-        eos_token_id=ends or None,
-        pad_token_id=pad if isinstance(pad, int) else (ends or [0])[0],
-        bos_token_id=brought.bos_token_id,
-        **decoder.settings,
-    )
-    network.generation_config = settings
-    try:
-        yield settings
-    finally:
-        network.generation_config = brought
-
-
-def _together(
-    chosen: Sequence[int], inputs: Inputs, decoder: Decoder, settings: GenerationConfig
-) -> Iterator[list[int]]:
-    """Yield prompts that may share a batch: all of them, or those of one length."""
-    if decoder.scorer.one_at_a_time or not decoder.self_check or _padding_is_exact(decoder, settings):
-        yield list(chosen)
-        return
-    by_length: dict[int, list[int]] = defaultdict(list)
-    for i in chosen:
-        by_length[len(inputs[i])].append(i)
-    yield from (by_length[length] for length in sorted(by_length))
-
-
-def _padding_is_exact(decoder: Decoder, settings: GenerationConfig) -> bool:
-    """Return whether padding leaves the next token's log-probabilities as they are without it."""
-    network = decoder.scorer.model
-    ropes = settings_tables(getattr(network.config.get_text_config(), "rope_parameters", None))
-    if any(rope.get("rope_type", rope.get("type")) in CHANGING_ROPES for rope in ropes):
-        return False
-    together = _first_logprobs(network, decoder.self_check, settings)
-    alone = torch.cat([_first_logprobs(network, [ids], settings) for ids in decoder.self_check])
-    allowed = allowed_nats(network.dtype)
-    return bool((together - alone).abs().max() <= allowed)
-
-
 def _first_logprobs(network: PreTrainedModel, inputs: Inputs, settings: GenerationConfig) -> torch.Tensor:
     """Return the log-probabilities of the first new token, shape (inputs, vocabulary)."""
     watch, of_one = _Watch(), copy.deepcopy(settings)
     of_one.max_new_tokens = 1
     _generated(network, _padded_left(inputs, settings, network), of_one, watch)
     return torch.log_softmax(watch.first_scores.float(), dim=-1)
-
-
-def _batch(
-    decoder: Decoder, inputs: Inputs, settings: GenerationConfig, draws: Sequence[Draw | None]
-) -> list[Continuation]:
-    scorer, goes_on = decoder.scorer, bool(decoder.self_check)
-    network: Any = scorer.model
-    if goes_on:
-        padded_inputs = _padded_left(inputs, settings, network)
-    else:
-        padded_inputs = padded(inputs, pad_id=settings.pad_token_id, device=input_device(network))
-    watch = _Watch(draws)
-    generated = _generated(network, padded_inputs, settings, watch)
-    if watch.is_broken:
-        raise ScoringError(
-            f"model {scorer.info.name!r} gave a logit that is NaN; load it with dtype='float32', or check its weights"
-        )
-    new = generated[:, padded_inputs[0].shape[1] if goes_on else 1 :]
-    least_nats = torch.stack(watch.leads_nats, dim=1).cpu().numpy()
-    ends = set(settings.eos_token_id or [])
-    results = []
-    for tokens, leads in zip(new.tolist(), least_nats, strict=True):
-        n = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
-        flags = (NEAR_TIE,) if leads[: n + 1].min() < NEAR_TIE_NATS else ()
-        results.append(Continuation(text=_decoded(scorer, tokens[:n]), n_tokens=n, flags=flags))
-    return results
 
 
 def _decoded(scorer: LocalScorer, tokens: list[int]) -> str:

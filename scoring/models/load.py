@@ -292,26 +292,25 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     model, tokenizer = loaded.model, loaded.tokenizer
     info = replace(loaded.info, backend="causal-packed", **text_facts(tokenizer, loaded.info.name, chosen))
     check_ids(info.name, model, tokenizer, info.prefix)
-    batch_tokens = chosen["batch_tokens"]
-    padded = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)
-    if (longest := causal_length(padded)) is not None:
-        padded.info = info = replace(info, max_length=longest)
-    scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
+    scorer = CausalScorer(model, tokenizer, info, batch_tokens=chosen["batch_tokens"])
+    if (longest := causal_length(scorer)) is not None:
+        scorer.info = info = replace(info, max_length=longest)
     checks = _checks_of(info, chosen)
     if checks is not None and (passed := cached_json(checks)) is not None:
         head: Any = model.get_output_embeddings() if passed.get("head") else None  # type: ignore[no-untyped-call]
         scorer.head, scorer.min_shared_tokens = head, MIN_SHARED_TOKENS
         return scorer
-    alone = batch_problem(padded)
+    scorer.batching = "padded"
+    alone = batch_problem(scorer)
     problem = packing_problem(scorer)
     # in low precision rounding can look like this (experts that are chosen by a hair); nothing is slowed down for it
     if alone is not None and is_exact(info.dtype):
-        check_chat_template(padded)
-        return _one_at_a_time(padded, "causal-single", alone)
+        check_chat_template(scorer)
+        return _one_at_a_time(scorer, "causal-single", alone)
+    scorer.batching = "packed" if problem is None else "padded"
     if problem is not None:
         logger.warning("%s: %s; scoring in padded batches, which is slower but exact", info.name, problem)
-        info = replace(info, backend="causal-padded")
-        scorer = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)
+        scorer.info = replace(info, backend="causal-padded")
     elif (problem := shared_prefix_problem(scorer)) is not None:
         logger.info("%s: %s; shared prefixes are computed once a pack", info.name, problem)
     scorer.head = block_head(scorer)
@@ -344,10 +343,8 @@ def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
         bos_id=cast("int | None", tokenizer.cls_token_id),
         max_length=longest_text(model, tokenizer, chosen["max_length"]),
     )
-    _say_template_is_unused(loaded)
     scorer = MaskedScorer(model, tokenizer, info, pll=chosen["pll"], budget_tokens=chosen["batch_tokens"])
-    problem = _batch_problem(scorer, chosen)
-    return scorer if problem is None else _one_at_a_time(scorer, "masked-single", problem)
+    return _checked(scorer, "masked-single", chosen)
 
 
 def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
@@ -355,20 +352,21 @@ def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
 
     check_ids(loaded.info.name, loaded.model, loaded.tokenizer)
     info = replace(loaded.info, bos_id=decoder_start_id(loaded.model, loaded.info.name))
-    _say_template_is_unused(loaded)
     mode = None if chosen["seq2seq_mode"] == "auto" else chosen["seq2seq_mode"]
     scorer = Seq2SeqScorer(loaded.model, loaded.tokenizer, info, mode=mode, budget_tokens=chosen["batch_tokens"])
-    problem = structural_batch_problem(loaded.model.config) or _batch_problem(scorer, chosen)
-    return scorer if problem is None else _one_at_a_time(scorer, "seq2seq-single", problem)
+    return _checked(scorer, "seq2seq-single", chosen, problem=structural_batch_problem(loaded.model.config))
 
 
-def _batch_problem(scorer: MaskedScorer | Seq2SeqScorer, chosen: LoadOptions) -> str | None:
+def _checked(scorer: AnyScorer, single: str, chosen: LoadOptions, *, problem: str | None = None) -> AnyScorer:
+    """Return the scorer of a model with an encoder, as the back end `single` where a batch moves its scores."""
+    if getattr(scorer.tokenizer, "chat_template", None):
+        logger.warning("%s: its chat template is not used; prompts are sent as plain text", scorer.info.name)
     checks = _checks_of(scorer.info, chosen)
-    if checks is not None and cached_json(checks) is not None:
-        return None
-    if (problem := batch_problem(scorer)) is None and checks is not None:
-        cache_json(checks, {})
-    return problem
+    if problem is None and (checks is None or cached_json(checks) is None):
+        problem = batch_problem(scorer)
+        if problem is None and checks is not None:
+            cache_json(checks, {})
+    return scorer if problem is None else _one_at_a_time(scorer, single, problem)
 
 
 def _one_at_a_time(scorer: AnyScorer, backend: str, problem: str) -> AnyScorer:
@@ -376,11 +374,6 @@ def _one_at_a_time(scorer: AnyScorer, backend: str, problem: str) -> AnyScorer:
     scorer.one_at_a_time = True
     scorer.info = replace(scorer.info, backend=backend)
     return scorer
-
-
-def _say_template_is_unused(loaded: _Loaded) -> None:
-    if getattr(loaded.tokenizer, "chat_template", None):
-        logger.warning("%s: its chat template is not used; prompts are sent as plain text", loaded.info.name)
 
 
 def _kind(option: Literal["auto"] | Kind, checkpoint: Checkpoint, loader: dict[str, Any]) -> Kind:

@@ -193,11 +193,7 @@ def name_at(name: str, revision: str | None) -> str:
 
 
 def random_seed(weights: str) -> int | None:
-    """Return the seed of random weights; None where they are trained.
-
-    >>> random_seed("trained"), random_seed("random"), random_seed("random:3")
-    (None, 0, 3)
-    """
+    """Return the seed of random weights; None where they are trained."""
     kind, _, seed = weights.partition(":")
     if weights == TRAINED:
         return None
@@ -207,11 +203,7 @@ def random_seed(weights: str) -> int | None:
 
 
 def name_of_weights(name: str, weights: str) -> str:
-    """Return a model's name in tables, which says where its weights are random.
-
-    >>> name_of_weights("gpt2", "trained"), name_of_weights("gpt2", "random"), name_of_weights("gpt2", "random:3")
-    ('gpt2', 'random-gpt2', 'random-gpt2-seed3')
-    """
+    """Return a model's name in tables, which says where its weights are random."""
     seed = random_seed(weights)
     return name if seed is None else f"{RANDOM}-{name}{f'-seed{seed}' if seed else ''}"
 
@@ -242,12 +234,6 @@ def _set(options: LoadOptions) -> Iterator[tuple[str, Any, Any]]:
 
 
 def refuse_server_options(options: LoadOptions, *, where: str) -> None:
-    """Refuse what is said of a server where there is none.
-
-    >>> refuse_server_options({"tokenizer": "gpt2"}, where="gpt2")
-    Traceback (most recent call last):
-    pairbank.errors.ModelLoadError: tokenizer='gpt2' is for models behind a server, and gpt2 is no address (http://…)
-    """
     for name, value, _ in _set(options):
         if name in SERVER_OPTIONS:
             raise ModelLoadError(

@@ -33,7 +33,7 @@ from pairbank.scoring.engine.batching import Answers, in_batches, padded
 from pairbank.scoring.engine.forward import Reading, on_device, scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.engine.threads import PASSES_AHEAD, n_parallel_encoder_passes
-from pairbank.scoring.models.generation import Decoder, greedy
+from pairbank.scoring.models.generation import Decoder
 from pairbank.scoring.models.local import EncoderScorer
 from pairbank.scoring.models.tokenizing import left_as_it_was, refuse_special_tokens
 
@@ -118,14 +118,9 @@ class Seq2SeqScorer(EncoderScorer):
         forced = getattr(self.model.generation_config, "forced_bos_token_id", None)
         if isinstance(forced, int):
             settings["forced_bos_token_id"] = forced
-        return greedy(
-            Decoder(scorer=self, settings=settings),
-            prompts,
-            [tuple(encoding["input_ids"]) for encoding in encodings],
-            max_new_tokens=max_new_tokens,
-            over_length=over_length,
-            progress=progress,
-        )
+        inputs = [tuple(encoding["input_ids"]) for encoding in encodings]
+        decoder = Decoder(scorer=self, settings=settings)
+        return decoder.write(prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress)
 
     def _sentence(self, request: Request) -> Seq2SeqRequest:
         words = (request.context + request.target).removesuffix(".").split(" ")

@@ -107,9 +107,6 @@ def word_ends(text: str, offsets: Sequence[tuple[int, int]], word_ids: Sequence[
     """Return, for each token, one past the last token of its word.
 
     A word ends where the pre-tokenizer's word does, and at whitespace (some pre-tokenizers do not cut there).
-
-    >>> word_ends("un like ly", [(0, 2), (2, 4), (4, 7), (8, 10)], [0, 0, 0, 0])
-    (1, 3, 3, 4)
     """
     ends, end = [], len(offsets)
     for i in range(len(offsets) - 1, -1, -1):

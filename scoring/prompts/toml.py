@@ -13,12 +13,12 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pydantic import Field, create_model
+from pydantic import Field, TypeAdapter, create_model
 
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS
 from pairbank.builders.sources.source import references
@@ -72,6 +72,7 @@ class _OwnKeys(Declaration):
 
 
 PromptTable = table_of(Prompt, _OwnKeys)
+_prompts = functools.cache(lambda: TypeAdapter(Prompt))
 
 
 class _File(Declaration):
@@ -235,21 +236,10 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
 
 def prompt_entry(prompt: Prompt) -> dict[str, Any]:
     """Return a prompt as plain JSON values; what is as usual is left out. `prompt_from_entry` reads it."""
-    results: dict[str, Any] = {}
-    for field in fields(Prompt):
-        value = getattr(prompt, field.name)
-        usual = field.default_factory() if field.default_factory is not MISSING else field.default
-        if field.name != "presentations" and value != usual:
-            results[field.name] = _plain(value)
-    results["presentations"] = [
-        {
-            field.name: _plain(value)
-            for field in fields(Presentation)
-            if (value := getattr(shown, field.name)) or field.name == "stem"
-        }
-        for shown in prompt.presentations
-    ]
-    return results
+    # a design's weights are lists
+    entry: dict[str, Any] = _prompts().dump_python(prompt, mode="json", exclude_defaults=True, warnings=False)
+    entry["presentations"] = entry.pop("presentations")  # the last, as in a file
+    return entry
 
 
 def prompt_toml(prompt: Prompt) -> str:
@@ -259,13 +249,6 @@ def prompt_toml(prompt: Prompt) -> str:
     for shown in table["presentations"]:
         lines += ["", "[[prompts.presentations]]", *(f"{key} = {_toml(x)}" for key, x in shown.items())]
     return "\n".join(lines) + "\n"
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a value of TOML
-    """Return tuples as lists, also those of a table."""
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
 def _toml(value: Any) -> str:  # noqa: ANN401 - a value of TOML
