@@ -29,37 +29,13 @@ UNITS: Mapping[str, str] = {
     "slln_lp": "nats per square root of tokens",
 }
 """Units of the linking functions that divide by a number of tokens; the others of ours are in nats."""
-_SUFFIXES: dict[str, ColumnKind] = {
-    "good": "float64",
-    "bad": "float64",
-    "delta": "float64",
-    "good_n": "int32",
-    "bad_n": "int32",
-    "good_tokens": "list<float64>",
-    "bad_tokens": "list<float64>",
-    "good_offsets": "list<int32>",
-    "bad_offsets": "list<int32>",
-    "good_ranks": "list<int32>",
-    "bad_ranks": "list<int32>",
-    "good_before": "float64",
-    "bad_before": "float64",
-    "good_after": "float64",
-    "bad_after": "float64",
-    "by_region": "list<float64>",
-    "logprobs": "list<float64>",
-    "argmax_good": "float64",
-    "argmax_bad": "float64",
-    "first_choice": "float64",
-    "answers": "list<string>",
-    "draws": "list<float64>",
-    "texts": "list<string>",
-    "unparsed": "int32",
-    "flags": "list<string>",
-}
 
 
 class _Column:
     """A method's column, whose suffix is the name of the attribute."""
+
+    def __init__(self, kind: ColumnKind) -> None:
+        self.kind = kind
 
     def __set_name__(self, _owner: type, name: str) -> None:
         self._suffix = name
@@ -74,32 +50,38 @@ class ScoreColumns:
 
     method: str
 
-    good = _Column()
+    good = _Column("float64")
     """Score of the better side, in nats unless the method says otherwise."""
-    bad = _Column()
+    bad = _Column("float64")
     """Score of the worse side; null where there is none."""
-    delta = _Column()
+    delta = _Column("float64")
     """Score of the better side - that of the worse one; null where there is one side."""
-    good_n = _Column()
+    good_n = _Column("int32")
     """Number of tokens scored of the better side."""
-    bad_n = _Column()
+    bad_n = _Column("int32")
     """Number of tokens scored of the worse side."""
-    logprobs = _Column()
-    """Log-probabilities of all options, a flat list: presentations x options, row-major."""
-    first_choice = _Column()
-    """Share of presentations in which the option shown first is the more probable."""
-    answers = _Column()
-    """The option found in what the model wrote, a presentation."""
-    texts = _Column()
-    """What the model wrote, a presentation."""
-    draws = _Column()
-    """Each sampled answer as a number, presentations x draws: 1 (yes, the better side), 0, or points; else NaN."""
-    unparsed = _Column()
-    """Number of presentations that were answered without a valid answer."""
-    flags = _Column()
-    """What to know of the item's scores."""
-    by_region = _Column()
+    good_tokens, bad_tokens = _Column("list<float64>"), _Column("list<float64>")
+    good_offsets, bad_offsets = _Column("list<int32>"), _Column("list<int32>")
+    good_ranks, bad_ranks = _Column("list<int32>"), _Column("list<int32>")
+    good_before, bad_before = _Column("float64"), _Column("float64")
+    good_after, bad_after = _Column("float64"), _Column("float64")
+    by_region = _Column("list<float64>")
     """Log-probability of each region of a sentence, in nats."""
+    logprobs = _Column("list<float64>")
+    """Log-probabilities of all options, a flat list: presentations x options, row-major."""
+    argmax_good, argmax_bad = _Column("float64"), _Column("float64")
+    first_choice = _Column("float64")
+    """Share of presentations in which the option shown first is the more probable."""
+    answers = _Column("list<string>")
+    """The option found in what the model wrote, a presentation."""
+    draws = _Column("list<float64>")
+    """Each sampled answer as a number, presentations x draws: 1 (yes, the better side), 0, or points; else NaN."""
+    texts = _Column("list<string>")
+    """What the model wrote, a presentation."""
+    unparsed = _Column("int32")
+    """Number of presentations that were answered without a valid answer."""
+    flags = _Column("list<string>")
+    """What to know of the item's scores."""
 
     def of(self, side: Side) -> str:
         """Return the column of a side's score."""
@@ -127,12 +109,16 @@ class ScoreColumns:
 
     @property
     def all(self) -> tuple[str, ...]:
-        return tuple(f"{self.method}_{suffix}" for suffix in _SUFFIXES)
+        """All columns that a method of ours may have."""
+        return tuple(f"{self.method}_{suffix}" for suffix in _KINDS)
 
     def kinds(self, *columns: str) -> dict[str, ColumnKind]:
         """Return the types of some of these columns, in the order given."""
-        known = dict(zip(self.all, _SUFFIXES.values(), strict=True))
+        known = dict(zip(self.all, _KINDS.values(), strict=True))
         return {column: known[column] for column in columns}
+
+
+_KINDS = {name: column.kind for name, column in vars(ScoreColumns).items() if isinstance(column, _Column)}
 
 
 def columns_of(

@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from pairbank.arrays import FloatArray
 from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import TRUNCATED
@@ -203,9 +204,7 @@ class Scorer(Protocol):
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return each request's tokens."""
 
-    def token_logprobs(
-        self, requests: Sequence[EncodedRequest], *, progress: Progress
-    ) -> list[npt.NDArray[np.float64]]:
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         """Return, a request, the log-probabilities in nats of its scored tokens, in order."""
 
 
@@ -213,7 +212,7 @@ class Scorer(Protocol):
 class Divisible(Protocol):
     """What a scorer has whose forward passes several processes can share out among them."""
 
-    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[npt.NDArray[np.float64]]:
+    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
         """Return what `token_logprobs` would, of the values that this share's passes give; NaN in place of others."""
 
 
@@ -235,7 +234,7 @@ class Stepwise(Protocol):
 
     def logprob_steps(
         self, requests: Sequence[EncodedRequest], *, progress: Progress
-    ) -> Generator[None, None, list[npt.NDArray[np.float64]]]:
+    ) -> Generator[None, None, list[FloatArray]]:
         """Return what `token_logprobs` returns, step by step."""
 
 
@@ -300,7 +299,7 @@ class Draw:
     seed: int
     """Of this one answer, below 2^64."""
 
-    def noise(self, step: int, n_tokens: int) -> npt.NDArray[np.float64]:
+    def noise(self, step: int, n_tokens: int) -> FloatArray:
         """Return standard Gumbel noise for each token of a step, shape (n_tokens,).
 
         The token of the greatest logit / temperature + noise is a draw from the distribution (Gumbel 1954), and stays
@@ -327,8 +326,6 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Continuation:
-    """What a model wrote."""
-
     text: str | None
     """The new text alone, special tokens left out; None where the prompt was too long."""
     n_tokens: int

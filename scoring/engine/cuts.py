@@ -43,7 +43,6 @@ class Cut(NamedTuple):
 
 @contextmanager
 def applied(cut: Cut | None) -> Iterator[None]:
-    """Compute passes of this thread with a cut."""
     token = _CUT.set(cut)
     try:
         yield

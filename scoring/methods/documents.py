@@ -25,8 +25,6 @@ ROWS_A_BATCH = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """Texts, and what the signature says of them."""
-
     texts: Iterable[str]
     """Read once, lazily."""
     source: dict[str, Any]

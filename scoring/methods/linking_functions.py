@@ -209,7 +209,6 @@ class Linked(OfSides):
         return side_values(self.name, [self._score(answer, table) for answer in answers], answers)
 
     def _place(self, row: Row) -> int | None:
-        """Return which table is of the item's language."""
         covering = (place for place, table in enumerate(self.unigrams or ()) if table.covers(row["language"]))
         return next(covering, None)
 

@@ -48,8 +48,6 @@ REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, Runtim
 
 
 class Batched(Scorer, Protocol):
-    """A scorer that puts many sequences into a pass, or one."""
-
     one_at_a_time: bool
 
 

@@ -61,7 +61,7 @@ def located(name: str | Path, *, gguf_file: str | None, on_progress: OnProgress 
         return _local(path.parent, gguf_file or path.name, name=path.stem, on_progress=on_progress)
     if path.is_dir():
         files = sorted(file.name for file in path.glob("*.gguf"))
-        if gguf_file is None and files and not (path / "config.json").is_file():
+        if not gguf_file and files and not (path / "config.json").is_file():
             if len(files) > 1:
                 raise ModelLoadError(f"{path} holds {len(files)} GGUF files; choose one with gguf_file=: {files}")
             gguf_file = files[0]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from pairbank.arrays import FloatArray
 from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.models.options import LoadOptions, refuse_others
@@ -92,9 +92,7 @@ class FakeScorer:
             results.append(replace(tokens, ranks=request.ranks))
         return results
 
-    def token_logprobs(
-        self, requests: Sequence[EncodedRequest], *, progress: Progress
-    ) -> list[npt.NDArray[np.float64]]:
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         """Return a value in (-10, 0] nats for each token; its rank is the value in whole nats, from 1."""
         results = []
         for request in requests:

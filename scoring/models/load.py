@@ -243,7 +243,6 @@ def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: 
 
 
 def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: LoadOptions) -> ModelInfo:
-    """Return what the signature records; the makers of scorers add what is theirs."""
     import torch
     import transformers
 
@@ -393,7 +392,6 @@ def _kind(option: Literal["auto"] | Kind, checkpoint: Checkpoint, loader: dict[s
 
 
 def kind_of(config: PretrainedConfig) -> Kind | None:
-    """Return the kind of model that a configuration describes, or None if it is no language model."""
     from transformers.models.auto import modeling_auto
 
     if config.is_encoder_decoder:

@@ -87,7 +87,6 @@ def tokenizer_named(name: str | Path, *, keep_mistral_regex: bool = False) -> Lo
 
 
 def _split_pattern(tokenizer: PreTrainedTokenizerBase) -> str:
-    """Return the pattern by which a text is cut before anything else; "" = there is none."""
     rules = json.loads(tokenizer.backend_tokenizer.to_str())["pre_tokenizer"] or {}
     first, *_ = rules.get("pretokenizers") or [rules]
     return str((first.get("pattern") or {}).get("Regex", ""))

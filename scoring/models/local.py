@@ -59,7 +59,6 @@ class LocalScorer:
         return f"<{type(self).__name__}: {facts}; .info, .model, .tokenizer>"
 
     def last_states(self, inputs: Sequence[TextInput], *, layer: int | None = None) -> Float32Array:
-        """Return the state of each text's last token at every layer, or at one, shape (layers, inputs, hidden)."""
         device = input_device(self.model)
 
         def batch_states(batch: list[int]) -> tuple[list[int], Float32Array]:
@@ -109,7 +108,6 @@ class EncoderScorer(LocalScorer, ABC):
         ]
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return each request's tokens; those of a probe are the text's, read whole."""
         probes = [request for request in requests if isinstance(request, ProbeRequest)]
         inputs = iter(self.text_inputs([request.context + request.target for request in probes]) if probes else [])
         others = [request for request in requests if not isinstance(request, ProbeRequest)]

@@ -160,7 +160,6 @@ class MaskedScorer(EncoderScorer):
         return masked
 
     def _batch(self, copies: list[_Copy]) -> tuple[IntArray, Reading]:
-        """Return the slots and values of all that is read from these inputs, after one forward pass."""
         inputs = [self._masked(copy.request, copy.position) for copy in copies]
         logits = self._row_logits(inputs, [copy.position for copy in copies])
         reads = [(row, slot, token) for row, copy in enumerate(copies) for slot, token in copy.reads]

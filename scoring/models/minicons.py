@@ -42,8 +42,6 @@ REASONS = {
 
 
 class MiniconsScorer:
-    """Scores with minicons, under its defaults."""
-
     def __init__(self, ours: CausalScorer) -> None:
         from minicons.scorer import IncrementalLMScorer
 

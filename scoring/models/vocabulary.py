@@ -23,8 +23,6 @@ PROBE = (
 
 
 class Vocabulary(Protocol):
-    """The tokens of a model, and how a text is cut into them."""
-
     @property
     def n_tokens(self) -> int:
         """Number of tokens, special and added ones included: |Σ| of the Bayes factor against the uniform model."""

@@ -46,8 +46,6 @@ FIXED_NATS = {NO_EDGE: float("nan"), CERTAIN_EDGE: 0.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WordMarks:
-    """Which tokens of a vocabulary tell where words begin and end."""
-
     begin_word: IntArray
     """S_bow: ids of the tokens that begin with a space."""
     end_text: IntArray

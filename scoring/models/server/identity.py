@@ -31,8 +31,6 @@ LEAST_ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probes:
-    """Fixed questions, and the answers at load."""
-
     requests: tuple[EncodedRequest, ...]
     nats: FloatArray
     """Of all their tokens, one request after the other."""

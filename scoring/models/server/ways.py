@@ -52,8 +52,6 @@ def draw_settings(draw: Draw | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is sent at once."""
-
     prompt: tuple[int, ...]
     last: tuple[int, ...]
     members: tuple[int, ...]

@@ -135,13 +135,13 @@ def test_equal_prompts_are_answered_once_and_progress_counts_them(
 ) -> None:
     batches: list[int] = []
     told: list[int] = []
-    real = generation._batch
+    real = generation.Decoder._batch
 
     def counting(model: Any, inputs: Any, *more: Any) -> Any:  # noqa: ANN401
         batches.append(len(inputs))
         return real(model, inputs, *more)
 
-    monkeypatch.setattr(generation, "_batch", counting)
+    monkeypatch.setattr(generation.Decoder, "_batch", counting)
     write(tiny, [Ask(text=prompt) for prompt in PROMPTS], max_new_tokens=2, progress=told.append)
     assert sum(batches) == sum(told) == len(set(PROMPTS))
 
