@@ -41,7 +41,7 @@ from pairbank.cards.card.tables import ratings_table
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 from pairbank.markdown import CELL_CHARACTERS, parsed_tables, shown
-from pairbank.stats.estimates.estimate import metrics_by_heading
+from pairbank.stats.estimates.estimate import HEADINGS
 from pairbank.stats.wording import number
 
 Depth = Literal["all", "quick", "files"]
@@ -50,7 +50,10 @@ Reports = Literal["as written", "free"]
 SHOWN = 12
 """Problems named in one message."""
 
-ACCURACY, AGREEMENT = metrics_by_heading("accuracy"), metrics_by_heading("agreement")
+ACCURACY, AGREEMENT = (
+    {heading: [metric for metric, name in metrics.items() if name == heading] for heading in metrics.values()}
+    for metrics in HEADINGS.values()
+)
 """Headings of the card's tables, and the metrics of the summary that stand under each."""
 _NUMBER = r"-?\d[\d,]*\.\d\d"
 Row = Mapping[str, str]
@@ -265,10 +268,7 @@ def figure_problems(
     if summary is None:
         return problems
     known = {_key(row): row for row in results_shown(summary).to_dict("records")}
-    shown_metrics = {
-        metric for headings in (ACCURACY, AGREEMENT) for metrics in headings.values() for metric in metrics
-    }
-    unseen = {key for key in known if key[-1] in shown_metrics}
+    unseen = {key for key in known if any(key[-1] in metrics for metrics in HEADINGS.values())}
     for rows in tables:
         for row in rows:
             headings = AGREEMENT if "versus" in row else ACCURACY if "accuracy" in row else {}

@@ -45,17 +45,8 @@ def percent(value: float, *, digits: int = 0) -> str:
     return UNDEFINED if math.isnan(value) else f"{value:.{digits}%}"
 
 
-def precise(value: float) -> str:
-    """Return a number to six significant digits, for messages about numbers that differ in late digits.
-
-    >>> precise(0.123456789)
-    '0.123457'
-    """
-    return f"{value:.6g}"
-
-
 def magnitude(value: float, *, digits: int = 3) -> str:
-    """Return a number to some significant digits, for values that span orders of magnitude (FLOP, hours, bytes).
+    """Return a number to some significant digits: of values that span orders of magnitude, or differ in late digits.
 
     >>> magnitude(123456.0), magnitude(0.01234, digits=2)
     ('1.23e+05', '0.012')

@@ -22,7 +22,6 @@ from pairbank.cli import app
 from pairbank.scoring.methods.registry import FAMILIES
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.stats.analyses.registry import ANALYSES
-from pairbank.stats.estimates.estimate import METRICS
 from pairbank.study.declaration import load_study, study_names
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -220,9 +219,3 @@ def test_analyses_name_corpora_that_there_are() -> None:
     needs = " ".join(re.findall(r"^\|.*\|([^|]*)\|$", table, flags=re.MULTILINE))
     named = set(re.findall(r"`([\w-]+)`", needs))
     assert named - {"direct"} <= {*CORPORA, *study_names()}
-
-
-def test_every_metric_of_the_summary_is_defined() -> None:
-    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
-    assert len(METRICS) > 20
-    assert {metric for metric in METRICS if f"`{metric}`" not in page} == set()

@@ -38,7 +38,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.scored import MODEL, Scored, open_scored
 from pairbank.scoring.signature import corpus_signature
 from pairbank.stats.version import STATISTICS_VERSION
-from pairbank.stats.wording import precise
+from pairbank.stats.wording import magnitude
 
 if TYPE_CHECKING:
     import datasets
@@ -186,7 +186,7 @@ def _unlike(key: tuple[str, ...], old: Row, new: Row, names: Sequence[str] = _NU
     for name in names:
         a, b = float(old[name]), float(new[name])
         if not np.isclose(a, b, rtol=_RELATIVE, atol=1e-9, equal_nan=True):
-            yield f"{_where(key)}: {name} is {precise(a)}, the tables give {precise(b)}"
+            yield f"{_where(key)}: {name} is {magnitude(a, digits=6)}, the tables give {magnitude(b, digits=6)}"
             return
 
 

@@ -300,7 +300,7 @@ def _difference(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -
 
 
 def _cells(table: Confusion, *, measure: str, n_ties: int, reading: str = "") -> dict[str, Any]:
-    counts = dict(zip(COUNTS, table.cells, strict=True))
+    counts = dict(zip(COUNTS, table, strict=True))
     return {"measure": measure, "reading": reading, "told_by": "", "n_ties": n_ties} | counts
 
 

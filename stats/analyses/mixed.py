@@ -26,18 +26,13 @@ from pairbank.stats.figures.charts import intervals
 from pairbank.stats.measures.mixed import (
     LEAST_MODELS,
     LEAST_UNITS,
-    METHOD,
-    MODEL,
-    PHENOMENON,
-    UNIT,
-    VALUE,
     Effect,
     Fitted,
     cells_of,
     fit_mixed,
 )
 from pairbank.stats.measures.mixed_covariates import NO_EFFECT, fit_covariates
-from pairbank.stats.measures.mixed_logistic import ITEM, fit_logistic
+from pairbank.stats.measures.mixed_logistic import fit_logistic
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.model_features import ModelFeatures, find_features
@@ -52,7 +47,7 @@ MOST_ANSWERS = 2
 """Corpora whose effects the answer has; of more, the table."""
 MOST_LEVELS = 40
 """Of a figure."""
-NOUNS = {METHOD: "other method", MODEL: "other model", PHENOMENON: "phenomenon"}
+NOUNS = {"method": "other method", "model": "other model", "phenomenon": "phenomenon"}
 COVARIATES: dict[str, Callable[[ModelFeatures], float]] = {
     "size": lambda features: np.log10(features.size_billions),
     "tokens": lambda features: np.log10(features.training_tokens or np.nan),
@@ -77,15 +72,15 @@ OF_TEMPLATE = {
     "SIGNIFICANCE": SIGNIFICANCE,
 }
 """What the template reads beside the results."""
-_NOTHING = pd.DataFrame({UNIT: [], METHOD: [], MODEL: [], PHENOMENON: [], VALUE: []})
+_NOTHING = pd.DataFrame({"unit": [], "method": [], "model": [], "phenomenon": [], "value": []})
 
 
 def _log_odds(answers: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
     """Return effects on log odds; of methods on models like these without intervals: they would be too narrow."""
     fitted = fit_logistic(answers, references=references)
-    if fitted.reason or answers[MODEL].nunique() < LEAST_MODELS:
+    if fitted.reason or answers["model"].nunique() < LEAST_MODELS:
         return fitted
-    return replace(fitted, effects=tuple(_without(x) if x.term == METHOD else x for x in fitted.effects))
+    return replace(fitted, effects=tuple(_without(x) if x.term == "method" else x for x in fitted.effects))
 
 
 def _without(effect: Effect) -> Effect:
@@ -158,7 +153,7 @@ def mixed(
             {"cells": cells, "n": max(row["n"] for row in effects), "comparisons": comparisons}
             | {
                 "families": sorted(Counter(of.family for of in features.values()).items()),
-                "n_unknown": cells.by_outcome["delta"][MODEL].nunique() - len(features),
+                "n_unknown": cells.by_outcome["delta"]["model"].nunique() - len(features),
             }
         )
     if not rows:
@@ -187,15 +182,15 @@ def mixed(
 
 def features_of(cells: Cells, given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
     """Return what is declared of the models, of those of which anything is."""
-    models = list(dict.fromkeys(cells.by_outcome["delta"][MODEL]))
+    models = list(dict.fromkeys(cells.by_outcome["delta"]["model"]))
     known = {name: find_features(name, corpus=cells.corpus, given=given, beside=models) for name in models}
     return {name: features for name, features in known.items() if features is not None}
 
 
 def _slopes_of(cells: pd.DataFrame, known: pd.DataFrame, families: Mapping[str, str]) -> Fitted:
     """Return the slopes by each method, fitted alone since models vary more by some; differences from all together."""
-    fitted = fit_covariates(cells, known, families, reference=reference_of(cells[METHOD]))
-    apart = [fit_covariates(of_method.frame, known, families) for of_method in groups(cells, METHOD)]
+    fitted = fit_covariates(cells, known, families, reference=reference_of(cells["method"]))
+    apart = [fit_covariates(of_method.frame, known, families) for of_method in groups(cells, "method")]
     together = [effect for effect in fitted.effects if effect.versus != NO_EFFECT]
     return replace(fitted, effects=(*(effect for of_method in apart for effect in of_method.effects), *together))
 
@@ -209,7 +204,7 @@ def _slopes(cells: Cells, features: Mapping[str, ModelFeatures], covariates: Seq
     known = pd.DataFrame.from_dict(rows, orient="index", columns=list(covariates), dtype="float64").dropna()
     for outcome in ("accuracy", "delta") if len(known) else ():
         of_outcome = cells.by_outcome[outcome] if outcome == "delta" else cells.credit
-        of_known = of_outcome[of_outcome[MODEL].isin(known.index)]
+        of_known = of_outcome[of_outcome["model"].isin(known.index)]
         if of_known.empty:
             continue
         try:
@@ -217,7 +212,7 @@ def _slopes(cells: Cells, features: Mapping[str, ModelFeatures], covariates: Seq
         except BankError as error:
             yield {"corpus": cells.corpus, "outcome": outcome, "reason": str(error)}
             continue
-        n_families = len({families[model] for model in of_known[MODEL]})
+        n_families = len({families[model] for model in of_known["model"]})
         for row in _effects(outcome, fitted, cells):
             yield {**row, "n_families": n_families}
 
@@ -263,19 +258,19 @@ def _comparison(effects: pd.DataFrame, cells: Cells) -> dict[str, Any]:
 
 
 def _levels(term: str, n: int) -> str:
-    return f"{n:,} phenomena" if term == PHENOMENON and n > 1 else plural(n, NOUNS[term])
+    return f"{n:,} phenomena" if term == "phenomenon" and n > 1 else plural(n, NOUNS[term])
 
 
 def _sample(term: str, cells: pd.DataFrame) -> str:
     """Return which models, or methods, a comparison is about."""
-    n_methods, n_models = (cells[name].nunique() for name in (METHOD, MODEL))
-    if term == METHOD and n_models >= LEAST_MODELS:
-        several = int((cells.groupby(MODEL)[METHOD].nunique() > 1).sum())
+    n_methods, n_models = (cells[name].nunique() for name in ("method", "model"))
+    if term == "method" and n_models >= LEAST_MODELS:
+        several = int((cells.groupby("model")["method"].nunique() > 1).sum())
         return f" of {LIKE_THESE} {n_models}" + (f" ({several} with several methods)" if several < n_models else "")
-    if term == METHOD:
+    if term == "method":
         return f" of these {n_models} models" if n_models > 1 else ""
     fixed = " (method x model fixed)" if n_models >= LEAST_MODELS else ""
-    return f" by these {n_methods} methods{fixed}" if term == MODEL and n_methods > 1 else ""
+    return f" by these {n_methods} methods{fixed}" if term == "model" and n_methods > 1 else ""
 
 
 # Cells ----------------------------------------------------------------------------------------------------------------
@@ -315,7 +310,7 @@ def _of_table(
     """Yield the cells of each method and outcome; a method with position bias has no accuracy to compare."""
     rows = table.frame[used]
     units = rows[PARADIGM if by_paradigm else "item_id"].to_list()
-    phenomena = rows[PHENOMENON].to_list() if PHENOMENON in rows.columns else None
+    phenomena = rows["phenomenon"].to_list() if "phenomenon" in rows.columns else None
     for scores in table.methods:
         method, delta = scores.layout.method, scores.delta_nats[used]
         known = delta[~np.isnan(delta)]
@@ -330,9 +325,9 @@ def _of_table(
         if not earned.is_biased or scores.layout.accuracy == "pooled":
             outcomes[CREDIT] = earned.credit[used]
         if logistic and not earned.is_biased:
-            answers = pd.DataFrame({UNIT: units, ITEM: rows["item_id"].to_list(), VALUE: outcomes["accuracy"]})
+            answers = pd.DataFrame({"unit": units, "item": rows["item_id"].to_list(), "value": outcomes["accuracy"]})
             answers = answers.assign(phenomenon=phenomena, method=method, model=table.model)
-            yield LOG_ODDS, answers.dropna(subset=[UNIT, VALUE])
+            yield LOG_ODDS, answers.dropna(subset=["unit", "value"])
         for name, values in outcomes.items():
             yield name, cells_of(values, units=units, method=method, model=table.model, phenomena=phenomena)
 
@@ -342,9 +337,9 @@ def _references(by_outcome: dict[str, pd.DataFrame]) -> dict[str, str]:
     cells = next((by_outcome[name] for name in ("accuracy", "delta") if len(by_outcome[name])), _NOTHING)
     if cells.empty:
         return {}
-    methods = cells.groupby(MODEL)[METHOD].nunique()
-    return {MODEL: min(methods.index[methods == methods.max()])} | (
-        {METHOD: reference} if (reference := reference_of(cells[METHOD])) else {}
+    methods = cells.groupby("model")["method"].nunique()
+    return {"model": min(methods.index[methods == methods.max()])} | (
+        {"method": reference} if (reference := reference_of(cells["method"])) else {}
     )
 
 

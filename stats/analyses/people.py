@@ -176,8 +176,7 @@ def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Ite
 
 
 def _same_choice(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    counts = choice_counts(rated.delta, rated.human_delta)
-    numbers = {name: getattr(counts, name) for name in _COUNTS}
+    numbers = choice_counts(rated.delta, rated.human_delta)
     for metric, measure in (("kappa_human", cohens_kappa), ("raw_agreement_human", raw_agreement)):
         estimate = measure(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
         yield replace(place, metric=metric).row(estimate, n_rows=rated.n_rows) | numbers

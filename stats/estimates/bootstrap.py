@@ -16,28 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
-from pairbank.stats.wording import number, precise
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray, IntArray
+from pairbank.stats.wording import magnitude, number
 
 
 def half_width(shifts: FloatArray, *, level: float = 0.95, lost: int = 2) -> float:
     """Return how far the interval reaches to either side; 0 where nothing shifts.
 
     Each item moves the estimate by its shift; `lost` degrees of freedom are spent on what was estimated.
-
-    >>> round(half_width(np.array([0.1, -0.1, 0.1, -0.1]), level=0.95), 3)
-    0.861
     """
     from scipy import special
 
@@ -103,7 +97,12 @@ def bootstrap_mean(
     if clusters is None:
         sums, sizes = numbers, np.ones_like(numbers)
     else:
-        sums, sizes = _cluster_totals(numbers, np.asarray(clusters))
+        labels = np.asarray(clusters)
+        if labels.shape != numbers.shape:
+            raise BankError(f"clusters has shape {labels.shape}; expected one label per value, {numbers.shape}")
+        _, index = np.unique(labels, return_inverse=True)
+        sums = np.bincount(index, weights=numbers).astype(np.float64)
+        sizes = np.bincount(index).astype(np.float64)
     if not numbers.size:
         return undefined("no items", n=0, method=method, level=level)
     means = _resampled_means(sums, sizes, rng, n_resamples)
@@ -163,14 +162,6 @@ def _check_settings(level: float, n_resamples: int) -> None:
         raise BankError(f"n_resamples is {n_resamples}; expected at least 1, usually 1000")
 
 
-def _cluster_totals(values: FloatArray, clusters: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    if clusters.shape != values.shape:
-        raise BankError(f"clusters has shape {clusters.shape}; expected one label per value, {values.shape}")
-    _, index = np.unique(clusters, return_inverse=True)
-    sums, sizes = np.bincount(index, weights=values), np.bincount(index)
-    return sums.astype(np.float64), sizes.astype(np.float64)
-
-
 def _resampled_means(sums: FloatArray, sizes: FloatArray, rng: np.random.Generator, n_resamples: int) -> FloatArray:
     """Return the mean of each resample, shape (n_resamples,), from the totals of each item."""
     # No BLAS below: its threads change last digits, and spin for seconds on a shared machine.
@@ -190,24 +181,19 @@ def _resampled_means(sums: FloatArray, sizes: FloatArray, rng: np.random.Generat
 
 
 def percentile_estimate(value: float, resampled: FloatArray, *, n: int, method: str, level: float) -> Estimate:
-    """Return the estimate with its percentile interval, or without one and the reason; NaN is undefined.
-
-    >>> percentile_estimate(2.0, np.arange(5.0), n=40, method=ROWS, level=0.5).low
-    1.0
-    """
+    """Return the estimate with its percentile interval, or without one and the reason; NaN is undefined."""
+    report: dict[str, Any] = {"n": n, "method": method, "level": level}
     if np.isnan(value):
-        return undefined("the statistic is undefined for these rows", n=n, method=method, level=level)
-    n_undefined = int(np.isnan(resampled).sum())
+        return undefined("the statistic is undefined for these rows", **report)
     if n == 1:
-        return without_interval(value, "one item has no spread", n=n, method=method, level=level)
-    if n_undefined:
-        reason = f"undefined in {n_undefined} of {resampled.size} resamples"
-        return without_interval(value, reason, n=n, method=method, level=level)
+        return without_interval(value, "one item has no spread", **report)
+    if n_undefined := int(np.isnan(resampled).sum()):
+        return without_interval(value, f"undefined in {n_undefined} of {resampled.size} resamples", **report)
     if np.ptp(resampled) <= 1e-12 * max(1.0, abs(value)):
-        return without_interval(value, f"every resample gives {precise(value)}", n=n, method=method, level=level)
+        return without_interval(value, f"every resample gives {magnitude(value, digits=6)}", **report)
     tail = (1 - level) / 2
     low, high = np.quantile(resampled, [tail, 1 - tail])
-    return Estimate(value=value, low=float(low), high=float(high), n=n, method=method, level=level)
+    return Estimate(value=value, low=float(low), high=float(high), **report)
 
 
 LEAST_PARADIGMS = 4
@@ -234,9 +220,6 @@ def draws(clusters: ArrayLike | None, n_items: int) -> IntArray | None:
     """Return the number of each item's paradigm from 0, or None where paradigms cannot be the draws.
 
     They are too few, of too unequal sizes, unknown (-1) for some item, or as many as the items.
-
-    >>> draws([0, 0, 1, 1], 4) is None, int(draws(np.arange(40) // 2 * 7, 40).max())
-    (True, 19)
     """
     if clusters is None:
         return None
@@ -257,11 +240,7 @@ def drawn_from(labels: np.ndarray, *, least: int = LEAST_PARADIGMS) -> IntArray 
 
 
 def why_not_drawn(labels: np.ndarray) -> str:
-    """Return why the paradigms of items cannot be the draws of an interval, "" where they can.
-
-    >>> why_not_drawn(np.array(["a", "a", "b"], dtype=object))
-    'fewer than 4 paradigms'
-    """
+    """Return why the paradigms of items cannot be the draws of an interval, "" where they can."""
     codes, names = pd.factorize(labels)  # -1 for none
     if (codes < 0).any():
         return "some items have no paradigm" if names.size else "no item has a paradigm"
@@ -290,13 +269,12 @@ def share_over(estimate: Estimate, credit: FloatArray, codes: IntArray | None) -
     """Return a share with Wilson's interval over paradigms: for items / design effect items, Student's quantile."""
     if codes is None:
         return estimate
-    from scipy import special
 
     error, share = standard_error(credit, codes), float(credit.mean())
     plain, low, high = share * (1 - share), math.nan, math.nan
     if error > 1e-12 and plain > 0:
         n = plain / error**2  # items whose own variance would be that of the paradigms
-        t = float(special.stdtrit(freedom(codes), (1 + estimate.level) / 2))
+        t = student_quantile(codes, estimate.level)
         centre = (share + t**2 / (2 * n)) / (1 + t**2 / n)
         half = t * math.sqrt(plain / n + t**2 / (4 * n**2)) / (1 + t**2 / n)
         low, high = centre - half, centre + half
@@ -325,9 +303,7 @@ def mean_over(estimate: Estimate, values: FloatArray, codes: IntArray | None) ->
     """Return a mean of items with Student's t interval over paradigms; arguments as for `share_over`."""
     if codes is None:
         return estimate
-    from scipy import special
-
-    half = float(special.stdtrit(freedom(codes), (1 + estimate.level) / 2)) * standard_error(values, codes)
+    half = student_quantile(codes, estimate.level) * standard_error(values, codes)
     return with_paradigms(estimate, estimate.value - half, estimate.value + half, codes) if half > 0 else estimate
 
 
@@ -358,18 +334,23 @@ def freedom(codes: IntArray) -> float:
     return float(1 / ((share**2).sum() + cross.sum() ** 2 - (cross**2).sum()))
 
 
-def on_z_scale(estimate: Estimate, shifts: FloatArray, codes: IntArray | None, *, lost: int = 1) -> Estimate:
+def student_quantile(codes: IntArray, level: float) -> float:
+    from scipy import special
+
+    return float(special.stdtrit(freedom(codes), (1 + level) / 2))
+
+
+def on_z_scale(estimate: Estimate, shifts: FloatArray, codes: IntArray) -> Estimate:
     """Return a correlation with an interval over paradigms, from what each of them shifts Fisher's z by."""
-    if codes is None or abs(estimate.value) >= 1 or not np.isfinite(shifts).all():
+    if abs(estimate.value) >= 1 or not np.isfinite(shifts).all():
         return estimate
-    half, z = half_width(shifts, level=estimate.level, lost=lost), math.atanh(estimate.value)
+    half, z = half_width(shifts, level=estimate.level, lost=1), math.atanh(estimate.value)
     return with_paradigms(estimate, math.tanh(z - half), math.tanh(z + half), codes) if half > 0 else estimate
 
 
 def wider(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of estimates in which `low` and `high` are the ends of the wider of both intervals.
 
-    >>> import pandas as pd
     >>> row = {"low": 0.4, "high": 0.6, "low_paradigms": 0.3, "high_paradigms": 0.7}
     >>> wider(pd.DataFrame([row, row | {"low_paradigms": None, "high_paradigms": None}]).astype(float))["low"].tolist()
     [0.3, 0.4]

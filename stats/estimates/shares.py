@@ -22,7 +22,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import TIE
 from pairbank.stats.estimates.bootstrap import draws, mean_over, share_over
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
-from pairbank.stats.wording import precise
+from pairbank.stats.wording import magnitude
 
 WILSON = "wilson"
 CLUSTERED = "wilson-clustered"
@@ -62,7 +62,7 @@ def share_of_trials(
     return share_over(result, numbers, draws(clusters, numbers.size))
 
 
-def mean_of_items(values: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
+def mean_of_items(values: ArrayLike, *, clusters: ArrayLike | None = None) -> Estimate:
     """Return the mean of numbers without bounds, such as log-probabilities, with Student's t interval over items.
 
     >>> mean = mean_of_items([-1.0, -2.0, -3.0])
@@ -72,17 +72,16 @@ def mean_of_items(values: ArrayLike, *, clusters: ArrayLike | None = None, level
     from scipy import stats
 
     numbers = finite_vector(values, name="values")
-    check_level(level)
     if not numbers.size:
-        return undefined("no items", n=0, method=STUDENT, level=level)
+        return undefined("no items", n=0, method=STUDENT)
     mean = float(numbers.mean())
     if numbers.size == 1:
-        return without_interval(mean, "one item has no spread", n=1, method=STUDENT, level=level)
+        return without_interval(mean, "one item has no spread", n=1, method=STUDENT)
     error = float(stats.sem(numbers))
     if error <= 1e-12 * abs(mean):
-        return without_interval(mean, f"every item gives {precise(mean)}", n=numbers.size, method=STUDENT, level=level)
-    low, high = stats.t.interval(level, numbers.size - 1, loc=mean, scale=error)
-    result = Estimate(value=mean, low=float(low), high=float(high), n=numbers.size, method=STUDENT, level=level)
+        return without_interval(mean, f"every item gives {magnitude(mean, digits=6)}", n=numbers.size, method=STUDENT)
+    low, high = stats.t.interval(0.95, numbers.size - 1, loc=mean, scale=error)
+    result = Estimate(value=mean, low=float(low), high=float(high), n=numbers.size, method=STUDENT)
     return mean_over(result, numbers, draws(clusters, numbers.size))
 
 
@@ -97,7 +96,6 @@ def wilson_bounds(
     >>> low.round(4), high.round(4)
     (array([0.4019]), array([0.5981]))
     """
-    check_level(level)
     n = n_items * (n_items + 1) / (n_items * effect + 1)
     # statsmodels' proportion_confint, by hand: its import takes longer than any command needs for ten items
     z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
@@ -138,11 +136,10 @@ def _share(sums: FloatArray, sizes: FloatArray, *, method: str, level: float) ->
         return without_interval(value, "one item has no spread", n=n, method=method, level=level)
     residuals = (sums - value * sizes) / sizes.mean()
     effect = design_effect(np.array([np.mean(residuals**2)]), share)
+    quantile_of = level
     if np.ptp(sizes):  # the number of trials is then itself drawn: without this, 0.91 of 24 items' intervals cover
-        effect, level_used = effect * n / (n - 1), student_level(level, n - 1)
-    else:
-        level_used = level
-    low, high = wilson_bounds(share, np.array([float(n)]), effect, level=level_used)
+        effect, quantile_of = effect * n / (n - 1), student_level(level, n - 1)
+    low, high = wilson_bounds(share, np.array([float(n)]), effect, level=quantile_of)
     return Estimate(value=value, low=float(low[0]), high=float(high[0]), n=n, method=method, level=level)
 
 
@@ -159,11 +156,7 @@ passes differ by some 1e-6 between batches for small models; tokens of larger on
 
 
 def is_tie(difference: ArrayLike) -> BoolArray:
-    """Return which differences are at most `TIE` from 0; a NaN is no tie.
-
-    >>> is_tie([0.0, -2e-16, 1e-9, 1e-8]).tolist()
-    [True, True, True, False]
-    """
+    """Return which differences are at most `TIE` from 0; a NaN is no tie."""
     return np.asarray(np.abs(np.asarray(difference, dtype=np.float64)) <= TIE, dtype=np.bool_)
 
 
@@ -178,11 +171,7 @@ def signs(difference: ArrayLike) -> FloatArray:
 
 
 def varies(values: ArrayLike) -> BoolArray:
-    """Return whether the numbers of the last axis vary by more than `ROUNDING`; those of one item do not.
-
-    >>> varies([[0.3, 0.3 + 1e-6, 0.3 - 4e-5], [0.3, 0.301, 0.299]]).tolist()
-    [False, True]
-    """
+    """Return whether the numbers of the last axis vary by more than `ROUNDING`; those of one item do not."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape[-1] < 2:
         return np.zeros(numbers.shape[:-1], dtype=np.bool_)
@@ -190,11 +179,7 @@ def varies(values: ArrayLike) -> BoolArray:
 
 
 def merged(values: ArrayLike) -> FloatArray:
-    """Return the values, those that tie with the next smaller one as that one; ranks of these are mid-ranks of ties.
-
-    >>> merged([0.5, -1.0, 0.5 + 1e-12]).tolist()
-    [0.5, -1.0, 0.5]
-    """
+    """Return the values, those that tie with the next smaller one as that one; ranks of these are mid-ranks of ties."""
     numbers = np.asarray(values, dtype=np.float64)
     distinct, places = np.unique(numbers, return_inverse=True)
     opens = np.concatenate([[True], ~is_tie(np.diff(distinct))]) if distinct.size else np.zeros(0, dtype=np.bool_)

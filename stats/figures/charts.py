@@ -1,7 +1,6 @@
-"""The kinds of figures that reports draw: in, a tidy table; out, a matplotlib figure in the style of `style`.
+"""The kinds of figures that reports draw: a tidy table in, a matplotlib figure in the style of `style` out.
 
-A figure shows its n and its intervals where the table has them; what they are stands in the caption. One model is drawn
-with its intervals; several models are lines of their own, never their mean.
+One model is drawn with its intervals; several models are lines of their own, never their mean.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from pairbank.stats.figures.style import (
     heading,
     label,
     legend,
-    legend_below,
     levels,
     line_looks,
     reference,
     series_style,
     styled,
+    with_error,
 )
 from pairbank.stats.wording import number
 
@@ -86,7 +85,7 @@ def curve_panels(
             axes.tick_params(labelsize=_SMALL)
             axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
         _name_axes(figure, grid_of, x_label, y_label)
-        legend_below(figure, grid_of[0], len(looks))
+        legend(figure, grid_of[0], len(looks), least=1)
     return figure
 
 
@@ -136,7 +135,7 @@ def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
             axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
             axes.tick_params(labelsize=_SMALL)
         _name_axes(figure, grid_of, "share of bad strings above", "share of good strings above the threshold")
-        legend_below(figure, grid_of[0], len(looks))
+        legend(figure, grid_of[0], len(looks), least=1)
     return figure
 
 
@@ -154,26 +153,17 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
             part = table[(table["method"] == method) & table["value"].notna()]
             step = 0 if len(methods) == 1 else (nth / (len(methods) - 1) - 0.5) * 0.66
             at = np.array([corpora.index(corpus) for corpus in part["corpus"]], dtype=float) + step
-            value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
-            error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None)) if one_model else None
+            value, error = with_error(part)
             marks: dict[str, Any] = style | {"linestyle": "none", "markersize": 4.5, "alpha": 1 if one_model else 0.65}
-            axes.errorbar(value, at, xerr=error, elinewidth=1.3, label=label(method), **marks)
+            axes.errorbar(value, at, xerr=error if one_model else None, elinewidth=1.3, label=label(method), **marks)
             for x, y, model in () if one_model else zip(value, at, part["model"], strict=True):
                 up = numbers[model] % 2  # odd ones above, even ones below: neighbours hide each other less
-                axes.annotate(
-                    f"{numbers[model]}",
-                    (x, y),
-                    (0, 3 if up else -3),
-                    textcoords="offset points",
-                    ha="center",
-                    va="bottom" if up else "top",
-                    fontsize=5,
-                    color=INK,
-                )
+                text: dict[str, Any] = {"ha": "center", "va": "bottom" if up else "top", "fontsize": 5, "color": INK}
+                axes.annotate(f"{numbers[model]}", (x, y), (0, 3 if up else -3), textcoords="offset points", **text)
         axes.set_yticks(range(len(corpora)), [label(name) for name in corpora])
         axes.set_ylim(len(corpora) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
-        legend_below(figure, axes, len(methods))
+        legend(figure, axes, len(methods), least=1)
     return figure
 
 
@@ -185,23 +175,20 @@ def distributions(table: pd.DataFrame) -> Drawing:
         for row, model in enumerate(models):
             for column, method in enumerate(methods):
                 axes = figure.add_subplot(len(models), len(methods), row * len(methods) + column + 1)
-                _histogram(axes, table[(table["model"] == model) & (table["method"] == method)])
+                part = table[(table["model"] == model) & (table["method"] == method)]
+                edges = [*part["low"], *part["high"].iloc[-1:]]
+                for name, text, colour in (("n_good", "grammatical", 0), ("n_bad", "ungrammatical", 1)):
+                    shares = part[name].to_numpy(dtype=float) / max(1, part[name].sum())
+                    axes.stairs(shares, edges, fill=True, color=COLOURS[colour], alpha=0.45, label=text)
+                axes.set_yticks([])
+                axes.tick_params(labelsize=_SMALL - 1.5)
+                axes.locator_params(axis="x", nbins=3)
                 if row == 0:
                     axes.set_title(heading(method, 17), fontsize=_SMALL)
                 if column == 0:
                     axes.set_ylabel(heading(model, 22), fontsize=_SMALL - 1)
-        legend_below(figure, figure.axes[0], 2)
+        legend(figure, figure.axes[0], 2)
     return figure
-
-
-def _histogram(axes: Axes, part: pd.DataFrame) -> None:
-    edges = [*part["low"], *part["high"].iloc[-1:]]
-    for name, words, colour in (("n_good", "grammatical", COLOURS[0]), ("n_bad", "ungrammatical", COLOURS[1])):
-        shares = part[name].to_numpy(dtype=float) / max(1, part[name].sum())
-        axes.stairs(shares, edges, fill=True, color=colour, alpha=0.45, label=words)
-    axes.set_yticks([])
-    axes.tick_params(labelsize=_SMALL - 1.5)
-    axes.locator_params(axis="x", nbins=3)
 
 
 def _grid(n_panels: int, *, height: float, n_below: int) -> tuple[Drawing, list[Axes]]:
@@ -210,7 +197,11 @@ def _grid(n_panels: int, *, height: float, n_below: int) -> tuple[Drawing, list[
     n_rows = -(-n_panels // n_columns)
     width = DOUBLE if n_columns > 1 else SINGLE + 1.2
     figure = drawing(width, 0.7 + height * n_rows + 0.17 * -(-n_below // 3))
-    return figure, list(_axes(figure, n_panels, n_rows, n_columns))
+    grid_of: list[Axes] = []
+    for nth in range(n_panels):
+        first = grid_of[0] if grid_of else None
+        grid_of.append(figure.add_subplot(n_rows, n_columns, nth + 1, sharey=first))
+    return figure, grid_of
 
 
 def _name_axes(figure: Drawing, grid_of: list[Axes], x_label: str, y_label: str) -> None:
@@ -218,14 +209,6 @@ def _name_axes(figure: Drawing, grid_of: list[Axes], x_label: str, y_label: str)
     for axes in grid_of[-3:]:
         axes.set_xlabel(x_label, fontsize=_SMALL + 0.5)
     figure.supylabel(y_label, fontsize=9)
-
-
-def _axes(figure: Drawing, n_panels: int, n_rows: int, n_columns: int) -> Iterator[Axes]:
-    first: Axes | None = None
-    for nth in range(n_panels):
-        axes = figure.add_subplot(n_rows, n_columns, nth + 1, sharey=first)
-        first = first or axes
-        yield axes
 
 
 def intervals(
@@ -248,12 +231,15 @@ def intervals(
         grid(axes, axis="x")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
-            at = np.array([names.index(name) for name in part[rows]]) + (0 if alone else _offset(nth, len(kinds)))
-            value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
-            error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
+            step = (nth / max(1, len(kinds) - 1) - 0.5) * 0.62  # so that intervals do not cover each other
+            at = np.array([names.index(name) for name in part[rows]]) + (0 if alone or len(kinds) == 1 else step)
+            value, error = with_error(part)
             style = series_style(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
             axes.errorbar(value, at, xerr=error, **style)
-        _chance_line(axes, chance)
+        if chance is not None:
+            reference(axes, x=chance, dashed=bool(chance))
+            place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            axes.annotate("chance" if chance else "0", (chance, 1), (3, 2), color=INK, fontsize=8, **place)
         if zero:
             axes.axvline(0, color=INK, linewidth=1.2)
         axes.set_yticks(range(len(names)), [label(name) for name in names])
@@ -343,7 +329,6 @@ def curves(
 def roc_curves(
     curves: Mapping[str, tuple[ArrayLike, ArrayLike]], *, areas: Mapping[str, float] | None = None, title: str = ""
 ) -> Drawing:
-    """Draw receiver operating characteristics."""
     if not curves:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
     texts = {name: f"{label(name)}: {number(areas[name])}" if areas else label(name) for name in curves}
@@ -360,25 +345,6 @@ def roc_curves(
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.legend(loc="lower right")
     return figure
-
-
-def _offset(nth: int, n_series: int) -> float:
-    """Return where in its line a series stands, so that intervals do not cover each other."""
-    return 0.0 if n_series == 1 else (nth / (n_series - 1) - 0.5) * 0.62
-
-
-def _chance_line(axes: Axes, chance: float | None) -> None:
-    if chance is not None:
-        reference(axes, x=chance, dashed=bool(chance))
-        axes.annotate(
-            "chance" if chance else "0",
-            (chance, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, 2),
-            textcoords="offset points",
-            color=INK,
-            fontsize=8,
-        )
 
 
 MOST_SERIES = 8

@@ -1,10 +1,8 @@
-"""Figures in which each of several models has a place of its own: in, tidy tables; out, matplotlib figures.
-
-Lines over models in a given order, bars grouped by model, and matrices side by side. Nothing is averaged here.
-"""
+"""Figures in which each of several models has a place of its own: lines, bars, matrices. Nothing is averaged here."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -31,8 +29,8 @@ from pairbank.stats.figures.style import (
     reference,
     series_style,
     styled,
+    with_error,
 )
-from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +67,10 @@ def grouped_map(
     colours[pale, :3] += _PALE * (1 - colours[pale, :3])
     colours[np.isnan(values)] = EMPTY
     with styled():
-        figure = _sheet(matrix, row_groups)
+        beside = max(len(label(name)) for name in matrix.index) + max(len(label(name)) for name in row_groups)
+        below = max(len(label(name)) for name in matrix.columns)
+        width = max(DOUBLE, 0.4 + _LETTER * beside + _CELL * matrix.shape[1])
+        figure = drawing(width, 1.5 + 0.045 * below + _ROW * len(matrix))
         axes = figure.add_subplot(title=heading(title, 60))
         axes.imshow(colours, aspect="auto")
         write_cells(axes, values, colours, size=6.5)
@@ -77,55 +78,37 @@ def grouped_map(
         axes.spines[:].set_visible(False)
         axes.set_yticks(range(len(matrix)), [label(name) for name in matrix.index])
         axes.set_xticks(range(matrix.shape[1]), [label(name) for name in matrix.columns], rotation=40, ha="right")
-        _name_rows(axes, row_groups)
-        _name_columns(axes, column_groups)
+        _name_groups(axes, row_groups, of_rows=True)
+        if column_groups:
+            _name_groups(axes, column_groups, of_rows=False)
         bar = figure.colorbar(scale, ax=axes, label=value_label, location="bottom", shrink=0.4, aspect=30)
         bar.outline.set_visible(False)
         bar.ax.tick_params(labelsize=7.5)
     return figure
 
 
-def _sheet(matrix: pd.DataFrame, row_groups: Sequence[str]) -> Drawing:
-    """Return a figure with room for the cells and for what stands around them."""
-    beside = max(len(label(name)) for name in matrix.index) + max(len(label(name)) for name in row_groups)
-    below = max(len(label(name)) for name in matrix.columns)
-    width = max(DOUBLE, 0.4 + _LETTER * beside + _CELL * matrix.shape[1])
-    return drawing(width, 1.5 + 0.045 * below + _ROW * len(matrix))
-
-
 def _runs(groups: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield each run of equal names with its first place and the one after its last.
-
-    >>> list(_runs(["a", "a", "b"]))
-    [('a', 0, 2), ('b', 2, 3)]
-    """
+    """Yield each run of equal names with its first place and the one after its last."""
     start = 0
-    for place in range(1, len(groups) + 1):
-        if place == len(groups) or groups[place] != groups[start]:
-            yield groups[start], start, place
-            start = place
+    for name, run in itertools.groupby(groups):
+        stop = start + len(list(run))
+        yield name, start, stop
+        start = stop
 
 
-def _name_rows(axes: Axes, groups: Sequence[str]) -> None:
+def _name_groups(axes: Axes, groups: Sequence[str], *, of_rows: bool) -> None:
+    """Draw a line between groups of rows or columns, and write their names at the right or on top."""
     runs = list(_runs(groups))
     for _, start, _ in runs[1:]:
-        axes.axhline(start - 0.5, color="white", linewidth=2.2)
-    right = axes.secondary_yaxis("right")
-    right.set_yticks([(start + stop - 1) / 2 for _, start, stop in runs], [label(name) for name, _, _ in runs])
-    right.tick_params(length=0, labelsize=7.5)
-    right.spines[:].set_visible(False)
-
-
-def _name_columns(axes: Axes, groups: Sequence[str]) -> None:
-    if not groups:
-        return
-    runs = list(_runs(groups))
-    for _, start, _ in runs[1:]:
-        axes.axvline(start - 0.5, color=INK, linewidth=0.9)
-    top = axes.secondary_xaxis("top")
-    top.set_xticks([(start + stop - 1) / 2 for _, start, stop in runs], [heading(label(x), 20) for x, _, _ in runs])
-    top.tick_params(length=0, labelsize=8)
-    top.spines[:].set_visible(False)
+        if of_rows:
+            axes.axhline(start - 0.5, color="white", linewidth=2.2)
+        else:
+            axes.axvline(start - 0.5, color=INK, linewidth=0.9)
+    beside = axes.secondary_yaxis("right") if of_rows else axes.secondary_xaxis("top")
+    names = [label(name) if of_rows else heading(label(name), 20) for name, _, _ in runs]
+    beside.set_ticks([(start + stop - 1) / 2 for _, start, stop in runs], names)
+    beside.tick_params(length=0, labelsize=7.5 if of_rows else 8)
+    beside.spines[:].set_visible(False)
 
 
 MOST_NUMBERED = 12
@@ -162,7 +145,7 @@ def over_models(
             grid(axes, axis="y")
             for place in breaks:
                 axes.axvline(place - 0.5, color=FAINT, linewidth=1)
-            _zero_or_chance(axes, chance)
+            reference(axes, y=chance, dashed=bool(chance))
             for name in names:
                 part = table[(table[series] == name) & table["value"].notna()]
                 style = _STRONG if name == strong else series_style(requested.index(name)) | _THIN
@@ -183,16 +166,13 @@ def bars(
     series: str,
     y_labels: Mapping[str, str],
     chance: Mapping[str, float] | None = None,
-    n_columns: int = 2,
 ) -> Drawing:
     """Draw a group of bars a model, a colour a series, with intervals, one panel a heading."""
     if not panels:
         raise BankError("no panel of bars to draw")
     models = list(dict.fromkeys(model for table in panels.values() for model in levels(table, groups)))
     names = list(dict.fromkeys(name for table in panels.values() for name in table[series]))
-    if len(models) > _MOST_WIDE:
-        n_columns = 1
-    n_columns = min(n_columns, len(panels))
+    n_columns = 1 if len(models) > _MOST_WIDE else min(2, len(panels))
     n_rows = -(-len(panels) // n_columns)
     with styled():
         figure = drawing(DOUBLE, 1.2 + (1.7 if n_columns == 1 else 2.1) * n_rows + 0.16 * -(-len(names) // 4))
@@ -201,7 +181,7 @@ def bars(
             axes.set_title(label(heading))
             axes.set_ylabel(y_labels.get(heading, ""))
             grid(axes, axis="y")
-            _zero_or_chance(axes, (chance or {}).get(heading))
+            reference(axes, y=(level := (chance or {}).get(heading)), dashed=bool(level))
             _grouped(axes, table, models=models, names=names, groups=groups, series=series)
             tilt: dict[str, Any] = {"rotation": 30 if len(models) <= _MOST_WIDE else 45, "ha": "right", "fontsize": 8}
             is_last = nth + n_columns >= len(panels)
@@ -219,15 +199,10 @@ def _grouped(
     for nth, name in enumerate(names):
         part = table[(table[series] == name) & table["value"].notna()]
         at = np.array([models.index(model) for model in part[groups]], dtype=float) + (nth + 0.5) * width - 0.4
-        value, low, high = (part[column].to_numpy(dtype=float) for column in ("value", "low", "high"))
-        error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
+        value, error = with_error(part)
         colour = INK if nth == 0 else COLOURS[(nth - 1) % len(COLOURS)]
-        style: dict[str, Any] = {
-            "color": colour,
-            "label": label(name),
-            "error_kw": {"elinewidth": 0.9, "ecolor": CHANCE},
-        }
-        axes.bar(at, value, width=width, yerr=error, **style)
+        style: dict[str, Any] = {"color": colour, "error_kw": {"elinewidth": 0.9, "ecolor": CHANCE}}
+        axes.bar(at, value, width=width, yerr=error, label=label(name), **style)
 
 
 def matrices(
@@ -284,18 +259,13 @@ def _same_columns(panels: Mapping[str, pd.DataFrame]) -> bool:
 
 
 def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | None, size: float) -> Any:  # noqa: ANN401
-    """Draw one table; return its image."""
     values = matrix.to_numpy(dtype=float)
     ends = limits or ((np.nanmin(values), np.nanmax(values)) if not np.isnan(values).all() else (0.0, 1.0))
     image = axes.imshow(
         values, cmap=SEQUENTIAL if limits is None else DIVERGING, vmin=ends[0], vmax=ends[1], aspect="auto"
     )
     if max(values.shape) <= MOST_NUMBERED:
-        for row, column in np.argwhere(~np.isnan(values)):
-            text = number(values[row, column])
-            red, green, blue, _ = image.to_rgba(values[row, column])
-            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-            axes.text(column, row, text, ha="center", va="center", color="white" if dark else INK, fontsize=6.5)
+        write_cells(axes, values, np.asarray(image.to_rgba(values)), size=6.5)
         for row, column in np.argwhere(np.isnan(values)):
             axes.text(column, row, UNDEFINED, ha="center", va="center", color=CHANCE, fontsize=6.5)
     tilt: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
@@ -304,8 +274,3 @@ def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | No
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     return image
-
-
-def _zero_or_chance(axes: Axes, chance: float | None) -> None:
-    if chance is not None:
-        reference(axes, y=chance, dashed=bool(chance))

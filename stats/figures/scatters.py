@@ -17,7 +17,6 @@ from pairbank.stats.figures.style import (
     DOUBLE,
     FAINT,
     INK,
-    MARKERS,
     SINGLE,
     drawing,
     grid,
@@ -26,6 +25,7 @@ from pairbank.stats.figures.style import (
     legend,
     levels,
     reference,
+    series_style,
     styled,
 )
 from pairbank.stats.wording import number
@@ -61,7 +61,6 @@ def thinned(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def thinned_text(n: pd.Series[int]) -> str:
-    """Return what a caption says where not all points are drawn."""
     if n.max() <= MOST_POINTS:
         return ""
     return f" Of more than {MOST_POINTS:,} items, {MOST_POINTS:,} evenly spaced ones are drawn."
@@ -176,17 +175,9 @@ def scatter(
             part = points if kind is None else points[points[series] == kind]
             if zero and "low" in points:
                 axes.vlines(part[x], part["low"], part["high"], color=COLOURS[nth % len(COLOURS)], linewidth=1)
-            style: dict[str, Any] = {"c": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
-            style |= {
-                "s": 18,
-                "alpha": _opacity(len(points)),
-                "linewidths": 0,
-                "rasterized": len(points) > _MOST_VECTOR_POINTS,
-            }
-            axes.scatter(part[x], part[y], label=label(kind), **style)
-        if line is not None:
-            ends = np.array([points[x].min(), points[x].max()])
-            axes.plot(ends, line[0] + line[1] * ends, color=INK, linewidth=1.2, linestyle="--", scaley=False)
+            style = series_style(nth) | {"s": 18, "alpha": _opacity(len(points)), "linewidths": 0}
+            axes.scatter(part[x], part[y], label=label(kind), rasterized=len(points) > _MOST_VECTOR_POINTS, **style)
+        _line(axes, points[x], line)
         legend(figure, axes, len(kinds))
     return figure
 
@@ -222,23 +213,22 @@ def scatter_grid(
             axes.set_ylabel("" if nth % n_columns else y_label, fontsize=8)
             for place, name in enumerate(names):
                 part = points[points[series] == name]
-                style: dict[str, Any] = {"c": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
-                style |= {"s": 10, "alpha": _opacity(n_points), "linewidths": 0}
+                style = series_style(place) | {"s": 10, "alpha": _opacity(n_points), "linewidths": 0}
                 axes.scatter(part[x], part[y], label=label(name), rasterized=n_points > 500, **style)
             if zero:
                 axes.axhline(0, color=CHANCE, linewidth=0.8)
                 axes.axvline(0, color=CHANCE, linewidth=0.8)
-            _lines(axes, points, x=x, line=(lines or {}).get(name_of_panel), is_diagonal=name_of_panel in diagonal)
+            _line(axes, points[x], (lines or {}).get(name_of_panel))
+            if name_of_panel in diagonal:
+                axes.axline((0, 0), slope=1, color=INK, linewidth=1)
         legend(figure, figure.axes[0], len(names))
     return figure
 
 
-def _lines(axes: Axes, points: pd.DataFrame, *, x: str, line: tuple[float, float] | None, is_diagonal: bool) -> None:
-    if line is not None and len(points):
-        ends = np.array([points[x].min(), points[x].max()])
+def _line(axes: Axes, x: pd.Series[float], line: tuple[float, float] | None) -> None:
+    if line is not None and len(x):
+        ends = np.array([x.min(), x.max()])
         axes.plot(ends, line[0] + line[1] * ends, color=INK, linewidth=1.2, linestyle="--", scaley=False)
-    if is_diagonal:
-        axes.axline((0, 0), slope=1, color=INK, linewidth=1)
 
 
 def scatter_panels(
@@ -291,24 +281,12 @@ MOST_LEVELS = 24
 """Of a choice whose lines are drawn; one with more has no lines."""
 
 
-def drawn_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the specifications that are drawn: all, or the lowest, the highest, and others at equal distances.
-
-    >>> len(drawn_of(pd.DataFrame({"estimate": range(2000)})))
-    600
-    """
-    if len(table) <= MOST_DRAWN:
-        return table
-    return table.iloc[np.unique(np.linspace(0, len(table) - 1, MOST_DRAWN).round().astype(int))]
-
-
-def specification_curve(
-    table: pd.DataFrame, *, choices: Sequence[str], y_label: str, null: float, title: str = ""
-) -> Drawing:
-    """Draw a specification curve."""
+def specification_curve(table: pd.DataFrame, *, choices: Sequence[str], y_label: str, null: float) -> Drawing:
     if table.empty:
-        raise BankError(f"{title or y_label}: no specification to draw")
-    shown = drawn_of(table)
+        raise BankError(f"{y_label}: no specification to draw")
+    shown = table
+    if len(table) > MOST_DRAWN:  # the lowest, the highest, and others at equal distances
+        shown = table.iloc[np.unique(np.linspace(0, len(table) - 1, MOST_DRAWN).round().astype(int))]
     rows = [
         (name, level)
         for name in choices
@@ -322,7 +300,7 @@ def specification_curve(
         upper, *others = figure.subplots(
             2 if rows else 1, 1, sharex=True, squeeze=False, height_ratios=[2.5, max(below, 0.3)] if rows else None
         )[:, 0]
-        upper.set(title=heading(title, 80), ylabel=y_label)
+        upper.set_ylabel(y_label)
         _curve(upper, shown, null)
         for lower in others:
             _matrix(lower, shown, rows)

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.files import write_bytes
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+    from pairbank.arrays import FloatArray
 
 CAPTIONS = "captions.json"
 """Stands beside the files of figures: file name -> caption, for whoever shows them elsewhere."""
@@ -93,7 +96,6 @@ def drawing(width_inches: float, height_inches: float) -> Drawing:
 
 
 def styled() -> Any:  # noqa: ANN401 - a context manager of matplotlib's
-    """Return a context in which new artists have our style."""
     import matplotlib as mpl
 
     settings: Any = STYLE
@@ -187,34 +189,35 @@ def levels(table: pd.DataFrame, column: str) -> list[Any]:
     return list(dict.fromkeys(table[column]))
 
 
+def with_error(part: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+    """Return values, and how far their intervals reach below and above them, 0 where there is none."""
+    value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
+    return value, np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
+
+
 def series_style(nth: int) -> dict[str, Any]:
     return {"color": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
 
 
-def legend(made: Drawing, axes: Axes, n_series: int, *, title: str = "") -> None:
-    """Draw a legend below, where there are two series or more; its marks are opaque."""
-    if n_series > 1:
-        legend_below(made, axes, n_series, title=title)
-
-
-def legend_below(made: Drawing, axes: Axes, n_series: int, *, title: str = "") -> None:
-    """Draw a legend below in as many columns as fit the width, also for one series."""
+def legend(made: Drawing, axes: Axes, n_series: int, *, title: str = "", least: int = 2) -> None:
+    """Draw a legend below, of as many series at least, in as many columns as fit the width; its marks are opaque."""
     handles, names = axes.get_legend_handles_labels()
-    if handles:
-        longest = max(len(str(name)) for name in names)
-        n_columns = max(1, int(made.get_figwidth() / (0.45 + 0.072 * longest)))
-        drawn = made.legend(
-            handles,
-            names,
-            loc="outside lower left",
-            ncols=min(n_columns, n_series),
-            fontsize=9 if n_series <= len(COLOURS) else 7.5,
-            title=title or None,
-            alignment="left",
-        )
-        for handle in drawn.legend_handles:
-            if handle is not None:
-                handle.set_alpha(1)
+    if not handles or n_series < least:
+        return
+    longest = max(len(str(name)) for name in names)
+    n_columns = max(1, int(made.get_figwidth() / (0.45 + 0.072 * longest)))
+    drawn = made.legend(
+        handles,
+        names,
+        loc="outside lower left",
+        ncols=min(n_columns, n_series),
+        fontsize=9 if n_series <= len(COLOURS) else 7.5,
+        title=title or None,
+        alignment="left",
+    )
+    for handle in drawn.legend_handles:
+        if handle is not None:
+            handle.set_alpha(1)
 
 
 def save_figure(made: Drawing, path: Path, *, on_undrawn: Callable[[str], None] = warn_of_letters) -> list[Path]:
@@ -241,23 +244,16 @@ def save_figure(made: Drawing, path: Path, *, on_undrawn: Callable[[str], None] 
             "svg": (FigureCanvasSVG, {"metadata": {"Date": None, "Creator": None}}),
             "pdf": (FigureCanvasPdf, {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}}),
         }
-        return [
-            _written(made, path, kind, partial(getattr(canvas(made), f"print_{kind}"), **options))
-            for kind, (canvas, options) in files.items()
-        ]
-
-
-def _written(made: Drawing, path: Path, ending: str, write: Callable[[io.BytesIO], object]) -> Path:
-    made.set_dpi(DPI)  # the canvases of vectors leave their own
-    out = io.BytesIO()
-    write(out)
-    target = path.with_name(f"{path.name}.{ending}")
-    write_bytes(target, out.getvalue())
-    return target
+        paths = [path.with_name(f"{path.name}.{kind}") for kind in files]
+        for target, (kind, (canvas, options)) in zip(paths, files.items(), strict=True):
+            write, out = getattr(canvas(made), f"print_{kind}"), io.BytesIO()
+            made.set_dpi(DPI)  # the canvases of vectors leave their own
+            write(out, **options)
+            write_bytes(target, out.getvalue())
+        return paths
 
 
 def save_bytes(made: Drawing, out: io.BytesIO) -> None:
-    """Write a figure as PNG for a screen."""
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
         fit_letters(made)

@@ -8,11 +8,13 @@ is chosen, how often no answer is found, and the balanced accuracy of sentences 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import draws, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, refuse_non_finite, undefined, without_interval
@@ -28,9 +30,6 @@ from pairbank.stats.estimates.shares import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout
 
 
@@ -125,48 +124,18 @@ def position_bias(
     return _share_of_trials(first, clusters, level=level)
 
 
-def decided_accuracy(
-    choices: ArrayLike, layout: MethodLayout, *, clusters: ArrayLike | None = None, level: float = 0.95
-) -> Estimate:
-    """Return the share of answers that are the correct option, of a method whose decisions alone are known.
+def decided_share(choices: ArrayLike, options: Sequence[int], *, clusters: ArrayLike | None = None) -> Estimate:
+    """Return how often the answer is a presentation's option, of a method whose decisions alone are known.
 
-    Choices are (items, presentations, options): 1 for the option chosen, shared in a tie; NaN is no trial.
+    Choices are (items, presentations, options): 1 for the option chosen, shared in a tie; NaN is no trial. With the
+    correct options it is an accuracy, with those shown first a position bias.
 
-    >>> from pairbank.scoring.api.layout import MethodLayout
-    >>> layout = MethodLayout(method="judge", kind="forced_choice", presentations=("good first", "bad first"),
-    ...                       options=("1", "2"), correct=(0, 1), readout="decision")
     >>> always_one, right_then_nothing = [[1, 0], [1, 0]], [[1, 0], [np.nan, np.nan]]
-    >>> found = decided_accuracy([always_one, right_then_nothing], layout)
-    >>> round(found.value, 4), found.n
-    (0.6667, 2)
+    >>> accuracy = decided_share([always_one, right_then_nothing], (0, 1))
+    >>> round(accuracy.value, 4), accuracy.n, decided_share([always_one, right_then_nothing], (0, 0)).value
+    (0.6667, 2, 1.0)
     """
-    result = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.correct)), list(layout.correct)]
-    return _share_of_trials(result, clusters, level=level)
-
-
-def decided_position_bias(
-    choices: ArrayLike, layout: MethodLayout, *, clusters: ArrayLike | None = None, level: float = 0.95
-) -> Estimate:
-    """Return how often the option shown first is the answer; arguments as for `decided_accuracy`.
-
-    >>> from pairbank.scoring.api.layout import MethodLayout
-    >>> layout = MethodLayout(method="judge", kind="forced_choice", presentations=("good first", "bad first"),
-    ...                       options=("1", "2"), correct=(0, 1), readout="decision")
-    >>> answers = [[[1, 0], [1, 0]], [[1, 0], [np.nan, np.nan]], [[0, 1], [1, 0]]]
-    >>> decided_position_bias(answers, layout).value
-    0.8
-    """
-    first = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
-    return _share_of_trials(first, clusters, level=level)
-
-
-def unparsed_share(shares: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
-    """Return the mean over items of the share of texts without an answer.
-
-    >>> unparsed_share([0.0, 0.5, 1.0, 0.5]).value
-    0.5
-    """
-    return share_of_items(shares, clusters=clusters, level=level)
+    return _share_of_trials(np.asarray(choices, dtype=np.float64)[:, np.arange(len(options)), list(options)], clusters)
 
 
 def chosen_options(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
@@ -180,16 +149,16 @@ def chosen_options(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
             f"{layout.method}: log-probabilities have shape {numbers.shape}; expected (items, {shape[0]}, "
             f"{shape[1]}): use layout.reshape()"
         )
-    entry = layout.asked == "one"
-    requested = ~np.isnan(numbers).all(axis=-1) if entry else np.ones(numbers.shape[:2], dtype=np.bool_)
-    refuse_non_finite(numbers[requested] if entry else numbers, name=f"{layout.method}_logprobs")
+    may_lack = layout.asked == "one"
+    requested = ~np.isnan(numbers).all(axis=-1) if may_lack else np.ones(numbers.shape[:2], dtype=np.bool_)
+    refuse_non_finite(numbers[requested] if may_lack else numbers, name=f"{layout.method}_logprobs")
     top = is_tie(numbers - numbers.max(axis=-1, keepdims=True)).astype(np.float64)
     chosen = np.full(numbers.shape, np.nan)
     chosen[requested] = top[requested] / top[requested].sum(axis=-1, keepdims=True)
     return chosen
 
 
-def _share_of_trials(trials: FloatArray, clusters: ArrayLike | None, *, level: float) -> Estimate:
+def _share_of_trials(trials: FloatArray, clusters: ArrayLike | None, *, level: float = 0.95) -> Estimate:
     """Return the mean of an (items, presentations) array, NaN left out; the items are the clusters of the interval."""
     items = np.repeat(np.arange(trials.shape[0]), trials.shape[1])
     requested = ~np.isnan(trials.ravel())
@@ -281,16 +250,8 @@ def _both(first: float, second: float, r: float) -> float:
 SIMULTANEOUS = "clopper-pearson-bonferroni"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sums:
-    n: FloatArray
-    mean: FloatArray
-    variance: FloatArray
-    """With n in the denominator."""
-
-
 def wilson_by_group(
-    credit: ArrayLike, group: ArrayLike, n_groups: int, *, method: str = WILSON, level: float = 0.95
+    credit: ArrayLike, group: ArrayLike, n_groups: int, *, method: str = WILSON
 ) -> tuple[Estimate, ...]:
     """Return the accuracy of each group with Wilson's score interval; all items have as many trials.
 
@@ -300,13 +261,10 @@ def wilson_by_group(
     >>> first.value, round(first.low, 4), round(first.high, 4), second.reason
     (0.75, 0.3006, 0.9544, 'no items')
     """
-    sums = _group_sums(credit, group, n_groups)
-    share = np.where(sums.n > 0, sums.mean, 0.0)
-    low, high = wilson_bounds(share, np.maximum(sums.n, 1), design_effect(sums.variance, share), level=level)
-    return tuple(
-        _estimate(float(mean), low=float(a), high=float(b), n=int(size), method=method, level=level)
-        for mean, a, b, size in zip(sums.mean, low, high, sums.n, strict=True)
-    )
+    n, mean, variance = _group_sums(credit, group, n_groups)
+    share = np.where(n > 0, mean, 0.0)
+    low, high = wilson_bounds(share, np.maximum(n, 1), design_effect(variance, share), level=0.95)
+    return _estimates(n, mean, low, high, method=method)
 
 
 def wilson(credit: ArrayLike, *, is_pooled: bool) -> Estimate:
@@ -336,23 +294,21 @@ def simultaneous_by_group(
     """
     from scipy import special
 
-    sums, alpha = _group_sums(credit, group, n_groups), (1 - level) / n_groups
+    (n, mean, variance), alpha = _group_sums(credit, group, n_groups), (1 - level) / n_groups
     numbers, codes = finite_vector(credit, name="credit"), np.asarray(group, dtype=np.int64)
     between = np.bincount(codes, weights=(numbers > 0) & (numbers < 1), minlength=n_groups) > 0
-    n, effect = sums.n, design_effect(sums.variance, sums.mean)
+    effect = design_effect(variance, mean)
     t = special.stdtrit(np.maximum(n - 1, 1), 1 - alpha / 2) / special.ndtri(1 - alpha / 2)
     worth = np.where(between, n * (n + 1) / (n * effect + 1) / t**2, n)
-    right = sums.mean * worth
+    right = mean * worth
     low = np.where(right > 0, special.betaincinv(np.maximum(right, 1e-12), worth - right + 1, alpha / 2), 0.0)
     wrong = np.maximum(worth - right, 1e-12)
     high = np.where(wrong > 1e-9, special.betaincinv(right + 1, wrong, 1 - alpha / 2), 1.0)
-    return tuple(
-        _estimate(float(mean), low=float(a), high=float(b), n=int(size), method=SIMULTANEOUS, level=level)
-        for mean, a, b, size in zip(sums.mean, low, high, sums.n, strict=True)
-    )
+    return _estimates(n, mean, low, high, method=SIMULTANEOUS, level=level)
 
 
-def _group_sums(values: ArrayLike, group: ArrayLike, n_groups: int) -> _Sums:
+def _group_sums(values: ArrayLike, group: ArrayLike, n_groups: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the items of each group, their mean credit and its variance, with n in the denominator."""
     numbers = finite_vector(values, name="credit")
     codes: IntArray = np.asarray(group, dtype=np.int64)
     if codes.shape != numbers.shape or (codes.size and not (codes.min() >= 0 and codes.max() < n_groups)):
@@ -366,12 +322,17 @@ def _group_sums(values: ArrayLike, group: ArrayLike, n_groups: int) -> _Sums:
     np.divide(np.bincount(codes, weights=numbers, minlength=n_groups), n, out=mean, where=n > 0)
     squares = np.bincount(codes, weights=(numbers - mean[codes]) ** 2, minlength=n_groups)
     np.divide(squares, n, out=variance, where=n > 0)
-    return _Sums(n=n, mean=mean, variance=variance)
+    return n, mean, variance
 
 
-def _estimate(value: float, *, low: float, high: float, n: int, method: str, level: float) -> Estimate:
-    if not n:
-        return undefined("no items", n=0, method=method, level=level)
-    if n == 1 and value not in (0.0, 1.0):
-        return without_interval(value, "one item has no spread", n=n, method=method, level=level)
-    return Estimate(value=value, low=low, high=high, n=n, method=method, level=level)
+def _estimates(*numbers: FloatArray, method: str, level: float = 0.95) -> tuple[Estimate, ...]:
+    estimates = []
+    for n, value, low, high in zip(*(column.tolist() for column in numbers), strict=True):
+        report: dict[str, Any] = {"n": int(n), "method": method, "level": level}
+        if not n:
+            estimates.append(undefined("no items", **report))
+        elif n == 1 and value not in (0.0, 1.0):
+            estimates.append(without_interval(value, "one item has no spread", **report))
+        else:
+            estimates.append(Estimate(value=value, low=low, high=high, **report))
+    return tuple(estimates)

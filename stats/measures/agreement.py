@@ -11,9 +11,10 @@ measure. Hu & Levy 2023, section 3; Song et al. 2025, section 3; Ivanova et al. 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,7 +64,6 @@ def pearson(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, le
     (0.8, -0.29, 0.987)
     """
     first, second = paired_vectors(x, y, names=("x", "y"))
-    check_level(level)
     report: dict[str, Any] = {"n": first.size, "method": JACKKNIFE, "level": level}
     if reason := _why_uncorrelated(first, second):
         return undefined(reason, **report)
@@ -106,7 +106,6 @@ def spearman(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, l
     0.8
     """
     first, second = paired_vectors(x, y, names=("x", "y"))
-    check_level(level)
     report: dict[str, Any] = {"n": first.size, "method": INFLUENCE, "level": level}
     if reason := _why_uncorrelated(first, second):
         return undefined(reason, **report)
@@ -118,16 +117,16 @@ def spearman(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, l
         return without_interval(value, reason, **report)
     if abs(value) >= 1 - 1e-12:
         return without_interval(value, "rho is exactly +-1, where Fisher's z is infinite", **report)
-    above_x, above_y = _Above.of(ranks_x), _Above.of(ranks_y)
-    joint = a * b + above_x.sums(b) + above_y.sums(a)
-    spread = a * a + 2 * above_x.sums(a) + b * b + 2 * above_y.sums(b)
+    through_x, through_y = _through_ranks(ranks_x), _through_ranks(ranks_y)
+    joint = a * b + through_x(b) + through_y(a)
+    spread = a * a + 2 * through_x(a) + b * b + 2 * through_y(b)
     shifts = (joint - joint.mean() - value / 2 * (spread - spread.mean())) / (1 - value**2)
     result = _on_z_scale(value, shifts, method=INFLUENCE, level=level)
     codes = draws(clusters, first.size)
     return result if codes is None else on_z_scale(result, _without_paradigms(a, b, codes), codes)
 
 
-def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
+def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None) -> Estimate:
     """Return the percentage bend correlation, which a few outliers do not decide, with a jackknife interval.
 
     Wilcox 1994, Psychometrika 59:601-616, by pingouin: values further from the median than the 80th percentile of such
@@ -139,8 +138,7 @@ def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = 
     from pingouin.correlation import percbend
 
     first, second = paired_vectors(x, y, names=("x", "y"))
-    check_level(level)
-    report: dict[str, Any] = {"n": first.size, "method": GROUPED, "level": level}
+    report: dict[str, Any] = {"n": first.size, "method": GROUPED}
     if reason := _why_uncorrelated(first, second):
         return undefined(reason, **report)
     if any(np.quantile(np.abs(v - np.median(v)), 0.8, method="lower") <= ROUNDING for v in (first, second)):
@@ -155,7 +153,7 @@ def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = 
 
     with np.errstate(invalid="ignore", divide="ignore"):
         parts = shifts(np.arange(first.size) % GROUPS)
-        result = replace(_on_z_scale(value, parts, method=GROUPED, level=level), n=first.size)
+        result = replace(_on_z_scale(value, parts, method=GROUPED, level=0.95), n=first.size)
         codes = draws(clusters, first.size)
         return result if codes is None else on_z_scale(result, shifts(codes), codes)
 
@@ -183,29 +181,20 @@ def _ranks(values: FloatArray) -> FloatArray:
     return np.asarray((low + high + 1) / 2, dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Above:
-    """The order of some values: how an item shifts the ranks of those above it by 1, and of its equals by one half."""
+def _through_ranks(ranks: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return what sums weights over what each item shifts: ranks above it by 1, those of its equals by one half.
 
-    order: np.ndarray
-    below: np.ndarray
-    up_to: np.ndarray
-    length: float
-    """Of the vector of the ranks, less their mean: what one rank is a share of."""
+    As a share of the length of the vector of the ranks, less their mean.
+    """
+    order = np.argsort(ranks, kind="stable")
+    below, up_to = (np.searchsorted(ranks[order], ranks, side=side) for side in ("left", "right"))
+    length = float(np.linalg.norm(ranks - ranks.mean()))
 
-    @classmethod
-    def of(cls, ranks: FloatArray) -> _Above:
-        order = np.argsort(ranks, kind="stable")
-        ordered = ranks[order]
-        sides = (np.searchsorted(ordered, ranks, side="left"), np.searchsorted(ordered, ranks, side="right"))
-        length = float(np.linalg.norm(ranks - ranks.mean()))
-        return cls(order=order, below=sides[0], up_to=sides[1], length=length)
+    def sums(weights: FloatArray) -> FloatArray:
+        summed = np.concatenate([[0.0], np.cumsum(weights[order])])
+        return np.asarray((summed[-1] - (summed[below] + summed[up_to]) / 2) / length, dtype=np.float64)
 
-    def sums(self, weights: FloatArray) -> FloatArray:
-        """Return for each item what it adds through the ranks of the items above it, and half of its equals'."""
-        summed = np.concatenate([[0.0], np.cumsum(weights[self.order])])
-        above = summed[-1] - (summed[self.below] + summed[self.up_to]) / 2
-        return np.asarray(above / self.length, dtype=np.float64)
+    return sums
 
 
 def _on_z_scale(value: float, shifts: FloatArray, *, method: str, level: float) -> Estimate:
@@ -282,13 +271,11 @@ def _kappa_without_paradigms(a: BoolArray, b: BoolArray, codes: IntArray) -> Flo
     return deleted(np.arctanh([kappa_of(entry).value for entry in left]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kappa:
-    """Cohen's kappa of a table of counts."""
+class Kappa(NamedTuple):
+    """Cohen's kappa of a table of counts; its standard error is asymptotic, 0 at perfect agreement."""
 
     value: float
     standard_error: float
-    """Asymptotic; 0 at perfect agreement."""
 
 
 def kappa_of(counts: FloatArray) -> Kappa:
@@ -296,10 +283,6 @@ def kappa_of(counts: FloatArray) -> Kappa:
 
     Fleiss, Cohen & Everitt 1969, equation 13. statsmodels has the same formula, and spends a millisecond on each of a
     report's thousands.
-
-    >>> found = kappa_of(np.array([[20.0, 5.0], [10.0, 15.0]]))
-    >>> round(found.value, 6), round(found.standard_error**2, 6)
-    (0.4, 0.016128)
     """
     shares = counts / counts.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
@@ -353,7 +336,6 @@ def _choices(
 
 
 def _why_uncorrelated(x: FloatArray, y: FloatArray) -> str | None:
-    """Return why a correlation is undefined, or None."""
     if x.size < 2:
         return f"a correlation needs 2 items, there are {x.size}"
     for name, vector in (("first", x), ("second", y)):

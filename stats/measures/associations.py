@@ -61,9 +61,7 @@ class Predictor:
     """Part of R^2, averaged over the orders in which predictors can enter; the parts sum to R^2."""
 
 
-def partial_correlation(
-    x: ArrayLike, y: ArrayLike, given: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
-) -> Estimate:
+def partial_correlation(x: ArrayLike, y: ArrayLike, given: ArrayLike, *, clusters: ArrayLike | None = None) -> Estimate:
     """Return Pearson's r of x and y given other columns (items, columns), with a robust interval.
 
     >>> rng = np.random.default_rng(1)
@@ -78,20 +76,21 @@ def partial_correlation(
         raise BankError(f"given has shape {z.shape}; expected ({a.size}, columns) of finite numbers")
     z = z[:, np.ptp(z, axis=0) > 0]
     if a.size < z.shape[1] + _LEAST or not varies(a) or not varies(b):
-        reason = f"{a.size} items, {z.shape[1]} given; or a constant (but for rounding)"
-        return undefined(reason, n=a.size, method=ROBUST, level=level)
+        return undefined(
+            f"{a.size} items, {z.shape[1]} given; or a constant (but for rounding)", n=a.size, method=ROBUST
+        )
     u, v = _residuals(a, z), _residuals(b, z)
     if min(u.var() / a.var(), v.var() / b.var()) < 1e-12:
-        return undefined("what is given determines one of the two", n=a.size, method=ROBUST, level=level)
+        return undefined("what is given determines one of the two", n=a.size, method=ROBUST)
     value = _r(u, v)
     needed = _LEAST + _FOR_EACH_GIVEN * z.shape[1]
     if a.size < needed:
         reason = f"an interval needs {needed} items with {z.shape[1]} columns given, there are {a.size}"
-        return without_interval(value, reason, n=a.size, method=ROBUST, level=level)
+        return without_interval(value, reason, n=a.size, method=ROBUST)
     basis, _ = np.linalg.qr(np.column_stack([np.ones(a.size), z]))
     leverage = (basis**2).sum(axis=1)
     weight = (a.size / (a.size - 1)) ** 0.25 * (1 - leverage).clip(1e-9) ** -0.75
-    result = jackknifed_r(value, u, v, weight, np.arange(a.size), level=level, lost=2 + z.shape[1])
+    result = jackknifed_r(value, u, v, weight, np.arange(a.size), lost=2 + z.shape[1])
     codes = draws(clusters, a.size)
     return result if codes is None else on_z_scale(result, _without_paradigms(a, b, z, codes), codes)
 
@@ -106,16 +105,6 @@ def _without_paradigms(x: FloatArray, y: FloatArray, z: FloatArray, codes: IntAr
         return deleted(np.arctanh(-inverse[:, 0, 1] / np.sqrt(inverse[:, 0, 0] * inverse[:, 1, 1])))
 
 
-def _over_paradigms(
-    result: Estimate, u: FloatArray, v: FloatArray, weight: FloatArray, codes: IntArray | None
-) -> Estimate:
-    """Return r of residuals with an interval for which paradigms are left out whole."""
-    if codes is None:
-        return result
-    over = jackknifed_r(result.value, u, v, weight, codes, level=result.level, lost=1)
-    return with_paradigms(result, over.low, over.high, codes)
-
-
 def _r(u: FloatArray, v: FloatArray) -> float:
     return float(np.clip(u @ v / math.sqrt(float((u @ u) * (v @ v))), -1, 1))
 
@@ -127,7 +116,6 @@ def within_correlation(
     items: ArrayLike,
     *,
     clusters: ArrayLike | None = None,
-    level: float = 0.95,
 ) -> Estimate:
     """Return the r of x and y within subjects (repeated-measures correlation), with an interval robust over items."""
     a, b = paired_vectors(x, y, names=("x", "y"))
@@ -136,16 +124,19 @@ def within_correlation(
     n = int(item.max()) + 1 if item.size else 0
     if frame["subject"].nunique() < 3 or n < _LEAST:
         reason = f"{frame['subject'].nunique()} subjects and {n} items; at least 3 and {_LEAST} are needed"
-        return undefined(reason, n=n, method=ROBUST, level=level)
+        return undefined(reason, n=n, method=ROBUST)
     centred = frame[["x", "y"]] - frame.groupby("subject")[["x", "y"]].transform("mean")
     u, v = centred["x"].to_numpy(), centred["y"].to_numpy()
     if not varies(u) or not varies(v):
-        return undefined("constant within every subject (but for rounding)", n=n, method=ROBUST, level=level)
+        return undefined("constant within every subject (but for rounding)", n=n, method=ROBUST)
     value = _r(u, v)
     rows_of_subject = frame.groupby("subject")["x"].transform("size").to_numpy(dtype=np.float64)
     weight = rows_of_subject / (rows_of_subject - 1).clip(1)
-    result = jackknifed_r(value, u, v, weight, item, level=level, lost=2)
-    return _over_paradigms(result, u, v, weight, draws(clusters, a.size))
+    result = jackknifed_r(value, u, v, weight, item, lost=2)
+    if (codes := draws(clusters, a.size)) is None:
+        return result
+    over = jackknifed_r(value, u, v, weight, codes, lost=1)
+    return with_paradigms(result, over.low, over.high, codes)
 
 
 def p_of_all(outcome: ArrayLike, predictors: ArrayLike) -> float:
@@ -220,6 +211,8 @@ def p_over_paradigms(outcome: ArrayLike, predictors: Mapping[str, ArrayLike], cl
 
 def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike]) -> tuple[list[Predictor], float]:
     """Return what each predictor adds to R^2, and R^2."""
+    from statsmodels.api import OLS, add_constant
+
     y = finite_vector(outcome, name="outcome")
     names = list(predictors)
     columns = [finite_vector(predictors[name], name=name) for name in names]
@@ -230,13 +223,12 @@ def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike])
     z = pd.DataFrame({name: _standardised(x) for name, x in zip(names, columns, strict=True)})
     with all_digits() as pingouin:
         result = pingouin.linear_regression(z, _standardised(y), relimp=True)
-    p_values = _robust_p(z.to_numpy(), _standardised(y))
-    rows = result.iloc[1:].to_dict("records")
-    created = [
+    robust = OLS(_standardised(y), add_constant(z.to_numpy())).fit(cov_type="HC3", use_t=True)
+    importance = [
         Predictor(name=str(row["names"]), slope=float(row["coef"]), p=float(p), importance=float(row["relimp"]))
-        for row, p in zip(rows, p_values, strict=True)
+        for row, p in zip(result.iloc[1:].to_dict("records"), robust.pvalues[1:], strict=True)
     ]
-    return created, float(result["r2"].iloc[0])
+    return importance, float(result["r2"].iloc[0])
 
 
 def bayes_factor_of_r(r: float, n: int) -> float:
@@ -263,18 +255,10 @@ def _standardised(x: FloatArray) -> FloatArray:
     return np.asarray((x - x.mean()) / x.std(ddof=1))
 
 
-def _robust_p(z: FloatArray, y: FloatArray) -> FloatArray:
-    from statsmodels.api import OLS, add_constant
-
-    return np.asarray(OLS(y, add_constant(z)).fit(cov_type="HC3", use_t=True).pvalues[1:])
-
-
-def jackknifed_r(
-    r: float, u: FloatArray, v: FloatArray, weight: FloatArray, item: IntArray, *, level: float, lost: int
-) -> Estimate:
+def jackknifed_r(r: float, u: FloatArray, v: FloatArray, weight: FloatArray, item: IntArray, *, lost: int) -> Estimate:
     """Return r of residuals with a jackknife interval on Fisher's z scale, for which items are left out whole."""
     n = int(item.max()) + 1
-    shared: dict[str, Any] = {"n": n, "method": ROBUST, "level": level}
+    shared: dict[str, Any] = {"n": n, "method": ROBUST}
     if abs(r) >= 1 - 1e-12:
         return without_interval(r, "r is 1 or -1", **shared)
     xy, xx, yy = (float(np.sum(p)) - np.bincount(item, weights=weight * p) for p in (u * v, u * u, v * v))
@@ -283,7 +267,7 @@ def jackknifed_r(
     without = xy / np.sqrt(xx * yy)
     if np.abs(without).max() >= 1 - 1e-12:
         return without_interval(r, "r is 1 or -1 without one of the items", **shared)
-    half = half_width(deleted(np.arctanh(without)), level=level, lost=lost)
+    half = half_width(deleted(np.arctanh(without)), lost=lost)
     if not half > 0:
         return without_interval(r, "the standard error is 0", **shared)
     low, high = np.tanh([np.arctanh(r) - half, np.arctanh(r) + half])

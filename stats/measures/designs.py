@@ -11,17 +11,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.estimates.shares import STUDENT, mean_of_items
 from pairbank.stats.measures.random_slopes import Grouping, fit_maximal
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
 
 LMM = "lmm-reml"
 
@@ -92,10 +89,8 @@ def of_item_sets(values: FloatArray, weights: FloatArray) -> ContrastTest:
     estimate = mean_of_items(scores) if scores.size else undefined("no item set has all cells", n=0, method=STUDENT)
     if math.isnan(estimate.low):
         return ContrastTest(estimate=estimate, p=math.nan, degrees=math.nan)
-    error = float(scores.std(ddof=1) / math.sqrt(scores.size))
-    return ContrastTest(
-        estimate=estimate, p=float(2 * t.sf(abs(estimate.value) / error, scores.size - 1)), degrees=scores.size - 1
-    )
+    error, degrees = float(scores.std(ddof=1) / math.sqrt(scores.size)), scores.size - 1
+    return ContrastTest(estimate=estimate, p=float(2 * t.sf(abs(estimate.value) / error, degrees)), degrees=degrees)
 
 
 def of_ratings(

@@ -38,7 +38,6 @@ class Bin:
 
     @property
     def cells(self) -> dict[str, float]:
-        """The columns of a table that say which bin it is."""
         return {"bin": self.number, "bin_low": self.low, "bin_high": self.high, "bin_median": self.median}
 
 
@@ -71,16 +70,8 @@ def equal_bins(distance: ArrayLike, *, n_bins: int = N_BINS) -> tuple[Bin, ...]:
     results: list[Bin] = []
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
-        inside = values[rows]
-        results.append(
-            Bin(
-                number=len(results) + 1,
-                low=float(inside.min()),
-                high=float(inside.max()),
-                median=float(np.median(inside)),
-                rows=rows,
-            )
-        )
+        low, median, high = (float(of(values[rows])) for of in (np.min, np.median, np.max))
+        results.append(Bin(number=len(results) + 1, low=low, high=high, median=median, rows=rows))
     return tuple(results)
 
 

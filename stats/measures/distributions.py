@@ -66,9 +66,8 @@ def distribution_distance(
     (0.0, 0.667, 0.0)
     """
     if shares.ndim != 2 or shares.shape[1] != points.size or (np.diff(points) <= 0).any():
-        raise BankError(
-            f"shares of shape {shares.shape} and {points.size} answers; expected ascending answers, a share each"
-        )
+        given = f"shares of shape {shares.shape} and {points.size} answers"
+        raise BankError(f"{given}; expected ascending answers, a share each")
     known = np.asarray(~np.isnan(shares).any(axis=1), dtype=np.bool_)
     weight = np.ones(units.size) if weights is None else weights
     kept = known[units] & (np.rint(np.bincount(units, weights=weight, minlength=len(shares)))[units] > 1)
@@ -76,11 +75,8 @@ def distribution_distance(
     _, rater = np.unique(raters[kept], return_inverse=True)
     n_raters = int(rater.max(initial=-1)) + 1
     if which.size < LEAST_THINGS or n_raters < LEAST_RATERS:
-        reason = (
-            f"{which.size} sentences rated by two people or more, {n_raters} people; it takes {LEAST_THINGS} and "
-            f"{LEAST_RATERS}"
-        )
-        none = undefined(reason, n=which.size, method=METHOD)
+        rated = f"{which.size} sentences rated by two people or more, {n_raters} people"
+        none = undefined(f"{rated}; it takes {LEAST_THINGS} and {LEAST_RATERS}", n=which.size, method=METHOD)
         return DistributionDistance(model=none, constant=none, nearer=none, floor=math.nan, n_raters=n_raters)
     grid = np.unique(np.concatenate([points, values[kept]]))
     column = np.searchsorted(grid, values[kept])

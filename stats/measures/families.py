@@ -63,9 +63,8 @@ def crossed_mean(values: FloatArray, *kinds: IntArray) -> CrossedMean:
     """
     value = float(values.mean())
     if min(codes.max() for codes in kinds) < 1:
-        return CrossedMean(
-            without_interval(value, "one participant or item has no spread", n=values.size, method=METHOD)
-        )
+        reason = "one participant or item has no spread"
+        return CrossedMean(without_interval(value, reason, n=values.size, method=METHOD))
     variances = np.array([standard_error(values, codes) ** 2 for codes in kinds])
     return _with_t(value, variances, np.array([freedom(codes) for codes in kinds]), n=values.size)
 

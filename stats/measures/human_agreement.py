@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -36,24 +37,19 @@ CORRECTED, MOST_PARTS = "jackknife-corrected", 50
 class AlternativeAnnotator:
     """The test of one model; NaN with a reason where it cannot be made."""
 
-    winning_rate: float
-    """Share of the tested raters against whom the model wins (the paper's omega)."""
-    beyond_paradigms: float
-    """The same with the paradigms as draws; NaN below ten of them."""
-    advantage: float
-    """Mean over raters of the share of items on which the model agrees with the others as well as the rater or better
-    (the paper's rho)."""
-    rater_advantage: float
-    """The same of the raters over the model."""
     n_raters: int
     """Raters with enough items."""
     n_items: int
+    winning_rate: float = math.nan
+    """Share of the tested raters against whom the model wins (the paper's omega)."""
+    beyond_paradigms: float = math.nan
+    """The same with the paradigms as draws; NaN below ten of them."""
+    advantage: float = math.nan
+    """Mean over raters of the share of items on which the model agrees with the others as well as the rater or better
+    (the paper's rho)."""
+    rater_advantage: float = math.nan
+    """The same of the raters over the model."""
     reason: str | None = None
-
-    @property
-    def passes(self) -> bool:
-        """Whether the model is as good as one more person, within epsilon, on such items."""
-        return self.winning_rate >= 0.5
 
 
 def alternative_annotator(
@@ -78,8 +74,9 @@ def alternative_annotator(
     left_out = []
     for rater in np.flatnonzero(together.sum(axis=0) >= LEAST_ITEMS):
         rows = together[:, rater]
-        won, lost = _wins(choices[rows], model[rows], int(rater))
-        left_out.append(_LeftOut(model=won, rater=lost, paradigms=None if paradigms is None else paradigms[rows]))
+        own = choices[rows, rater]
+        others = np.rint(np.nansum(choices[rows], axis=1) - own)
+        left_out.append(_left_out(model[rows] * others - own * others, None if paradigms is None else paradigms[rows]))
     return _test(left_out, epsilon=epsilon, n_items=int(together.any(axis=1).sum()))
 
 
@@ -108,62 +105,40 @@ def alternative_annotator_of_ratings(  # the arrays of one test
     thing, who, value = units[kept], raters[kept], values[kept]
     rest = (np.bincount(units, weights=values)[thing] - value) / (n_of[thing] - 1)
     gap = np.abs(model[thing] - rest) - np.abs(value - rest)
-    left_out = []
-    for rows in np.split(np.argsort(who, kind="stable"), np.cumsum(np.bincount(who))[:-1]):
-        if rows.size >= LEAST_ITEMS:
-            own_values = None if paradigms is None else paradigms[thing[rows]]
-            won, lost = (gap[rows] <= 0).astype(np.float64), (gap[rows] >= 0).astype(np.float64)
-            left_out.append(_LeftOut(model=won, rater=lost, paradigms=own_values))
+    left_out = [
+        _left_out(-gap[rows], None if paradigms is None else paradigms[thing[rows]])
+        for rows in np.split(np.argsort(who, kind="stable"), np.cumsum(np.bincount(who))[:-1])
+        if rows.size >= LEAST_ITEMS
+    ]
     return _test(left_out, epsilon=epsilon, n_items=np.unique(thing).size)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LeftOut:
-    """One rater against the model: where each agrees with the others as well as the other or better."""
+_LeftOut: TypeAlias = "tuple[FloatArray, FloatArray, IntArray | None]"
+"""Where the model, and where a rater, agrees with the others as well as the other or better; the items' paradigms."""
 
-    model: FloatArray
-    rater: FloatArray
-    paradigms: IntArray | None
+
+def _left_out(lead: FloatArray, paradigms: IntArray | None) -> _LeftOut:
+    """Return one rater against the model, by how much better the model agrees with the others on each item."""
+    return (lead >= 0).astype(np.float64), (lead <= 0).astype(np.float64), paradigms
 
 
 def _test(left_out: list[_LeftOut], *, epsilon: float, n_items: int) -> AlternativeAnnotator:
     if not 0 <= epsilon < 1:
         raise BankError(f"epsilon is {epsilon}; expected 0 or more, and below 1")
-    nan = math.nan
-    if len(left_out) < LEAST_RATERS:
-        return AlternativeAnnotator(
-            winning_rate=nan,
-            beyond_paradigms=nan,
-            advantage=nan,
-            rater_advantage=nan,
-            n_raters=len(left_out),
-            n_items=n_items,
-            reason=(
-                f"{len(left_out)} raters judged {LEAST_ITEMS} items or more that somebody else judged; "
-                f"expected {LEAST_RATERS}"
-            ),
+    n_raters = len(left_out)
+    if n_raters < LEAST_RATERS:
+        reason = (
+            f"{n_raters} raters judged {LEAST_ITEMS} items or more that somebody else judged; expected {LEAST_RATERS}"
         )
-    lost = [member.rater - member.model - epsilon for member in left_out]
-    beyond = [
-        nan if member.paradigms is None else _p_below_zero(values, member.paradigms)
-        for member, values in zip(left_out, lost, strict=True)
-    ]
+        return AlternativeAnnotator(n_raters=n_raters, n_items=n_items, reason=reason)
+    lost = [(rater - model - epsilon, paradigms) for model, rater, paradigms in left_out]
     return AlternativeAnnotator(
-        winning_rate=_rejected([_p_below_zero(values, None) for values in lost]),
-        beyond_paradigms=_rejected(beyond),
-        advantage=float(np.mean([member.model.mean() for member in left_out])),
-        rater_advantage=float(np.mean([member.rater.mean() for member in left_out])),
-        n_raters=len(left_out),
+        winning_rate=_rejected([_p_below_zero(values, None) for values, _ in lost]),
+        beyond_paradigms=_rejected([math.nan if x is None else _p_below_zero(values, x) for values, x in lost]),
+        advantage=float(np.mean([model.mean() for model, *_ in left_out])),
+        rater_advantage=float(np.mean([rater.mean() for _, rater, _ in left_out])),
+        n_raters=n_raters,
         n_items=n_items,
-    )
-
-
-def _wins(choices: FloatArray, model: FloatArray, rater: int) -> tuple[FloatArray, FloatArray]:
-    """Return where the model agrees with the other raters as well as the rater or better, and vice versa."""
-    selected = choices[:, rater]
-    others = np.rint(np.nansum(choices, axis=1) - selected)
-    return (model * others >= selected * others).astype(np.float64), (selected * others >= model * others).astype(
-        np.float64
     )
 
 
@@ -211,11 +186,7 @@ class HumanAgreement:
 
 
 def human_agreement(
-    paradigms: ArrayLike,
-    items: ArrayLike,
-    is_right: ArrayLike,
-    *,
-    level: float = 0.95,
+    paradigms: ArrayLike, items: ArrayLike, is_right: ArrayLike, *, level: float = 0.95
 ) -> HumanAgreement:
     """Return the agreement of single judgments with the labels.
 
@@ -238,28 +209,18 @@ def human_agreement(
             f"judgments have shapes {[column.shape for column in columns]}; expected one paradigm, item and mark each"
         )
     rows = pd.DataFrame({"paradigm": columns[0], "item": columns[1], "right": columns[2].astype(np.float64)})
-    each = rows.groupby(["paradigm", "item"], sort=True)["right"].mean()
-    shares = each.to_numpy(dtype=np.float64)
-    votes = pd.DataFrame(
-        {
-            "paradigm": each.index.get_level_values("paradigm"),
-            "most": shares > 0.5,
-            "half": np.where(shares == 0.5, 0.5, shares > 0.5),
-        }
-    )
-    by_paradigm = votes.groupby("paradigm")[["most", "half"]].mean()
+    by_item = rows.groupby(["paradigm", "item"], sort=True)
+    share = by_item["right"].mean()
+    votes = pd.DataFrame({"most": (share > 0.5) + 0.0, "half": np.select([share == 0.5], [0.5], share > 0.5)})
+    by_paradigm = votes.groupby("paradigm").mean()
     return HumanAgreement(
         individual=float(rows.groupby("paradigm")["right"].mean().mean()),
         aggregate=float(by_paradigm["most"].mean()),
         aggregate_ties_half=float(by_paradigm["half"].mean()),
-        pooled=share_of_trials(
-            rows["right"].to_numpy(),
-            rows.groupby(["paradigm", "item"], sort=True).ngroup().to_numpy(),
-            level=level,
-        ),
+        pooled=share_of_trials(rows["right"].to_numpy(), by_item.ngroup().to_numpy(), level=level),
         n_judgments=len(rows),
         n_items=len(votes),
-        n_tied=int(np.sum(shares == 0.5)),
+        n_tied=int((share == 0.5).sum()),
         n_paradigms=len(by_paradigm),
     )
 
@@ -272,13 +233,12 @@ VARIANCES = "rating-variances"
 class Ceiling:
     """Reliability of human means and the largest r that a perfect score could reach with them."""
 
-    reliability: float
-    """Share of the variance of the means that is not rating noise; NaN where undefined."""
-    ceiling_r: float
-    """Its square root; NaN where undefined."""
     n: int
-    """Items."""
     method: str
+    reliability: float = math.nan
+    """Share of the variance of the means that is not rating noise."""
+    ceiling_r: float = math.nan
+    """Its square root."""
     reason: str | None = None
     """Why there is none; None where there is one."""
 
@@ -289,17 +249,7 @@ def ceiling_from_ratings(items: ArrayLike, raters: ArrayLike, ratings: ArrayLike
     The reliability of the items' means is that of the intraclass correlations: ICC(C,k) where all raters rated all
     items (levels of raters then cancel out), ICC(1,k) where every rating has a rater of its own, and between them, for
     any pattern of missing ratings, the share of the variance of means that is of the items.
-
-    Args:
-        items: The item of each rating, shape (ratings,).
-        raters: Its rater, same shape.
-        ratings: The rating, on the scale of the means that a score is compared with (for instance z).
-
-    Returns:
-        Reliability over the items that were rated; `n` is their number.
-
-    Raises:
-        BankError: If the three differ in length or a rating is not finite.
+    Ratings are on the scale of the means that a score is compared with (for instance z).
 
     >>> items, raters = np.repeat([0, 1, 2, 3], 4), np.tile([0, 1, 2, 3], 4)
     >>> ceiling = ceiling_from_ratings(items, raters, items + 0.0)
@@ -315,11 +265,15 @@ def ceiling_from_ratings(items: ArrayLike, raters: ArrayLike, ratings: ArrayLike
     n_of_item = np.bincount(codes[0], minlength=n_items)
     if n_raters < 2 or n_items < 3 or n_of_item.max(initial=0) < 2:
         reason = f"{n_raters} raters of {n_items} items; a reliability needs 2 raters of an item, and 3 items"
-        return _no_ceiling(reason, n=n_items, method=COMPONENTS)
+        return Ceiling(reason=reason, n=n_items, method=COMPONENTS)
     of_items, of_raters, rest = _components(values, *codes)
-    noise = max(of_raters, 0.0) * _spread_of_levels(*codes) + rest * float((1 / n_of_item).mean())
+    # how much of the variance of raters' levels is in the items' means: nothing where all rated all
+    weight = 1 / n_of_item[codes[0]]
+    of_rater = np.bincount(codes[1], weights=weight) / n_items
+    levels = (float(weight @ weight) / n_items - float(of_rater @ of_rater)) * n_items / (n_items - 1)
+    noise = max(of_raters, 0.0) * levels + rest * float((1 / n_of_item).mean())
     if of_items + noise <= 0:
-        return _no_ceiling("every item has the same mean rating", n=n_items, method=COMPONENTS)
+        return Ceiling(reason="every item has the same mean rating", n=n_items, method=COMPONENTS)
     return _ceiling(of_items / (of_items + noise), n=n_items, method=COMPONENTS)
 
 
@@ -335,14 +289,6 @@ def _components(values: FloatArray, item: IntArray, rater: IntArray) -> tuple[fl
     return (between - within) / each, 0.0, within
 
 
-def _spread_of_levels(item: IntArray, rater: IntArray) -> float:
-    """Return how much of the variance of raters' levels is in the items' means: 0 where all rated all."""
-    n_items = int(item.max()) + 1
-    weight = 1 / np.bincount(item)[item]
-    of_rater = np.bincount(rater, weights=weight) / n_items
-    return (float(weight @ weight) / n_items - float(of_rater @ of_rater)) * n_items / (n_items - 1)
-
-
 def ceiling_from_spreads(
     human_delta: ArrayLike, sd_good: ArrayLike, n_good: ArrayLike, sd_bad: ArrayLike, n_bad: ArrayLike
 ) -> Ceiling:
@@ -350,16 +296,7 @@ def ceiling_from_spreads(
 
     The variance of the differences of means is true variance plus rating noise, sd^2 / n of each side (the raters of
     the two sides taken as independent): reliability = 1 - mean noise / variance.
-
-    Args:
-        human_delta: Mean rating of the better sentence - that of the worse one, shape (items,).
-        sd_good: Standard deviation over raters (n - 1 in the denominator) of the better sentence's ratings.
-        n_good: Its raters, 2 or more.
-        sd_bad: The same for the worse sentence.
-        n_bad: Its raters.
-
-    Raises:
-        BankError: If lengths differ, a number is not finite, or a sentence has fewer than 2 raters.
+    Standard deviations over two or more raters have n - 1 in the denominator.
 
     >>> found = ceiling_from_spreads([0, 2, 4], [1, 1, 1], [4, 4, 4], [1, 1, 1], [4, 4, 4])
     >>> found.reliability
@@ -373,13 +310,13 @@ def ceiling_from_spreads(
             f"{names} have {[delta.size, *(vector.size for vector in rest)]} values; expected as many of each"
         )
     if delta.size < 3:
-        return _no_ceiling(f"{delta.size} items; expected 3 or more", n=delta.size, method=VARIANCES)
+        return Ceiling(reason=f"{delta.size} items; expected 3 or more", n=delta.size, method=VARIANCES)
     if min(rest[1].min(), rest[3].min()) < 2:
         raise BankError("a sentence has fewer than 2 raters; its standard deviation says nothing, leave it out")
     noise = float(np.mean(rest[0] ** 2 / rest[1] + rest[2] ** 2 / rest[3]))
     variance = float(np.var(delta, ddof=1))
     if variance == 0:
-        return _no_ceiling("the human differences do not vary", n=delta.size, method=VARIANCES)
+        return Ceiling(reason="the human differences do not vary", n=delta.size, method=VARIANCES)
     return _ceiling(1 - noise / variance, n=delta.size, method=VARIANCES)
 
 
@@ -422,14 +359,10 @@ def disattenuated(delta: FloatArray, human: FloatArray, noise: FloatArray, *, cl
 
 def _ceiling(reliability: float, *, n: int, method: str) -> Ceiling:
     if math.isnan(reliability):
-        return _no_ceiling("the ratings do not vary", n=n, method=method)
+        return Ceiling(reason="the ratings do not vary", n=n, method=method)
     if reliability <= 0:
-        return _no_ceiling(
-            f"the ratings are noise only (reliability {number(reliability, digits=3)})", n=n, method=method
+        return Ceiling(
+            reason=f"the ratings are noise only (reliability {number(reliability, digits=3)})", n=n, method=method
         )
     value = min(reliability, 1.0)
     return Ceiling(reliability=value, ceiling_r=math.sqrt(value), n=n, method=method)
-
-
-def _no_ceiling(reason: str, *, n: int, method: str) -> Ceiling:
-    return Ceiling(reliability=math.nan, ceiling_r=math.nan, n=n, method=method, reason=reason)

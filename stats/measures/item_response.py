@@ -60,9 +60,8 @@ class ItemCurves:
     covariance: FloatArray
     """Of the same, shape (2, 2)."""
 
-    def interval(self, of: str, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of `difficulty` or `discrimination` of each item."""
-        half = stats.norm.ppf((1 + level) / 2) * getattr(self, f"{of}_sd")
+    def interval(self, of: str) -> tuple[FloatArray, FloatArray]:
+        half = stats.norm.ppf(0.975) * getattr(self, f"{of}_sd")
         return getattr(self, of) - half, getattr(self, of) + half
 
 

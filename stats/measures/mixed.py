@@ -22,9 +22,8 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, undefined
 
 REML = "mixed-reml"
-METHOD, MODEL, PHENOMENON, UNIT, VALUE = "method", "model", "phenomenon", "unit", "value"
-BY_UNIT = (UNIT, f"{METHOD} x {UNIT}", f"{MODEL} x {UNIT}")
-BY_MODEL = f"{METHOD} x {MODEL}"
+BY_UNIT = ("unit", "method x unit", "model x unit")
+BY_MODEL = "method x model"
 Contrasts: TypeAlias = "tuple[tuple[str, str, str, FloatArray], ...]"
 REST = "rest"
 LEAST_UNITS = 10
@@ -75,7 +74,6 @@ def fit_mixed(cells: pd.DataFrame, *, references: dict[str, str] | None = None) 
 
 
 def fit_plan(plan: Plan) -> Fitted:
-    """Return the effects of a plan, or why it cannot be fitted."""
     if plan.n_cells <= plan.n_fixed:
         return unfitted(plan, f"{plan.n_cells} cells for {plan.n_fixed} effects leave none for their error")
     ratios = _optimum(plan)
@@ -86,7 +84,7 @@ def fit_plan(plan: Plan) -> Fitted:
         return unfitted(plan, "no variation is left beside the effects, so that they have no error")
     variances = np.append(ratios, 1.0) * best.scale
     covariances, degrees = _uncertainty(plan, variances)
-    fixed = float(np.var(plan.fitted(best.effects)))
+    fixed = float(np.var(plan.design @ best.effects))
     known = np.maximum(variances, 0.0)
     whole = fixed + float(known.sum())
     return Fitted(
@@ -159,9 +157,6 @@ class Plan:
     @property
     def n_fixed(self) -> int:
         return int(self.design.shape[1])
-
-    def fitted(self, effects: FloatArray) -> FloatArray:
-        return np.asarray(self.design @ effects)
 
     @cached_property
     def _columns(self) -> FloatArray:
@@ -252,7 +247,7 @@ def _optimum(plan: Plan) -> FloatArray | None:
         slope = state.traces - state.quadratics / max(state.scale, 1e-300)
         return state.deviance, slope * (1 + ratios) ** 2
 
-    least = -0.999 / max(len(x.kinds) for x in plan.patterns) if plan.parts == (UNIT,) else 0.0
+    least = -0.999 / max(len(x.kinds) for x in plan.patterns) if plan.parts == ("unit",) else 0.0
     lowest = least / (1 + least)
     for start in (0.3, 0.05, 0.8):
         result = minimize(
@@ -275,7 +270,7 @@ def _uncertainty(plan: Plan, variances: FloatArray) -> tuple[FloatArray, FloatAr
     free = np.append(np.abs(variances[:-1]) > 1e-6 * variances[-1], True)
     within = np.array([weights for *_, weights in plan.contrasts])
     by_methods = BY_MODEL in plan.parts
-    lost = np.array([2 / plan.n_methods if by_methods and term == MODEL else 0.0 for term, *_ in plan.contrasts])
+    lost = np.array([2 / plan.n_methods if by_methods and term == "model" else 0.0 for term, *_ in plan.contrasts])
 
     def errors(at: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the contrasts' variances and the slopes of -2 log restricted likelihood."""
@@ -306,30 +301,29 @@ def _uncertainty(plan: Plan, variances: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def planned(cells: pd.DataFrame, references: dict[str, str]) -> Plan:
-    """Return the terms of a model of cells; arguments and errors as for `fit_mixed`."""
-    keys = [UNIT, METHOD, MODEL]
+    keys = ["unit", "method", "model"]
     ordered = cells.sort_values(keys, kind="stable").reset_index(drop=True)
     if ordered.duplicated(keys).any():
         raise BankError("a unit has two cells of one method and model; give their mean")
-    n_units = ordered[UNIT].nunique()
+    n_units = ordered["unit"].nunique()
     if n_units < LEAST_UNITS:
         raise BankError(f"{n_units} units; a mixed model needs {LEAST_UNITS} items or paradigms")
-    values = ordered[VALUE].to_numpy(dtype=np.float64)
+    values = ordered["value"].to_numpy(dtype=np.float64)
     if not np.ptp(values):
         raise BankError("every cell has the same value")
-    n_methods, n_models = (ordered[name].nunique() for name in (METHOD, MODEL))
-    methods, models = (pd.factorize(ordered[name], sort=True)[0] for name in (METHOD, MODEL))
+    n_methods, n_models = (ordered[name].nunique() for name in ("method", "model"))
+    methods, models = (pd.factorize(ordered[name], sort=True)[0] for name in ("method", "model"))
     kinds, first, kind = np.unique(methods * n_models + models, return_index=True, return_inverse=True)
     crossed = min(n_methods, n_models) > 1
     blocks, contrasts = _terms(ordered, references, crossed=crossed and len(kinds) == n_methods * n_models)
     design = np.column_stack(list(blocks.values()))
     if not contrasts or np.linalg.matrix_rank(design) < design.shape[1]:
         raise BankError("nothing to compare: no two methods or models on the same units")
-    n_between = blocks[PHENOMENON].shape[1] if PHENOMENON in blocks else 0
+    n_between = blocks["phenomenon"].shape[1] if "phenomenon" in blocks else 0
     n_by_kind = design.shape[1] - n_between
-    within = [UNIT] * (len(kinds) > 1) + [*BY_UNIT[1:]] * crossed
+    within = ["unit"] * (len(kinds) > 1) + [*BY_UNIT[1:]] * crossed
     is_sample = crossed and n_models >= LEAST_MODELS
-    same = {UNIT: np.zeros_like(first), BY_UNIT[1]: methods[first], BY_UNIT[2]: models[first]}
+    same = {"unit": np.zeros_like(first), BY_UNIT[1]: methods[first], BY_UNIT[2]: models[first]}
     kernels = [np.equal.outer(same[part], same[part]).astype(np.float64) for part in within]
     return Plan(
         patterns=tuple(patterns_of(ordered, kind, values, design[:, n_by_kind:], kernels)),
@@ -356,7 +350,7 @@ def _terms(
     """Return columns of the design by term, and contrasts: term, level, versus, first column and weights from there."""
     blocks: dict[str, FloatArray] = {"": np.ones((len(cells), 1))}
     contrasts: list[tuple[str, str, str, int, FloatArray]] = []
-    for term in (METHOD, MODEL, PHENOMENON):
+    for term in ("method", "model", "phenomenon"):
         levels = _levels(cells, term)
         if len(levels) < 2:
             continue
@@ -364,35 +358,30 @@ def _terms(
         others = [level for level in levels if level != reference]
         start, weights = sum(block.shape[1] for block in blocks.values()), np.eye(len(others))
         blocks[term] = np.column_stack([(cells[term] == level).to_numpy(dtype=np.float64) for level in others])
-        if term == PHENOMENON:
+        if term == "phenomenon":
             weights = np.vstack([np.zeros(len(others)), weights]) - 1 / len(levels)
             contrasts += [(term, x, "mean", start, w) for x, w in zip([reference, *others], weights, strict=True)]
         else:
             contrasts += [(term, x, reference, start, w) for x, w in zip(others, weights, strict=True)]
-        if term == MODEL and crossed and len(levels) < LEAST_MODELS:
-            by_method = blocks[METHOD] - 1 / (blocks[METHOD].shape[1] + 1)
-            by_model = blocks[MODEL] - 1 / len(levels)
+        if term == "model" and crossed and len(levels) < LEAST_MODELS:
+            by_method = blocks["method"] - 1 / (blocks["method"].shape[1] + 1)
+            by_model = blocks["model"] - 1 / len(levels)
             blocks[BY_MODEL] = (by_method[:, :, np.newaxis] * by_model[:, np.newaxis]).reshape(len(cells), -1)
     return blocks, contrasts
 
 
 def patterns_of(
-    cells: pd.DataFrame,
-    kind: IntArray,
-    values: FloatArray,
-    between: FloatArray,
-    kernels: Sequence[FloatArray],
+    cells: pd.DataFrame, kind: IntArray, values: FloatArray, between: FloatArray, kernels: Sequence[FloatArray]
 ) -> Iterator[_Pattern]:
     """Yield the sums over units that have the same cells, which follow each other."""
-    starts = np.flatnonzero(np.diff(pd.factorize(cells[UNIT])[0], prepend=-1))
+    starts = np.flatnonzero(np.diff(pd.factorize(cells["unit"])[0], prepend=-1))
+    end_of = dict(zip(starts.tolist(), [*starts[1:], len(cells)], strict=True))
     alike: dict[bytes, list[int]] = {}
-    ends = [*starts[1:], len(cells)]
-    sizes = dict(zip(starts.tolist(), ends, strict=True))
-    for start, end in sizes.items():
+    for start, end in end_of.items():
         alike.setdefault(kind[start:end].tobytes(), []).append(start)
     for units in alike.values():
-        kinds = kind[units[0] : sizes[units[0]]]
-        stacked = np.stack([values[start : sizes[start]] for start in units])
+        kinds = kind[units[0] : end_of[units[0]]]
+        stacked = np.stack([values[start : end_of[start]] for start in units])
         columns = between[units]
         yield _Pattern(
             kinds=kinds,
@@ -409,7 +398,7 @@ def patterns_of(
 def _levels(cells: pd.DataFrame, term: str) -> list[str]:
     if term not in cells.columns or cells[term].isna().any():
         return []
-    if term == PHENOMENON and cells.groupby(term)[UNIT].nunique().min() < 2:
+    if term == "phenomenon" and cells.groupby(term)["unit"].nunique().min() < 2:
         return []
     return list(dict.fromkeys(cells[term]))
 
@@ -417,7 +406,6 @@ def _levels(cells: pd.DataFrame, term: str) -> list[str]:
 def effects_of(
     contrasts: Contrasts, effects: FloatArray, squares: FloatArray, degrees: FloatArray, *, n: int, method: str = REML
 ) -> Iterator[Effect]:
-    """Yield the effect of each contrast, with Student's interval and p-value."""
     from scipy.stats import t
 
     for (term, level, versus, weights), square, freedom in zip(contrasts, squares, degrees, strict=True):
@@ -434,7 +422,6 @@ def effects_of(
 
 
 def unfitted(plan: Plan, reason: str, method: str = REML) -> Fitted:
-    """Return the effects of a plan without numbers, and why."""
     nothing = undefined(reason, n=plan.n_units, method=method)
     effects = [
         Effect(term=term, level=level, versus=versus, p=np.nan, estimate=nothing)
@@ -454,7 +441,7 @@ def cells_of(
       unit  value
     0    a    2.0
     """
-    frame = pd.DataFrame({UNIT: list(units), VALUE: values, PHENOMENON: list(phenomena or [None] * len(values))})
-    known = frame[frame[VALUE].notna()]
-    result = known.groupby(UNIT, sort=True).agg(value=(VALUE, "mean"), phenomenon=(PHENOMENON, "first")).reset_index()
+    frame = pd.DataFrame({"unit": list(units), "value": values, "phenomenon": list(phenomena or [None] * len(values))})
+    by_unit = frame[frame["value"].notna()].groupby("unit", sort=True)
+    result = by_unit.agg(value=("value", "mean"), phenomenon=("phenomenon", "first")).reset_index()
     return result.assign(method=method, model=model)

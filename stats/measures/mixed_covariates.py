@@ -8,29 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import (
     BY_MODEL,
     BY_UNIT,
     LEAST_UNITS,
-    METHOD,
-    MODEL,
-    UNIT,
-    VALUE,
     Effect,
     Fitted,
     Plan,
     fit_plan,
     patterns_of,
 )
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
 
 NO_EFFECT, FAMILY = "no effect", "family"
 LEAST_OF_SLOPES = 6
@@ -41,12 +34,12 @@ def fit_covariates(
     cells: pd.DataFrame, covariates: pd.DataFrame, families: Mapping[str, str], *, reference: str | None = None
 ) -> Fitted:
     """Return the slope of each covariate by each method, and how far it differs from that by the reference method."""
-    ordered = cells.sort_values([UNIT, METHOD, MODEL], kind="stable").reset_index(drop=True)
-    models, names = pd.factorize(ordered[MODEL], sort=True)
-    methods, labels = pd.factorize(ordered[METHOD], sort=True)
+    ordered = cells.sort_values(["unit", "method", "model"], kind="stable").reset_index(drop=True)
+    models, names = pd.factorize(ordered["model"], sort=True)
+    methods, labels = pd.factorize(ordered["method"], sort=True)
     x = covariates.loc[names].to_numpy(dtype=np.float64)
     x = x - x.mean(axis=0)
-    n_units, least = ordered[UNIT].nunique(), LEAST_OF_SLOPES - 1 + x.shape[1]
+    n_units, least = ordered["unit"].nunique(), LEAST_OF_SLOPES - 1 + x.shape[1]
     labelled = [str(name) for name in covariates]
     if len(names) < least or np.linalg.matrix_rank(x) < x.shape[1]:
         raise BankError(f"{', '.join(labelled)} of {len(names)} models; a slope needs {least} that differ in it")
@@ -59,7 +52,7 @@ def fit_covariates(
     family_codes = pd.factorize(np.array([families[name] for name in names]))[0]
     slopes = dict(zip(labelled, (x / x.std(axis=0))[models[first]].T, strict=True))
     within, across = _parts(of_method, models[first], slopes, family_codes)
-    values = ordered[VALUE].to_numpy(dtype=np.float64)
+    values = ordered["value"].to_numpy(dtype=np.float64)
     design = by_kind[kind]
     if np.linalg.matrix_rank(design) < design.shape[1] or not np.ptp(values):
         raise BankError("too few models by these methods for a slope of each")
@@ -120,21 +113,18 @@ def _parts(
     """Return the covariances within units, and the levels between units, of all random parts."""
     several, n_models = of_method.shape[1] > 1, len(families)
     same_method, same_model = of_method @ of_method.T, np.equal.outer(models, models).astype(np.float64)
-    within = {UNIT: np.ones_like(same_method)}
+    within = {"unit": np.ones_like(same_method)}
     within |= {BY_UNIT[1]: same_method, BY_UNIT[2]: same_model} if several else {}
     of_model = np.equal.outer(models, np.arange(n_models)).astype(np.float64)
     of_family = of_model @ np.equal.outer(families, np.arange(families.max() + 1)).astype(np.float64)
-    across = {MODEL: of_model} | ({BY_MODEL: np.eye(len(models))} if several else {})
+    across = {"model": of_model} | ({BY_MODEL: np.eye(len(models))} if several else {})
     has_families = 1 < of_family.shape[1] < n_models
     across |= {FAMILY: of_family} if has_families else {}
     for name, slope in slopes.items():
-        within[f"{name} x {UNIT}"] = np.outer(slope, slope)
+        within[f"{name} x unit"] = np.outer(slope, slope)
         across |= {f"{name} x {FAMILY}": of_family * slope[:, None]} if has_families else {}
     if several:
-        within |= {f"{part} x {METHOD}": within[part] * same_method for part in [*within][3:]}
-        across |= {f"{part} x {METHOD}": _by(of_method, across[part]) for part in [*across][2:]}
+        within |= {f"{part} x method": within[part] * same_method for part in [*within][3:]}
+        for part in [*across][2:]:
+            across[f"{part} x method"] = (of_method[:, :, None] * across[part][:, None]).reshape(len(models), -1)
     return within, across
-
-
-def _by(of_method: FloatArray, levels: FloatArray) -> FloatArray:
-    return np.asarray((of_method[:, :, None] * levels[:, None]).reshape(len(levels), -1))

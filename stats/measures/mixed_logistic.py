@@ -11,20 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import (
     BY_MODEL,
     BY_UNIT,
-    METHOD,
-    MODEL,
-    PHENOMENON,
-    UNIT,
-    VALUE,
     Fitted,
     Plan,
     effects_of,
@@ -33,15 +29,11 @@ from pairbank.stats.measures.mixed import (
     unfitted,
 )
 
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-
-    Blocks = tuple[FloatArray, FloatArray, FloatArray]
-    """Numbers of items, of units' own (units, local), and of kinds."""
-    Deviance = Callable[[FloatArray], tuple[float, FloatArray]]
+Blocks: TypeAlias = "tuple[FloatArray, FloatArray, FloatArray]"
+"""Numbers of items, of units' own (units, local), and of kinds."""
+Deviance: TypeAlias = "Callable[[FloatArray], tuple[float, FloatArray]]"
 
 LAPLACE = "mixed-laplace"
-ITEM = "item"
 LEVEL_VARIANCE = np.pi**2 / 3
 """Of the standard logistic distribution: what varies within a cell, on the scale of log odds."""
 _LARGEST_EFFECT, _LARGEST = 12.0, 30.0
@@ -52,14 +44,13 @@ _NEARLY_0 = 0.02
 
 
 def fit_logistic(answers: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
-    """Return the effects on the log odds of a right answer."""
-    values = answers[VALUE].to_numpy(dtype=np.float64)
+    values = answers["value"].to_numpy(dtype=np.float64)
     if not (np.isfinite(values).all() and values.min(initial=0) >= 0 and values.max(initial=1) <= 1):
         raise BankError("answers must be from 0 (wrong) to 1 (right)")
-    keys = [UNIT, METHOD, MODEL]
-    has_phenomenon = PHENOMENON in answers.columns
+    keys = ["unit", "method", "model"]
+    has_phenomenon = "phenomenon" in answers.columns
     cells = answers.groupby(keys, sort=True).agg(
-        **{VALUE: (VALUE, "mean")}, **({PHENOMENON: (PHENOMENON, "first")} if has_phenomenon else {})
+        value=("value", "mean"), **({"phenomenon": ("phenomenon", "first")} if has_phenomenon else {})
     )
     cells = cells.reset_index()
     plan = planned(cells, references or {})
@@ -78,8 +69,10 @@ def fit_logistic(answers: pd.DataFrame, *, references: dict[str, str] | None = N
     variances = {name: float(sd**2) for name, sd in zip(model.parts, sds, strict=True)}
     degrees = np.array([x.degrees for x in fit_mixed(cells, references=references).effects])
     degrees = np.where(np.isfinite(degrees), degrees, plan.n_units - 1.0)
-    squares = _squares(plan, covariance, variances.get(BY_MODEL, 0.0))
-    fixed = float(np.var(plan.fitted(effects)))
+    lost = 2 / plan.n_methods * variances.get(BY_MODEL, 0.0)
+    squares = np.array([float(w @ covariance @ w) - lost * (term == "model") for term, *_, w in plan.contrasts])
+    squares[squares <= 0] = np.nan
+    fixed = float(np.var(plan.design @ effects))
     whole = fixed + sum(variances.values()) + LEVEL_VARIANCE
     return Fitted(
         effects=tuple(effects_of(plan.contrasts, effects, squares, degrees, n=plan.n_units, method=LAPLACE)),
@@ -89,23 +82,10 @@ def fit_logistic(answers: pd.DataFrame, *, references: dict[str, str] | None = N
     )
 
 
-def _squares(plan: Plan, covariance: FloatArray, by_model: float) -> FloatArray:
-    """Return the squared standard error of each contrast; NaN where there is none."""
-    squares = [
-        float(weights @ covariance @ weights) - (2 / plan.n_methods * by_model if term == MODEL else 0.0)
-        for term, *_, weights in plan.contrasts
-    ]
-    return np.array([square if square > 0 else np.nan for square in squares])
-
-
 def _why_infinite(answers: pd.DataFrame, plan: Plan) -> str | None:
-    """Return which effect has no finite log odds, or None."""
     terms = list(dict.fromkeys(term for term, *_ in plan.contrasts))
-    by: list[list[str]] = [[term] for term in terms]
-    if plan.has_fixed_by_model:
-        by.append([METHOD, MODEL])
-    for names in by:
-        means = answers.groupby(names)[VALUE].mean()
+    for names in [*([term] for term in terms), *([["method", "model"]] if plan.has_fixed_by_model else [])]:
+        means = answers.groupby(names)["value"].mean()
         for share, which in ((1.0, "right"), (0.0, "wrong")):
             if (means == share).any():
                 level = means.index[means == share][0]
@@ -116,12 +96,13 @@ def _why_infinite(answers: pd.DataFrame, plan: Plan) -> str | None:
 
 def _model(answers: pd.DataFrame, cells: pd.DataFrame, plan: Plan) -> _Model:
     """Return the answers as a table of items and kinds, and the terms."""
-    wide = answers.pivot(index=[UNIT, ITEM], columns=[METHOD, MODEL], values=VALUE).sort_index().sort_index(axis=1)
+    wide = answers.pivot(index=["unit", "item"], columns=["method", "model"], values="value")
+    wide = wide.sort_index().sort_index(axis=1)
     unit = pd.factorize(wide.index.get_level_values(0))[0]
     y = wide.to_numpy(dtype=np.float64)
-    first = np.flatnonzero(~cells[UNIT].duplicated())
+    first = np.flatnonzero(~cells["unit"].duplicated())
     n_by_kind = plan.by_kind.shape[1]
-    methods, models = (wide.columns.get_level_values(name).to_numpy() for name in (METHOD, MODEL))
+    methods, models = (wide.columns.get_level_values(name).to_numpy() for name in ("method", "model"))
     columns = {
         BY_UNIT[0]: np.ones((len(methods), 1)),
         BY_UNIT[1]: methods[:, np.newaxis] == np.unique(methods),
@@ -130,7 +111,7 @@ def _model(answers: pd.DataFrame, cells: pd.DataFrame, plan: Plan) -> _Model:
     within = [name for name in BY_UNIT if name in plan.parts]
     has_items = len(wide) > plan.n_units
     if not within and has_items:
-        within = [UNIT]
+        within = ["unit"]
     local = [columns[name].astype(np.float64) for name in within]
     return _Model(
         y=np.where(np.isnan(y), 0.0, y),
@@ -141,7 +122,7 @@ def _model(answers: pd.DataFrame, cells: pd.DataFrame, plan: Plan) -> _Model:
         between=plan.design[first, n_by_kind:],
         local=np.column_stack(local) if local else np.zeros((len(methods), 0)),
         part_of_local=np.repeat(np.arange(len(local)), [x.shape[1] for x in local]),
-        parts=(*[ITEM] * (has_items and len(methods) > 1), *within, *[BY_MODEL] * (BY_MODEL in plan.parts)),
+        parts=(*["item"] * (has_items and len(methods) > 1), *within, *[BY_MODEL] * (BY_MODEL in plan.parts)),
     )
 
 
@@ -185,7 +166,7 @@ class _Model:
 
     @property
     def has_items(self) -> bool:
-        return ITEM in self.parts
+        return "item" in self.parts
 
     def over_units(self, numbers: FloatArray) -> FloatArray:
         return np.asarray(np.add.reduceat(numbers, self.starts, axis=0))
@@ -262,9 +243,6 @@ class _Model:
         """Return -2 log likelihood given the random effects + their squared length."""
         log_likelihood = self.y * eta - np.logaddexp(0, eta)
         return float(-2 * log_likelihood[self.there].sum() + sum(float((x**2).sum()) for x in u))
-
-    def nothing(self) -> Blocks:
-        return np.zeros(len(self.y)), np.zeros((len(self.starts), self.local.shape[1])), np.zeros(self.y.shape[1])
 
     def mode(
         self, theta: FloatArray, beta: FloatArray, u: Blocks
@@ -352,7 +330,8 @@ def _optimum(model: _Model, start: FloatArray) -> tuple[FloatArray, FloatArray, 
     """Return standard deviations, effects and their covariance at the smallest deviance; None where there is none."""
     from scipy.optimize import minimize
 
-    n, known = len(model.parts), [model.nothing()]
+    n, (n_items, n_kinds) = len(model.parts), model.y.shape
+    known = [(np.zeros(n_items), np.zeros((len(model.starts), model.local.shape[1])), np.zeros(n_kinds))]
 
     def deviance(at: FloatArray) -> tuple[float, FloatArray]:
         value, slope, known[0] = model.deviance(at[:n], at[n:], known[0])
@@ -361,14 +340,8 @@ def _optimum(model: _Model, start: FloatArray) -> tuple[FloatArray, FloatArray, 
     at = np.concatenate([np.full(n, 0.5), start])
     bounds = [(0.0, _LARGEST)] * n + [(-_LARGEST, _LARGEST)] * len(start)
     for _ in range(_RESTARTS):
-        result = minimize(
-            deviance,
-            at,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"ftol": 1e-11, "gtol": 1e-4, "maxiter": 300},
-        )
+        settings: Any = {"ftol": 1e-11, "gtol": 1e-4, "maxiter": 300}
+        result = minimize(deviance, at, jac=True, method="L-BFGS-B", bounds=bounds, options=settings)
         at = np.asarray(result.x)
         # the slope at a standard deviation of 0 is always 0: is the deviance smallest there?
         lower = [nth for nth in range(n) if at[nth] < _NEARLY_0 and _is_lower_above_0(deviance, at, nth)]
@@ -392,21 +365,14 @@ def _optimum(model: _Model, start: FloatArray) -> tuple[FloatArray, FloatArray, 
         if size < 1e-5 or (moved[:n] < 0).any():
             break
         at, hessian = moved, _hessian(deviance, moved, free)
-    return at[:n], at[n:], _of_effects(hessian, free, n)
-
-
-def _of_effects(hessian: FloatArray, free: IntArray, n: int) -> FloatArray:
-    """Return the covariance of the effects, whatever the standard deviations are."""
     own = np.flatnonzero(free >= n)
-    return np.asarray(2 * np.linalg.inv(hessian)[np.ix_(own, own)])
+    return at[:n], at[n:], np.asarray(2 * np.linalg.inv(hessian)[np.ix_(own, own)])
 
 
 def _is_lower_above_0(deviance: Deviance, at: FloatArray, nth: int) -> bool:
-    tried = at.copy()
-    tried[nth] = 0.0
-    value = deviance(tried)[0]
-    tried[nth] = 0.05
-    return deviance(tried)[0] < value - 1e-6
+    at_0, above = (np.concatenate([at[:nth], [sd], at[nth + 1 :]]) for sd in (0.0, 0.05))
+    value = deviance(at_0)[0]
+    return deviance(above)[0] < value - 1e-6
 
 
 def _hessian(deviance: Deviance, at: FloatArray, free: IntArray) -> FloatArray:

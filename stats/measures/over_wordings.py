@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import FloatArray
 from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray
 
 LEAST_WORDINGS = 3
 METHOD = "wordings-t"
 
 
-def mean_over_wordings(values: FloatArray, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
+def mean_over_wordings(values: FloatArray, *, clusters: ArrayLike | None = None) -> Estimate:
     """Return the mean of crossed wordings and items, whose interval is about other wordings and paradigms.
 
     The squared standard error is that of the wordings' means and that of the items' (over paradigms where they can be
     drawn, CR2); both contain what wordings do to single items. Degrees of freedom are Satterthwaite's.
 
-    Args:
-        values: One per wording and item, shape (wordings, items).
-        clusters: Paradigm of each item.
-        level: Confidence level.
+    Values are (wordings, items); clusters are the items' paradigms.
 
     >>> result = mean_over_wordings(np.array([[1.0, 0, 1, 1], [0.0, 0, 1, 1], [1.0, 0, 0, 1]]))
     >>> round(result.value, 3), round(result.low, 3), round(result.high, 3)
@@ -49,5 +42,5 @@ def mean_over_wordings(values: FloatArray, *, clusters: ArrayLike | None = None,
     if not square:
         return without_interval(value, "the same answer by all wordings to all items", n=n, method=METHOD)
     degrees = square**2 / float((parts**2 / [n_wordings - 1, freedom(units)]).sum())
-    half = float(stdtrit(degrees, (1 + level) / 2)) * math.sqrt(square)
-    return Estimate(value=value, low=value - half, high=value + half, n=n, method=METHOD, level=level)
+    half = float(stdtrit(degrees, 0.975)) * math.sqrt(square)
+    return Estimate(value=value, low=value - half, high=value + half, n=n, method=METHOD)

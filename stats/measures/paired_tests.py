@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,15 +113,7 @@ def compare_credits(
 ) -> Comparison:
     """Compare two accuracies from what each item earns: where presentations are pooled, no delta says it.
 
-    Args:
-        credit_a: From 0 (wrong) to 1 (right), between them a tie or a mean over presentations, shape (items,).
-        credit_b: The other's credits of the same items.
-        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.bootstrap`).
-        level: As in `compare`.
-        power: As in `compare`.
-
-    Raises:
-        BankError: If the lengths differ, a credit is no number, or there is no item.
+    Credits are from 0 (wrong) to 1 (right), between them a tie or a mean over presentations.
 
     >>> found = compare_credits([1.0, 1.0, 0.5, 0.5], [0.5, 0.5, 0.5, 0.0])
     >>> found.difference.value, found.n_only_a, found.n_ties
@@ -129,7 +122,6 @@ def compare_credits(
     a, b = paired_vectors(credit_a, credit_b, names=("credit_a", "credit_b"))
     if not a.size:
         raise BankError("no items to compare; give the credits of the items that both have scored")
-    decided = (a != HALF) & (b != HALF)
     n_only_a, n_only_b = int(np.sum((a > HALF) & (b < HALF))), int(np.sum((a < HALF) & (b > HALF)))
     n_discordant, credit = n_only_a + n_only_b, a - b
     tested = gain_test(credit)
@@ -137,7 +129,7 @@ def compare_credits(
         n=a.size,
         n_only_a=n_only_a,
         n_only_b=n_only_b,
-        n_ties=int(np.sum(~decided)),
+        n_ties=int(np.sum((a == HALF) | (b == HALF))),
         difference=paired_difference(credit, clusters=clusters, level=level),
         p_exact=tested.p_exact,
         p_mid=tested.p_mid,
@@ -158,10 +150,8 @@ def paired_difference(gain: ArrayLike, *, clusters: ArrayLike | None = None, lev
     """
     provided = finite_vector(gain, name="gain")
     if not provided.size or np.abs(provided).max() > 1:
-        raise BankError(
-            f"{provided.size} gains, the largest {np.abs(provided).max(initial=0.0)}; expected one or more, from -1 "
-            f"to 1"
-        )
+        largest = np.abs(provided).max(initial=0.0)
+        raise BankError(f"{provided.size} gains, the largest {largest}; expected one or more, from -1 to 1")
     check_level(level)
     n = provided.size + _PSEUDO_ITEMS
     centre = float(provided.sum()) / n
@@ -173,8 +163,7 @@ def paired_difference(gain: ArrayLike, *, clusters: ArrayLike | None = None, lev
     return mean_over(result, provided, draws(clusters, provided.size))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GainTest:
+class GainTest(NamedTuple):
     """P-values of gains that are as often for A as for B."""
 
     p_exact: float
@@ -198,12 +187,11 @@ def gain_test(gain: ArrayLike) -> GainTest:
     a, b, half_a, half_b = (int(np.sum(provided == x)) for x in (1.0, -1.0, 0.5, -0.5))
     n, n_half = a + b, half_a + half_b
     if not n_half:
-        return GainTest(p_exact=mcnemar_exact(a, b), p_mid=mcnemar_mid_p(a, b))
+        return GainTest(mcnemar_exact(a, b), mcnemar_mid_p(a, b))
     return half_gain_test(n, n_half, abs(2 * (a - b) + half_a - half_b))
 
 
 def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
-    """Return the test of `gain_test` from counts."""
     from scipy.stats import binom
 
     of_half = np.arange(n_half + 1)
@@ -211,9 +199,14 @@ def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
     weight = binom.pmf(of_half, n_half, 0.5)
     above = float(weight @ binom.sf(np.floor(left), n, 0.5))
     same = float(weight @ np.where(left == np.floor(left), binom.pmf(left, n, 0.5), 0.0))
-    if not seen:
-        return GainTest(p_exact=1.0, p_mid=1 - same / 2)
-    return GainTest(p_exact=min(1.0, 2 * (above + same)), p_mid=min(1.0, 2 * above + same))
+    return _two_sided(above, same, is_even=not seen)
+
+
+def _two_sided(above: float, same: float, *, is_even: bool) -> GainTest:
+    """Return p-values from the chances of a larger sum of gains and of the same one; `is_even`: that sum is 0."""
+    return (
+        GainTest(1.0, 1 - same / 2) if is_even else GainTest(min(1.0, 2 * (above + same)), min(1.0, 2 * above + same))
+    )
 
 
 def _finer_gain_test(gain: FloatArray) -> GainTest:
@@ -223,7 +216,7 @@ def _finer_gain_test(gain: FloatArray) -> GainTest:
     on_grid = bool(np.abs(grid - provided * _FINEST).max() < 1e-6)
     if provided.size > (MOST_EXACT if on_grid else MOST_ROUNDED):
         p = 2 * NormalDist().cdf(-abs(float(provided.sum())) / math.sqrt(float(provided @ provided)))
-        return GainTest(p_exact=p, p_mid=p)
+        return GainTest(p, p)
     if not on_grid:
         grid = np.rint(provided * 1000).astype(np.int64)
     at, grid = abs(int(grid.sum())), np.abs(grid)
@@ -236,10 +229,7 @@ def _finer_gain_test(gain: FloatArray) -> GainTest:
         spread[size:] += chance / 2
         chance = spread
     total = 2 * np.arange(chance.size) - int(grid.sum())
-    same, above = float(chance[total == at].sum()), float(chance[total > at].sum())
-    if not at:
-        return GainTest(p_exact=1.0, p_mid=1 - same / 2)
-    return GainTest(p_exact=min(1.0, 2 * (above + same)), p_mid=min(1.0, 2 * above + same))
+    return _two_sided(float(chance[total > at].sum()), float(chance[total == at].sum()), is_even=not at)
 
 
 def beyond_clusters_p(gain: ArrayLike, clusters: IntArray) -> float:
@@ -343,17 +333,10 @@ def corrected(p_values: ArrayLike) -> Corrected:
     return Corrected(holm=result[0], benjamini_hochberg=result[1], n_tests=n)
 
 
-def no_comparison(reason: str, *, n: int = 0) -> Comparison:
-    """Return the comparison of two that share no items.
-
-    >>> no_comparison("no common items").p_exact
-    nan
-    """
-    nothing = undefined(reason, n=n, method=ADJUSTED_WALD)
-    nan = math.nan
-    return Comparison(
-        n=n, n_only_a=0, n_only_b=0, n_ties=0, difference=nothing, p_exact=nan, p_mid=nan, detectable=nan, reason=reason
-    )
+def no_comparison(reason: str) -> Comparison:
+    counts: dict[str, Any] = dict.fromkeys(("n", "n_only_a", "n_only_b", "n_ties"), 0)
+    tests: dict[str, Any] = dict.fromkeys(("p_exact", "p_mid", "detectable"), math.nan)
+    return Comparison(difference=undefined(reason, n=0, method=ADJUSTED_WALD), reason=reason, **counts, **tests)
 
 
 def _discordant(n_only_a: int, n_only_b: int) -> tuple[int, int]:

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.paired_tests import mcnemar_mid_p
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, IntArray
 
 POWER, SIGNIFICANCE = 0.8, 0.05
 PARADIGMS, RATERS = (6, 12, 24, 48), (3, 6, 12, 24)

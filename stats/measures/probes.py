@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +26,6 @@ from pairbank.errors import BankError
 from pairbank.scoring.probes import out_of_fold
 from pairbank.stats.estimates.estimate import (
     Estimate,
-    check_level,
     finite_vector,
     refuse_non_finite,
     undefined,
@@ -47,11 +47,7 @@ class FoldScores:
 
 
 def pair_components(good: Sequence[str], bad: Sequence[str]) -> IntArray:
-    """Return a number for each pair, equal for pairs that a chain of common sentences joins.
-
-    >>> pair_components(["a", "c", "e"], ["b", "a", "f"]).tolist()
-    [0, 0, 1]
-    """
+    """Return a number for each pair, equal for pairs that a chain of common sentences joins."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -77,23 +73,22 @@ def fold_problem(components: IntArray, *, n_folds: int = N_FOLDS) -> str | None:
 
 
 def pair_folds(components: IntArray, *, rng: np.random.Generator, n_folds: int = N_FOLDS) -> IntArray:
-    """Return the fold of each pair, whole components together, folds as equal in size as they allow.
-
-    >>> folds = pair_folds(np.array([0, 0, 1, 2, 3, 4, 5]), rng=np.random.default_rng(0))
-    >>> folds[0] == folds[1], sorted(set(folds.tolist()))
-    (np.True_, [0, 1, 2, 3, 4])
-    """
+    """Return the fold of each pair, whole components together, folds as equal in size as they allow."""
     from sklearn.model_selection import StratifiedGroupKFold
 
     if problem := fold_problem(components, n_folds=n_folds):
         raise BankError(f"cannot cross-validate: {problem}; take more pairs, or larger groups of them")
-    both = np.tile(components, 2)
-    labels = np.repeat([1, 0], len(components))
-    splitter = StratifiedGroupKFold(n_splits=n_folds, shuffle=True, random_state=int(rng.integers(2**32)))
-    folds = np.full(len(both), -1, dtype=np.int64)
-    for fold, (_, test) in enumerate(splitter.split(labels, labels, groups=both)):
+    return _folds(StratifiedGroupKFold, len(components), rng, n_folds, groups=np.tile(components, 2))[: len(components)]
+
+
+def _folds(splitter: Any, n_pairs: int, rng: np.random.Generator, n_folds: int, **groups: IntArray) -> IntArray:  # noqa: ANN401
+    """Return the fold of each sentence, better ones first, by one of scikit-learn's splitters."""
+    labels = np.repeat([1, 0], n_pairs)
+    folds = np.full(len(labels), -1, dtype=np.int64)
+    parts = splitter(n_splits=n_folds, shuffle=True, random_state=int(rng.integers(2**32)))
+    for fold, (_, test) in enumerate(parts.split(labels, labels, **groups)):
         folds[test] = fold
-    return folds[: len(components)]
+    return folds
 
 
 def plain_folds(n_pairs: int, *, rng: np.random.Generator, n_folds: int = N_FOLDS) -> IntArray:
@@ -109,12 +104,7 @@ def plain_folds(n_pairs: int, *, rng: np.random.Generator, n_folds: int = N_FOLD
     """
     from sklearn.model_selection import StratifiedKFold
 
-    labels = np.repeat([1, 0], n_pairs)
-    splitter = StratifiedKFold(n_splits=n_folds, shuffle=True, random_state=int(rng.integers(2**32)))
-    folds = np.full(2 * n_pairs, -1, dtype=np.int64)
-    for fold, (_, test) in enumerate(splitter.split(labels, labels)):
-        folds[test] = fold
-    return folds
+    return _folds(StratifiedKFold, n_pairs, rng, n_folds)
 
 
 def exchanged(n_pairs: int, *, rng: np.random.Generator) -> BoolArray:
@@ -151,7 +141,7 @@ def cross_validated(
     ]
 
 
-def fold_mean(values: ArrayLike, *, n: int, level: float = 0.95) -> Estimate:
+def fold_mean(values: ArrayLike, *, n: int) -> Estimate:
     """Return the mean over folds with the interval of Nadeau & Bengio 2003 (corrected resampled t), cut to [0, 1].
 
     Folds share training rows, so the plain variance of their mean is too small; they correct 1/k to 1/k + 1/(k-1),
@@ -162,19 +152,16 @@ def fold_mean(values: ArrayLike, *, n: int, level: float = 0.95) -> Estimate:
     """
     from scipy.stats import t
 
-    check_level(level)
     scores = finite_vector(values, name="scores of folds")
     k = scores.size
     if k < 2:
-        return undefined("fewer than two folds", n=n, method=CORRECTED_T, level=level)
+        return undefined("fewer than two folds", n=n, method=CORRECTED_T)
     mean = float(scores.mean())
     if np.ptp(scores) == 0:
-        return without_interval(mean, "all folds are equal: no spread", n=n, method=CORRECTED_T, level=level)
+        return without_interval(mean, "all folds are equal: no spread", n=n, method=CORRECTED_T)
     error = math.sqrt((1 / k + 1 / (k - 1)) * float(scores.var(ddof=1)))
-    half = float(t.ppf((1 + level) / 2, k - 1)) * error
-    return Estimate(
-        value=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), n=n, method=CORRECTED_T, level=level
-    )
+    half = float(t.ppf(0.975, k - 1)) * error
+    return Estimate(value=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), n=n, method=CORRECTED_T)
 
 
 def chosen_by_other_folds(scores: ArrayLike) -> FloatArray:

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
 
 SINGULAR = 1e-4
 """Of a standard deviation relative to the residual one; lme4's `isSingular`."""
@@ -101,7 +99,6 @@ class MixedFit:
         return _information(self.model, np.append(self.parameters, np.sqrt(self.scale)))
 
     def contrast(self, weights: FloatArray) -> tuple[float, float, float]:
-        """Return a contrast of the effects, its standard error and its degrees of freedom."""
         information, slopes = self._spread
         square = float(weights @ self.covariance @ weights)
         gradient = np.einsum("i,kij,j->k", weights, slopes, weights)
@@ -163,7 +160,6 @@ class _Model:
         return result
 
     def at(self, parameters: FloatArray) -> _State:
-        """Return the likelihood's parts at relative factors of the covariances."""
         first, *others = self.factors(parameters)
         n_second = int(self.ends[-1])
 
@@ -215,24 +211,21 @@ class _Model:
         parts = zip(self.groupings, self.factors(parameters), state.traces, state.squares, strict=True)
         return np.concatenate([(2 * (trace - square / scale) @ factor)[g.free] for g, factor, trace, square in parts])
 
-    def slope_of_variances(self, state: _State, scale: float) -> FloatArray:
-        """Return the slope by each variance: by a standard deviation of 0 it is 0, also where no optimum is."""
-        parts = zip(self.groupings, state.traces, state.squares, strict=True)
-        return np.concatenate([np.diagonal(trace - square / scale)[g.free[0]] for g, trace, square in parts])
-
     def profiled(self, parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return the deviance, its slope and that by the variances, the residual variance profiled out."""
         state = self.at(parameters)
         scale = max(state.rest, 1e-300) / self.freedom
         deviance = state.log_determinants + self.freedom * (1 + np.log(2 * np.pi * scale))
-        return deviance, self.slope(parameters, state, scale), self.slope_of_variances(state, scale)
+        # by a standard deviation of 0 the slope is 0, also where no optimum is: that by its square is not
+        parts = zip(self.groupings, state.traces, state.squares, strict=True)
+        by_variance = [np.diagonal(trace - square / scale)[g.free[0]] for g, trace, square in parts]
+        return deviance, self.slope(parameters, state, scale), np.concatenate(by_variance)
 
     def unsquared(self, fitted: FloatArray) -> FloatArray:
         """Return the parameters; variances are fitted for standard deviations, by which nothing has a slope at 0."""
         return np.where(self.is_variance, np.sqrt(np.maximum(fitted, 0)), fitted)
 
     def of_fitted(self, fitted: FloatArray) -> tuple[float, FloatArray]:
-        """Return the deviance and its slope by what is fitted."""
         deviance, slope, by_variance = self.profiled(self.unsquared(fitted))
         return deviance, np.where(self.is_variance, by_variance, slope)
 
@@ -301,14 +294,8 @@ def _optimum(model: _Model) -> FloatArray:
     bounds = [(0.0 if is_diagonal else None, None) for is_diagonal in diagonal]
     start = diagonal * 1.0
     for _ in range(_MOST_STARTS):
-        found = minimize(
-            model.of_fitted,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"ftol": 1e-12, "gtol": 1e-6, "maxiter": 1000},
-        )
+        settings: Any = {"ftol": 1e-12, "gtol": 1e-6, "maxiter": 1000}
+        found = minimize(model.of_fitted, start, jac=True, method="L-BFGS-B", bounds=bounds, options=settings)
         parameters = model.unsquared(found.x)
         _, slope, by_variance = model.profiled(parameters)
         lifted = diagonal & (parameters < SINGULAR) & (by_variance < -_FLAT)

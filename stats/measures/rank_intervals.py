@@ -40,7 +40,6 @@ class PairCounts:
     """What every two models got right on the items that both have; all of shape (models, models)."""
 
     n: FloatArray
-    """Items."""
     only: FloatArray
     """Items that the model of the row gets right and that of the column wrong; ties count as neither."""
     gain: FloatArray
@@ -56,12 +55,7 @@ class PairCounts:
 
 
 def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> PairCounts:
-    """Return the counts that paired comparisons of all models need.
-
-    >>> counts = pair_counts([[1.0, 1.0, 0.0], [1.0, 0.0, float("nan")]])
-    >>> counts.n[0, 1].item(), counts.only[0, 1].item(), counts.gain[0, 1].item()
-    (2.0, 1.0, 1.0)
-    """
+    """Return the counts that paired comparisons of all models need."""
     provided = np.asarray(credit, dtype=np.float64)
     if provided.ndim != 2:
         raise BankError(f"credits have shape {provided.shape}; expected one row per model, one column per item")

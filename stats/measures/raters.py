@@ -41,7 +41,7 @@ LEAST_APART = 5
 
 def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
     """Return the six intraclass correlations of raters who all rated everything."""
-    wide = _wide(ratings)
+    wide = _rated(ratings).pivot(index=["item_id", "side"], columns="rater", values="value")
     n, k = wide.shape
     reason = None
     if np.isnan(wide.to_numpy()).any():
@@ -61,7 +61,7 @@ def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
         if not np.isfinite(value):
             estimates[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
             continue
-        ends = single_rater_interval(of_one, correlations[single][1:], n_raters=k, level=0.95)
+        ends = single_rater_interval(of_one, correlations[single][1:], n_raters=k)
         if isinstance(ends, str):
             estimates[name] = without_interval(value, ends, n=n, method=ICC)
             continue
@@ -90,9 +90,7 @@ def single_rater_correlations(ratings: FloatArray) -> dict[str, FloatArray]:
         }
 
 
-def single_rater_interval(
-    value: float, without: FloatArray, *, n_raters: float, level: float
-) -> tuple[float, float] | str:
+def single_rater_interval(value: float, without: FloatArray, *, n_raters: float) -> tuple[float, float] | str:
     """Return the ends of a jackknife interval of an agreement of individual raters, or why there is none."""
     lowest = -1 / (n_raters - 1)
     both = np.append(without, value)
@@ -101,14 +99,14 @@ def single_rater_interval(
     if not np.isfinite(both).all() or both.max() >= 1 - 1e-12 or both.min() <= lowest + 1e-12:
         return "raters agree wholly, or not at all, without one of the things that they rated"
     z = np.log((1 + (n_raters - 1) * both) / (1 - both)) / 2
-    half = half_width(deleted(z[:-1]), level=level)
+    half = half_width(deleted(z[:-1]))
     if not half > 0:
         return "the standard error is 0"
     low, high = np.exp(2 * (z[-1] + np.array([-half, half])))
     return float((low - 1) / (low + n_raters - 1)), float((high - 1) / (high + n_raters - 1))
 
 
-def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level, level: float = 0.95) -> Estimate:
+def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level) -> Estimate:
     """Return Krippendorff's alpha: 1 - observed over expected disagreement, 0 for raters who draw lots."""
     rows = _rated(ratings)
     values, which = np.unique(rows["value"].to_numpy(), return_inverse=True)
@@ -119,18 +117,18 @@ def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level, level: float = 0.
     thing = rows.groupby(["item_id", "side"], sort=False).ngroup().to_numpy()
     cells = np.bincount(thing * values.size + which, minlength=(int(thing.max(initial=-1)) + 1) * values.size)
     counts = cells.reshape(-1, max(values.size, 1)).astype(np.float64)
-    return alpha_of_counts(counts[counts.sum(axis=1) > 1], values, scale=scale, level=level)
+    return alpha_of_counts(counts[counts.sum(axis=1) > 1], values, scale=scale)
 
 
 def alpha_of_counts(
-    counts: FloatArray, values: FloatArray, *, scale: Level, clusters: IntArray | None = None, level: float = 0.95
+    counts: FloatArray, values: FloatArray, *, scale: Level, clusters: IntArray | None = None
 ) -> Estimate:
     """Return Krippendorff's alpha from how often each value was given to each thing.
 
     With clusters, the paradigm of each thing, the interval over paradigms leaves out each in turn.
     """
     n = len(counts)
-    report: dict[str, Any] = {"n": n, "method": ALPHA, "level": level}
+    report: dict[str, Any] = {"n": n, "method": ALPHA}
     if not n:
         return undefined("nothing was rated twice", **report)
     kinds, kind, copies = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
@@ -149,7 +147,7 @@ def alpha_of_counts(
         )
         return without_interval(value, reason, **report)
     without = np.array([_alpha(together - member, values, scale) for member in own_values])[kind.ravel()]
-    ends = single_rater_interval(value, without, n_raters=float(counts.sum(axis=1).mean()), level=level)
+    ends = single_rater_interval(value, without, n_raters=float(counts.sum(axis=1).mean()))
     if isinstance(ends, str):
         return without_interval(value, ends, **report)
     estimate = Estimate(value=value, low=ends[0], high=ends[1], **report)
@@ -158,13 +156,8 @@ def alpha_of_counts(
     n_of = np.zeros((int(codes.max()) + 1, len(kinds)))
     np.add.at(n_of, (codes, kind.ravel()), 1)
     without = np.array([_alpha(together - np.einsum("i,ijk->jk", x, own_values), values, scale) for x in n_of])
-    ends = single_rater_interval(value, without, n_raters=float(counts.sum(axis=1).mean()), level=level)
+    ends = single_rater_interval(value, without, n_raters=float(counts.sum(axis=1).mean()))
     return estimate if isinstance(ends, str) else with_paradigms(estimate, *ends, codes)
-
-
-def _wide(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Return ratings with a row for each side of an item, and a column a rater; NaN where there is none."""
-    return _rated(ratings).pivot(index=["item_id", "side"], columns="rater", values="value")
 
 
 def _rated(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -222,13 +215,6 @@ class RaterAccuracy:
     majority_of_others: Estimate
     """Of what most of the others chose, averaged over the raters who are left out."""
 
-    @property
-    def spread(self) -> tuple[float, float, float, float]:
-        """Mean over raters, standard deviation (n - 1), lowest and highest."""
-        values = np.array([entry.value for entry in self.each if entry.is_defined])
-        sd = float(values.std(ddof=1)) if values.size > 1 else math.nan
-        return float(values.mean()), sd, float(values.min()), float(values.max())
-
 
 def rater_accuracy(choices: FloatArray, *, paradigms: IntArray | None = None) -> RaterAccuracy:
     """Return the accuracy of individual raters and of majorities, from choices (items, raters): 1, -1, 0 or NaN.
@@ -242,19 +228,19 @@ def rater_accuracy(choices: FloatArray, *, paradigms: IntArray | None = None) ->
     items, raters = np.nonzero(~np.isnan(choices))
     of = np.full(len(choices), -1, dtype=np.int64) if paradigms is None else paradigms
     known = ~np.isnan(choices)
+    several = known.sum(axis=1) > 1
+    part, judged = choices[several], known[several]
+    rest = np.sign(np.nansum(part, axis=1, keepdims=True) - np.nan_to_num(part))
+    of_others = np.where(judged, (1 + rest) / 2, 0.0).sum(axis=1) / judged.sum(axis=1)
     return RaterAccuracy(
         single=share_of_trials(credit[items, raters], items, clusters=of[items]),
-        each=tuple(
-            share_of_items(own_values[seen], clusters=of[seen])
-            for own_values, seen in zip(credit.T, known.T, strict=True)
-        ),
+        each=tuple(share_of_items(x[has], clusters=of[has]) for x, has in zip(credit.T, known.T, strict=True)),
         majority=share_of_items((1 + np.sign(np.nansum(choices, axis=1))) / 2, clusters=of),
-        majority_of_others=share_of_items(_of_others(choices), clusters=of[known.sum(axis=1) > 1]),
+        majority_of_others=share_of_items(of_others, clusters=of[several]),
     )
 
 
 def check_choices(choices: FloatArray) -> None:
-    """Refuse what are no choices."""
     if choices.ndim != 2 or not choices.size:
         raise BankError(f"choices have shape {choices.shape}; expected items x raters")
     known = ~np.isnan(choices)
@@ -262,16 +248,6 @@ def check_choices(choices: FloatArray) -> None:
         raise BankError(f"a choice is {odd[0]}; expected 1 (better side), -1 (worse side), 0 (neither) or NaN")
     if not known.any(axis=1).all() or not known.any(axis=0).all():
         raise BankError("an item or a rater has no choice at all; leave it out")
-
-
-def _of_others(choices: FloatArray) -> FloatArray:
-    """Return the credit of each item's majority without one of its raters, averaged over them; items of two or more."""
-    known = ~np.isnan(choices)
-    several = known.sum(axis=1) > 1
-    part, known = choices[several], known[several]
-    rest = np.sign(np.nansum(part, axis=1, keepdims=True) - np.nan_to_num(part))
-    credit = np.where(known, (1 + rest) / 2, 0.0)
-    return np.asarray(credit.sum(axis=1) / known.sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

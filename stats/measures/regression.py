@@ -16,19 +16,15 @@ import itertools
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray, IntArray
-
 
 INTERCEPT = "intercept"
 _EXACT_FIT = 1e-12
@@ -62,22 +58,20 @@ class Regression:
     n_left_out: int
     """Rows left out because a number of theirs is undefined."""
     df_residual: int
-    log_likelihood: float
-    aic: float
-    bic: float
-    r_squared: float
+    log_likelihood: float = math.nan
+    aic: float = math.nan
+    bic: float = math.nan
+    r_squared: float = math.nan
     """Least squares: share of variance. Binomial: McFadden's 1 - log L / log L of the intercept alone, of single
     trials."""
     reason: str | None = None
     """Why something is NaN; None where everything is there."""
 
     def __getitem__(self, term: str) -> Coefficient:
-        for coefficient in self.coefficients:
-            if coefficient.term == term:
-                return coefficient
-        raise BankError(
-            f"{self.formula}: no term {term!r}; its terms are {[coefficient.term for coefficient in self.coefficients]}"
-        )
+        known = {coefficient.term: coefficient for coefficient in self.coefficients}
+        if term not in known:
+            raise BankError(f"{self.formula}: no term {term!r}; its terms are {[*known]}")
+        return known[term]
 
     @property
     def is_defined(self) -> bool:
@@ -85,28 +79,8 @@ class Regression:
 
     def table(self) -> pd.DataFrame:
         """Return one row a coefficient: formula, term, estimate, standard_error, …, n, …, r_squared, reason."""
-        shared = {
-            "n": self.n,
-            "n_left_out": self.n_left_out,
-            "df_residual": self.df_residual,
-            "log_likelihood": self.log_likelihood,
-            "aic": self.aic,
-            "bic": self.bic,
-            "r_squared": self.r_squared,
-            "reason": self.reason,
-        }
-        rows = [
-            {
-                "formula": self.formula,
-                "term": c.term,
-                "estimate": c.estimate,
-                "standard_error": c.standard_error,
-                "statistic": c.statistic,
-                "p_value": c.p_value,
-            }
-            | shared
-            for c in self.coefficients
-        ]
+        shared = {name: value for name, value in asdict(self).items() if name not in ("formula", "coefficients")}
+        rows = [{"formula": self.formula} | asdict(coefficient) | shared for coefficient in self.coefficients]
         return pd.DataFrame(rows).astype({"reason": "string"})
 
 
@@ -130,9 +104,8 @@ def least_squares(outcome: ArrayLike, terms: Mapping[str, ArrayLike], *, formula
     shared: dict[str, Any] = {"formula": formula, "n": len(y), "n_left_out": n_left_out, "df_residual": df}
     if df == 0 or np.linalg.norm(fit.resid) <= _EXACT_FIT * np.linalg.norm(y):
         reason = "as many coefficients as observations" if df == 0 else "the fit is exact: nothing is left over"
-        nothing = np.full(len(names), np.nan)
-        coefficients = _coefficients(names, estimate, nothing, nothing, nothing)
-        return Regression(coefficients=coefficients, reason=reason, **shared, **_NOTHING_KNOWN)
+        coefficients = _coefficients(names, estimate, *[np.full(len(names), np.nan)] * 3)
+        return Regression(coefficients=coefficients, reason=reason, **shared)
     coefficients = _coefficients(names, estimate, fit.bse, fit.tvalues, fit.pvalues)
     known = _information(float(fit.llf), n_parameters=len(names) + 1, n=len(y))
     return Regression(coefficients=coefficients, r_squared=float(fit.rsquared), **shared, **known)
@@ -161,9 +134,8 @@ def binomial(successes: ArrayLike, trials: ArrayLike, terms: Mapping[str, ArrayL
         warnings.simplefilter("ignore")  # a saturated fit is no perfect separation; convergence is checked below
         fit = GLM(np.column_stack([y, of - y]), design, family=families.Binomial()).fit()
     if not fit.converged or np.abs(design @ fit.params).max() > _INFINITE_LOGIT:
-        return _undetermined(
-            formula, names, "some group is always or never right: no finite estimate", n=n, n_left_out=n_left_out
-        )
+        reason = "some group is always or never right: no finite estimate"
+        return _undetermined(formula, names, reason, n=n, n_left_out=n_left_out)
     likelihood = _log_likelihood(y, of, np.asarray(fit.fittedvalues))
     without_terms = _log_likelihood(y, of, np.full_like(y, y.sum() / of.sum()))
     return Regression(
@@ -189,7 +161,6 @@ def _design(outcome: FloatArray, terms: Mapping[str, ArrayLike]) -> tuple[FloatA
 
 
 def _why_not(design: FloatArray, names: tuple[str, ...]) -> str | None:
-    """Return why a design does not determine its coefficients, or None."""
     n_rows, n_columns = design.shape
     if n_rows < n_columns:
         return f"{n_rows} observations cannot determine {n_columns} coefficients"
@@ -210,19 +181,14 @@ def _coefficients(names: tuple[str, ...], *columns: FloatArray) -> tuple[Coeffic
 
 
 def _undetermined(formula: str, names: tuple[str, ...], reason: str, *, n: int, n_left_out: int) -> Regression:
-    nothing = np.full(len(names), np.nan)
     return Regression(
         formula=formula,
-        coefficients=_coefficients(names, nothing, nothing, nothing, nothing),
+        coefficients=_coefficients(names, *[np.full(len(names), np.nan)] * 4),
         n=n,
         n_left_out=n_left_out,
         df_residual=max(0, n - len(names)),
         reason=reason,
-        **_NOTHING_KNOWN,
     )
-
-
-_NOTHING_KNOWN: Mapping[str, Any] = dict.fromkeys(("log_likelihood", "aic", "bic", "r_squared"), math.nan)
 
 
 def _information(log_likelihood: float, *, n_parameters: int, n: int) -> dict[str, Any]:
@@ -291,7 +257,7 @@ def crossed_components(values: FloatArray, factors: Mapping[str, IntArray]) -> l
             share=float(shares[nth]),
             low=float(low[nth]),
             high=float(high[nth]),
-            n_levels=_n_levels([factors[name] for name in kind]),
+            n_levels=len(np.unique(np.column_stack([factors[name] for name in kind]), axis=0)),
         )
         for nth, kind in enumerate(_kinds(names))
     ]
@@ -306,9 +272,7 @@ def component_variances(values: FloatArray, factors: Mapping[str, IntArray]) -> 
     names = list(factors)
     shared = [(), *_kinds(names)[:-1]]
     centred = values - values.mean()
-    sums: dict[tuple[str, ...], FloatArray] = {
-        kind: _pairs(centred, [factors[name] for name in kind]) for kind in shared
-    }
+    sums = {kind: _pairs(centred, [factors[name] for name in kind]) for kind in shared}
     exact: dict[tuple[str, ...], FloatArray] = {}
     for kind in sorted(shared, key=len, reverse=True):  # pairs that share these factors and no others
         above = [exact[other] for other in exact if set(kind) < set(other)]
@@ -348,7 +312,3 @@ def _interval(shares: FloatArray, left_out: FloatArray) -> tuple[FloatArray, Flo
     error = np.sqrt((g - 1) / g * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
     half = t.ppf(0.975, g - 1) * error
     return np.clip(shares - half, 0, 1), np.clip(shares + half, 0, 1)
-
-
-def _n_levels(codes: list[IntArray]) -> int:
-    return int(np.unique(np.column_stack(codes), axis=0).shape[0])

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
-from pairbank.stats.estimates.bootstrap import draws, freedom, shifts_of_mean, with_paradigms
+from pairbank.stats.estimates.bootstrap import draws, shifts_of_mean, student_quantile, with_paradigms
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.estimates.shares import merged
 
@@ -45,7 +45,10 @@ def held_out_margins(scores: ArrayLike, labels: ArrayLike, item_ids: Sequence[st
     is_good = good == 1
     if min(is_good.sum(), (~is_good).sum()) < LEAST_OF_A_CLASS:
         return np.full(values.size, np.nan)
-    folds = _folds(is_good, item_ids)
+    hashes = np.array([crc32(item_id.encode()) for item_id in item_ids], dtype=np.int64)
+    folds = np.empty(len(item_ids), dtype=np.int64)
+    for members in (np.flatnonzero(is_good), np.flatnonzero(~is_good)):
+        folds[members[np.argsort(hashes[members], kind="stable")]] = np.arange(members.size) % N_FOLDS
     margins = np.empty(values.size)
     for fold in range(N_FOLDS):
         held_out = folds == fold
@@ -54,11 +57,7 @@ def held_out_margins(scores: ArrayLike, labels: ArrayLike, item_ids: Sequence[st
 
 
 def best_threshold(scores: FloatArray, is_good: BoolArray) -> float:
-    """Return the cut with the highest balanced accuracy: halfway between two scores, the median of several cuts.
-
-    >>> best_threshold(np.array([1.0, 2.0, 5.0, 6.0]), np.array([False, False, True, True]))
-    3.5
-    """
+    """Return the cut with the highest balanced accuracy: halfway between two scores, the median of several cuts."""
     order = np.argsort(scores, kind="stable")
     ranked, good = scores[order], is_good[order]
     below_good = np.cumsum(good) / good.sum()
@@ -70,15 +69,6 @@ def best_threshold(scores: FloatArray, is_good: BoolArray) -> float:
     best = between[gain >= gain.max() - 1e-12]
     cut = best[(best.size - 1) // 2]
     return float((ranked[cut] + ranked[cut + 1]) / 2)
-
-
-def _folds(is_good: BoolArray, item_ids: Sequence[str]) -> IntArray:
-    """Deal the sentences of each class out to the folds, in the order of a hash of their ids."""
-    hashes = np.array([crc32(item_id.encode()) for item_id in item_ids], dtype=np.int64)
-    folds = np.empty(len(item_ids), dtype=np.int64)
-    for members in (np.flatnonzero(is_good), np.flatnonzero(~is_good)):
-        folds[members[np.argsort(hashes[members], kind="stable")]] = np.arange(members.size) % N_FOLDS
-    return folds
 
 
 OBUCHOWSKI = "obuchowski"
@@ -116,11 +106,7 @@ class RocCurve:
 
 
 def pooled_pairs(good: ArrayLike, bad: ArrayLike) -> Strings:
-    """Return the strings of minimal pairs in one pool.
-
-    >>> pooled_pairs([-10.0, -12.0], [-11.0, -15.0]).n_items
-    2
-    """
+    """Return the strings of minimal pairs in one pool."""
     first, second = finite_vector(good, name="good"), finite_vector(bad, name="bad")
     if first.size != second.size:
         raise BankError(f"good has {first.size} scores, bad has {second.size}; expected one of each per pair")
@@ -129,11 +115,7 @@ def pooled_pairs(good: ArrayLike, bad: ArrayLike) -> Strings:
 
 
 def labelled_strings(scores: ArrayLike, labels: ArrayLike) -> Strings:
-    """Return sentences that are labelled one by one (CoLA), each an item of its own.
-
-    >>> labelled_strings([-10.0, -12.0, -11.0], [1, 0, 1]).good
-    array([-10., -11.])
-    """
+    """Return sentences that are labelled one by one (CoLA), each an item of its own."""
     values, marks = finite_vector(scores, name="scores"), finite_vector(labels, name="labels")
     if values.size != marks.size or not np.isin(marks, (0, 1)).all():
         raise BankError(f"{values.size} scores and labels {np.unique(marks)}; expected one label, 0 or 1, per score")
@@ -162,8 +144,6 @@ def auc(strings: Strings, *, clusters: ArrayLike | None = None, level: float = 0
     >>> round(found.value, 4), round(found.low, 4), round(found.high, 4)
     (0.75, 0.5436, 0.8831)
     """
-    from scipy import special
-
     check_level(level)
     report: dict[str, Any] = {"n": strings.n_items, "method": OBUCHOWSKI, "level": level}
     if strings.problem:
@@ -185,14 +165,15 @@ def auc(strings: Strings, *, clusters: ArrayLike | None = None, level: float = 0
         return result
     n = int(codes.max()) + 1
     shifts = shifts_of_mean(below, good_in, n) + shifts_of_mean(above, bad_in, n)
-    quantile = float(special.stdtrit(freedom(codes), (1 + level) / 2))
-    return with_paradigms(result, *_on_logit_scale(value, float(shifts @ shifts), quantile), codes)
+    return with_paradigms(
+        result, *_on_logit_scale(value, float(shifts @ shifts), student_quantile(codes, level)), codes
+    )
 
 
 def _variance(strings: Strings, of_good: FloatArray, of_bad: FloatArray) -> float:
     """Return Obuchowski's variance of the area, the draws being items."""
     n, members = strings.n_items, (strings.good_item, strings.bad_item)
-    good, bad = (_item_sums(x, of, n) / x.size for x, of in zip((of_good, of_bad), members, strict=True))
+    good, bad = (np.bincount(of, x, n) / x.size for x, of in zip((of_good, of_bad), members, strict=True))
     n_good, n_bad = (np.unique(of).size for of in members)
     variance = n_good / (n_good - 1) * float(np.sum(good**2)) + n_bad / (n_bad - 1) * float(np.sum(bad**2))
     return variance + 2 * n / (n - 1) * float(np.sum(good * bad))
@@ -206,7 +187,7 @@ def _on_logit_scale(value: float, variance: float, quantile: float) -> tuple[flo
     return 1 / (1 + math.exp(-(logit - half))), 1 / (1 + math.exp(-(logit + half)))
 
 
-def roc_curve(strings: Strings, *, n_points: int = 201) -> RocCurve:
+def roc_curve(strings: Strings) -> RocCurve:
     """Return the ROC curve at its thresholds, thinned evenly along the curve; the ends stay.
 
     >>> curve = roc_curve(pooled_pairs([3.0, 2.0], [1.0, 2.0]))
@@ -221,7 +202,7 @@ def roc_curve(strings: Strings, *, n_points: int = 201) -> RocCurve:
     scores = np.concatenate(_without_noise(strings))
     false_positive, true_positive, _ = metrics.roc_curve(labels, scores, drop_intermediate=False)
     steps = false_positive + true_positive
-    kept = np.unique(np.searchsorted(steps, np.linspace(0, 2, n_points)).clip(max=steps.size - 1))
+    kept = np.unique(np.searchsorted(steps, np.linspace(0, 2, 201)).clip(max=steps.size - 1))
     return RocCurve(false_positive_rate=false_positive[kept], true_positive_rate=true_positive[kept])
 
 
@@ -236,7 +217,3 @@ def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:
     ordered = np.sort(others)
     below, up_to = np.searchsorted(ordered, scores, side="left"), np.searchsorted(ordered, scores, side="right")
     return np.asarray((below + up_to) / (2 * others.size), dtype=np.float64)
-
-
-def _item_sums(values: FloatArray, item: IntArray, n_items: int) -> FloatArray:
-    return np.bincount(item, weights=values, minlength=n_items).astype(np.float64)

@@ -1,7 +1,6 @@
 """What a reader must know of the tables: position bias, missing answers, texts that a tokenizer cannot read.
 
-A check yields findings, and the macro of its name in `checks.md.j2` puts each into a sentence. The report reads all
-checks, the overview those of its footnotes, the site `cannot_read`.
+A check yields findings, and the macro of its name in `checks.md.j2` puts each into a sentence.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, OVER_LENGTH, UNKNOWN_TOKEN, reference_of
 from pairbank.stats.analyses.baselines import with_and_without
-from pairbank.stats.analyses.form import Words, groups
+from pairbank.stats.analyses.form import Words, groups, where
 from pairbank.stats.scored_table.method_scores import (
     SAME_PLACE,
     ScoredFrame,
@@ -68,16 +67,7 @@ class Check:
 
 
 def sentences(facts: Facts, *places: str) -> tuple[str, ...]:
-    """Return what the checks of some places find, in words.
-
-    >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-    >>> frame = pd.DataFrame({"item_id": ["a", "b"], "direct_delta": [1.0, 0.0],
-    ...                       "direct_flags": [["unknown_token"], []]})
-    >>> table = ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=(direct,))
-    >>> none = pd.DataFrame(columns=["metric", "group_by", "value"])
-    >>> sentences(Facts(tables=[table], summary=none, own=none, labels={}, layouts={}), "caution")
-    ('**gpt2 cannot read some of toy**: 1 of 2 items hold characters that its tokenizer has no token for (`direct`).',)
-    """
+    """Return what the checks of some places find, in words."""
     return tuple(
         _words().render(name, {"labels": facts.labels, **finding})
         for name, check in CHECKS.items()
@@ -157,9 +147,8 @@ def _position_bias(facts: Facts) -> Iterator[Finding]:
 
 
 def _bias_on_sentences(facts: Facts) -> Iterator[Finding]:
-    whole = facts.summary[(facts.summary["metric"] == "position_bias_sentence") & (facts.summary["group_by"] == "all")]
-    biased = whole[whole["value"].map(is_one_place)]
-    if len(biased):
+    whole = where(facts.summary, metric="position_bias_sentence", group_by="all")
+    if len(biased := whole[whole["value"].map(is_one_place)]):
         yield _biased(biased, len(whole))
 
 
@@ -178,7 +167,6 @@ def by_place(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.S
 
 
 def picks(share: float) -> str:
-    """Return what a model with position bias does."""
     return FIRST if share >= SAME_PLACE else OTHER
 
 
@@ -201,7 +189,6 @@ def has_numbers(table: ScoredFrame, method: str) -> bool:
 
 
 def _unparsed(facts: Facts) -> Iterator[Finding]:
-    """Yield in how many written texts no answer was found, by method."""
     summary = facts.summary
     rows = summary[(summary["metric"] == "unparsed") & (summary["group_by"] == "all") & (summary["value"] > 0)]
     yield from ({"method": group.key[0], "rows": group.frame} for group in groups(rows, "method"))
@@ -266,7 +253,6 @@ def _lost(table: ScoredFrame) -> Iterator[tuple[str, int, str]]:
 
 
 def _known_errors(facts: Facts) -> Iterator[Finding]:
-    """Yield what known faulty items change, by corpus."""
     yield from ({"rows": group.frame} for group in groups(with_and_without(facts.tables), "corpus"))
 
 

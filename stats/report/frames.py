@@ -8,7 +8,7 @@ tables does not matter; the frames read last are kept, up to `KEPT_BYTES`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -102,39 +102,30 @@ def scored_frame(
     ids: list[str] | None = None,
     kept: KeptFrames | None = None,
 ) -> ScoredFrame:
-    """Return a scored table as statistics read it."""
     layouts = tuple(MethodLayout.from_dict(layout) for layout in table.layouts)
     columns = table.column_names
     if not for_analyses:
         design = design_of(table.signature)
-        needed = {*SUMMARY_COLUMNS, *(name for layout in layouts for name in _of_method(layout))}
-        needed |= {*(factor["column"] for factor in design.get("factors", ())), *design.get("fillers", ())}
+        needed = {
+            *SUMMARY_COLUMNS,
+            *(factor["column"] for factor in design.get("factors", ())),
+            *design.get("fillers", ()),
+        }
+        for layout in layouts:
+            method = ScoreColumns(layout.method)
+            needed |= {*needed_columns(layout), method.good, method.unparsed, method.flags}
         columns = [name for name in columns if name in needed]
-    return ScoredFrame(
-        corpus=table.corpus,
-        model=table.model,
-        frame=_rows(table, columns, with_texts=for_analyses, place=place, ids=ids, kept=kept or KeptFrames()),
-        layouts=layouts,
-        signature=table.signature,
-    )
-
-
-def _of_method(layout: MethodLayout) -> Iterator[str]:
-    columns = ScoreColumns(layout.method)
-    yield from (*needed_columns(layout), columns.good, columns.unparsed, columns.flags)
-
-
-def _rows(
-    table: Scored, columns: list[str], *, with_texts: bool, place: int, ids: list[str] | None, kept: KeptFrames
-) -> pd.DataFrame | FileRows:
+    frame: pd.DataFrame | FileRows
     if table.is_stored:
-        return FileRows(table=table, place=place, columns=columns, with_texts=with_texts, ids=ids, kept=kept)
-    frame = frame_of(table.arrow(columns), table.methods, with_texts=with_texts)
-    return frame if ids is None else frame.assign(item_id=ids)
+        kept = kept or KeptFrames()
+        frame = FileRows(table=table, place=place, columns=columns, with_texts=for_analyses, ids=ids, kept=kept)
+    else:
+        frame = frame_of(table.arrow(columns), table.methods, with_texts=for_analyses)
+        frame = frame if ids is None else frame.assign(item_id=ids)
+    return ScoredFrame(corpus=table.corpus, model=table.model, frame=frame, layouts=layouts, signature=table.signature)
 
 
 def frame_of(arrow: pa.Table, methods: Sequence[str], *, with_texts: bool = True) -> pd.DataFrame:
-    """Return columns of a scored table as statistics read them."""
     shared, lists, columns = {"flags"}, set[str](), arrow.column_names
     for method in columns_of(methods, columns):
         shared |= {ScoreColumns(method).flags, ScoreColumns(method).answers}

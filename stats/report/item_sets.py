@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -121,7 +121,7 @@ def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
     if len(of_corpus) < 2:
         return
     known = pa.array([], pa.large_string())
-    scored: dict[str, dict[bytes, _Alike]] = {}
+    scored: dict[str, dict[bytes, tuple[IntArray, list[str]]]] = {}
     for table in of_corpus:
         column = pa.array(table.part(["item_id"])["item_id"], pa.large_string(), from_pandas=True)
         ids = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -131,38 +131,19 @@ def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
             known = pa.concat_arrays([known, ids.filter(pc.invert(pc.is_in(ids, known)))])
             codes = pc.index_in(ids, known).to_numpy(zero_copy_only=False).astype(np.int64)
         for method in dict.fromkeys(layout.method for layout in table.layouts):
-            sets, items = scored.setdefault(method, {}), _scored(table, method, codes)
+            columns = ScoreColumns(method)  # items with a difference, or a score of their one side
+            items = np.sort(codes[table.part([columns.delta, columns.good]).notna().any(axis=1).to_numpy()])
             if items.size:
-                sets.setdefault(sha256(items.tobytes()).digest(), _Alike(items=items)).models.append(table.model)
+                sets = scored.setdefault(method, {})
+                sets.setdefault(sha256(items.tobytes()).digest(), (items, []))[1].append(table.model)
     texts: dict[str, list[str]] = {}
     for method, sets in scored.items():
-        if text := _wording([*sets.values()]):
-            texts.setdefault(text, []).append(f"`{html_as_text(method)}`")
+        if len(sets) > 1:
+            common = reduce(np.intersect1d, [items for items, _ in sets.values()])
+            counts = "; ".join(f"{_named(models)} {items.size:,}" for items, models in sets.values())
+            texts.setdefault(f"{counts}; {common.size:,} in common", []).append(f"`{html_as_text(method)}`")
     for text, methods in texts.items():
         yield f"**The models have different items of {html_as_text(corpus)}** ({', '.join(methods)}): {text}."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Alike:
-    """Models that have the same items."""
-
-    items: IntArray
-    models: list[str] = field(default_factory=list)
-
-
-def _scored(table: ScoredFrame, method: str, codes: IntArray) -> IntArray:
-    """Return the items that have a difference, or a score of their one side, in ascending order."""
-    columns = ScoreColumns(method)
-    return np.sort(codes[table.part([columns.delta, columns.good]).notna().any(axis=1).to_numpy()])
-
-
-def _wording(sets: Sequence[_Alike]) -> str:
-    """Return which models have how many items; nothing where all have the same ones."""
-    if len(sets) < 2:
-        return ""
-    texts = [f"{_named(alike.models)} {alike.items.size:,}" for alike in sets]
-    common = reduce(np.intersect1d, [alike.items for alike in sets])
-    return f"{'; '.join(texts)}; {common.size:,} in common"
 
 
 def _named(models: Sequence[str]) -> str:

@@ -1,7 +1,6 @@
-"""A leaderboard: in, scored tables; out, accuracy of each model by each method, and the ranks that tests leave it.
+"""A leaderboard: accuracy of each model by each method, and the ranks that tests leave it (`rank_intervals`).
 
-Ranks are those of `rank_intervals`: models on one corpus by one method are compared on the items that both have, and
-p-values are corrected over all pairs of models. A model with position bias has an accuracy and no rank.
+P-values are corrected over all pairs of models. A model with position bias has an accuracy and no rank.
 """
 
 from __future__ import annotations

@@ -22,7 +22,11 @@ def from_small_to_large(
     corpora = list(dict.fromkeys(table.corpus for table in tables))
     place = {model: nth for nth, model in enumerate(models)}
     ordered = sorted(tables, key=lambda table: (place[table.model], corpora.index(table.corpus)))
-    return ordered, _order_sentence(models, features)
+    unknown = [model for model in models if features[model] is None]
+    if len(models) < 2 or len(unknown) == len(models):
+        return ordered, ""
+    text = "In tables and figures, models are ordered from small to large, by their declared numbers of parameters"
+    return ordered, html_as_text(f"{text}; nothing is declared of {names(unknown)}: last.") if unknown else f"{text}."
 
 
 def names_by_size(models: Sequence[str], given: Mapping[str, ModelFeatures]) -> list[str]:
@@ -32,13 +36,3 @@ def names_by_size(models: Sequence[str], given: Mapping[str, ModelFeatures]) -> 
     ['Qwen 1.5B', 'Llama3.1 405B', 'mine']
     """
     return by_size(models, {model: find_features(model, given=given, beside=models) for model in models})
-
-
-def _order_sentence(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> str:
-    unknown = [model for model in models if features[model] is None]
-    if len(models) < 2 or len(unknown) == len(models):
-        return ""
-    text = "In tables and figures, models are ordered from small to large, by their declared numbers of parameters"
-    if not unknown:
-        return f"{text}."
-    return html_as_text(f"{text}; nothing is declared of {names(unknown)}: last.")

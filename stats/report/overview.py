@@ -1,7 +1,6 @@
 """The sections that every report has: accuracy of every model, method and corpus, and by phenomenon.
 
-In: the long summary and the scored tables; out, sections whose first table fits a page. A line over several models
-shows their range, no mean alone.
+Their first table fits a page: a line over several models shows their range, no mean alone.
 """
 
 from __future__ import annotations
@@ -68,14 +67,7 @@ def method_labels(layouts: Mapping[str, MethodLayout]) -> dict[str, str]:
 
 
 def glosses_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
-    """Return what each method measures, in a few words, by what people call it; of methods that score something.
-
-    >>> layout = MethodLayout(method="meta", kind="forced_choice", presentations=("a", "b"), options=("1", "2"),
-    ...                       correct=(0, 1), label="Meta")
-    >>> frame = pd.DataFrame({"meta_delta": [0.5]})
-    >>> glosses_of([ScoredFrame(corpus="c", model="m", frame=frame, layouts=(layout,), signature={})])
-    {'Meta': 'a question about both sides, in both orders; probabilities of the answers 1, 2'}
-    """
+    """Return what each method measures, in a few words, by what people call it; of methods that score something."""
     labels = labels_of(tables)
     corpora: dict[str, dict[str, list[str]]] = {}
     for table in tables:
@@ -173,14 +165,15 @@ def overview(
     people, is_biased = whole["method"] == HUMAN, whole["first_option"].notna()
     kinds = _kinds(whole[~people & ~is_biased], facts.layouts)
     sentence_tables = {"sentences": _sentence_table(facts)}
-    if len(sentence_tables["sentences"]) > MOST_LINES:
-        sentence_tables["sentences_by_method"] = _sentences_by_method(
-            of_all, facts.labels, sentence_tables["sentences"]
-        )
+    if len(long := sentence_tables["sentences"]) > MOST_LINES:
+        sentence_tables["sentences_by_method"] = _sentences_by_method(of_all, facts.labels, long)
     sentence_tables = {name: table for name, table in sentence_tables.items() if len(table)}
     by_condition = _sentence_table(facts, group_by=CONDITION, metrics=OF_CONDITIONS)
     without = {
         table.corpus for table in tables if table.n_rows and flagged(table.part(["flags"]), "flags", NO_TRUTH).all()
+    }
+    of_corpus = {
+        table.corpus: (table.signature.get("corpus", {}).get("manifest") or {}).get("facts") or {} for table in tables
     }
     return Result(
         tables={"accuracies": _first_table(own)} | sentence_tables | {"conditions": by_condition},
@@ -195,12 +188,16 @@ def overview(
             "biased": whole[is_biased],
             "n_prompted": len(kinds["prompted"]) + int(is_biased.sum()),
             "raters": whole[people].drop_duplicates(["corpus", "value"]),
-            "with_people": _with_people(of_all, facts.layouts),
+            "with_people": {
+                metric: {"rows": rows, "kinds": _kinds(rows, facts.layouts)}
+                for metric in ("pearson_human", "pearson_human_sentence")
+                if len(rows := where(of_all, metric=metric))
+            },
             "without": [corpus for corpus in dict.fromkeys(table.corpus for table in tables) if corpus in without],
             "labels": facts.labels,
             "ratings": [name for name, layout in facts.layouts.items() if layout.kind == "rating"],
             "of_all": of_all,
-            "rater_facts": _rater_facts(tables),
+            "rater_facts": {corpus: text for corpus, fact in of_corpus.items() if (text := fact.get("raters"))},
             "checks": "\n\n".join((*sentences(facts, "footnote"), *left_out)),
             "picks": picks,
             "BIAS_NOTE": BIAS_NOTE,
@@ -227,19 +224,15 @@ def _kinds(rows: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> dict[str,
     }
 
 
-def _with_people(of_all: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> dict[str, dict[str, Any]]:
-    """Return the correlations with people by metric: all rows, and by kind of method."""
-    rows = {metric: where(of_all, metric=metric) for metric in ("pearson_human", "pearson_human_sentence")}
-    return {metric: {"rows": part, "kinds": _kinds(part, layouts)} for metric, part in rows.items() if len(part)}
-
-
 def _draws(whole: pd.DataFrame, tables: Sequence[ScoredFrame]) -> dict[str, Any]:
     """Return what intervals are about: paradigms like these where they can be the draws, else these very ones."""
     if "n_paradigms" not in whole.columns:
         return {"nested": whole.head(0), "of_items": {}}
     nested = whole[whole["n_paradigms"] > 0]
-    last = {table.corpus: table for table in tables}
-    reasons = {corpus: why_not_drawn(_paradigms(table)) for corpus, table in last.items()}
+    reasons = {}
+    for corpus, table in {table.corpus: table for table in tables}.items():
+        labels = table.part([PARADIGM]).get(PARADIGM, [None] * table.n_rows)
+        reasons[corpus] = why_not_drawn(np.asarray(labels, dtype=object))
     of_items = set(whole["corpus"]) - set(nested["corpus"])
     by_reason: dict[str, list[str]] = {}
     for corpus, reason in reasons.items():
@@ -250,20 +243,6 @@ def _draws(whole: pd.DataFrame, tables: Sequence[ScoredFrame]) -> dict[str, Any]
         "is_all": not any(reasons.get(corpus) for corpus in set(nested["corpus"])),
         "of_items": {reason: whole[whole["corpus"].isin(corpora)] for reason, corpora in by_reason.items()},
     }
-
-
-def _paradigms(table: ScoredFrame) -> np.ndarray:
-    """Return the paradigm of each item, None where a table has no such column."""
-    labels = table.part([PARADIGM])
-    return labels[PARADIGM].to_numpy(dtype=object) if PARADIGM in labels else np.full(table.n_rows, None)
-
-
-def _rater_facts(tables: Sequence[ScoredFrame]) -> dict[str, str]:
-    """Return how many people rated a user's own items, and how many raters were excluded and why, by corpus."""
-    facts = {
-        table.corpus: (table.signature.get("corpus", {}).get("manifest") or {}).get("facts") or {} for table in tables
-    }
-    return {corpus: text for corpus, fact in facts.items() if (text := fact.get("raters"))}
 
 
 def _sentence_table(facts: Facts, *, group_by: str = "all", metrics: Mapping[str, str] = OF_SENTENCES) -> pd.DataFrame:
@@ -374,20 +353,15 @@ def _row_per_method(whole: pd.DataFrame) -> pd.DataFrame:
         else:
             ordered = group.frame[group.frame["value"].notna()].sort_values("value", kind="stable")
             ends = {"min": ordered.head(1), "max": ordered.tail(1)}
-            row |= {name: _without_interval(end) for name, end in ends.items()}
+            for name, end in ends.items():  # an interval for a model chosen beforehand would mislead
+                of_model = [f"{with_interval(x, interval=False)} ({x['model']})" for _, x in end.iterrows()]
+                row[name] = of_model[0] if of_model else MISSING
             row["n"] = _n_of_row(pd.concat(ends.values()) if len(ordered) else group.frame)
         if corpus in people.index and corpus not in {other["corpus"] for other in rows}:
             row[PEOPLE] = cell(people.loc[corpus], n=row["n"])
         rows.append(row)
     shown = ["corpus", "method", "n", *(models if few else ("min", "max")), *([PEOPLE] if len(people) else [])]
     return pd.DataFrame(rows, columns=shown).fillna("")
-
-
-def _without_interval(end: pd.DataFrame) -> str:
-    """Return a number, and whose: an interval for a model chosen beforehand would mislead."""
-    if end.empty:
-        return MISSING
-    return f"{with_interval(end.iloc[0], interval=False)} ({end['model'].iloc[0]})"
 
 
 @analysis(title="Accuracy by phenomenon")

@@ -31,16 +31,26 @@ MOST_MODELS, MOST_METHODS = 10, 8
 MOST_PANELS = 4
 """In one figure of conditions."""
 LEAST_POINTS = 3
+_SCATTERS: dict[str, tuple[Any, ...]] = {
+    "scatter": (
+        "direct: log P(good) - log P(bad)",
+        "prompted: good - bad",
+        {"x_label": "direct: log P(good) - log P(bad), nats"},
+        "scatter_of_model",
+        "scatter_of_models",
+    ),
+    "with_people": ("people: good - bad", "model: good - bad", {"with_n": False}, "people", "people"),
+}
+"""Of x and of y what they are, what differs for one model, and the captions for one model and for several."""
 
 
 def overview_charts(facts: Facts) -> Iterator[Chart]:
-    """Yield the figures of a report's first part."""
     yield from _accuracy(_placed(facts.own))
     yield from _sentences(where(facts.summary, group_by="all"))
     yield from _agreement(_placed(facts.summary))
     yield from _conditions(facts.tables)
-    yield from _scatters(facts.tables, _points, _scatter)
-    yield from _scatters(facts.tables, _points_with_people, _people)
+    yield from _scatters(facts.tables, "scatter", _points)
+    yield from _scatters(facts.tables, "with_people", _points_with_people)
 
 
 def _placed(summary: pd.DataFrame) -> pd.DataFrame:
@@ -59,7 +69,9 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Chart]:
         place, part = str(group.key[0]), group.frame
         of_models = part[part["model"] != PEOPLE]
         values = {"place": place, "n": part["n"], "is_map": is_map, "people": where(part, method=PEOPLE)}
-        values |= {"several": of_models["model"].nunique() > 1, "most_series": MOST_SERIES, "biased": _biased(part)}
+        biased = groups(part[part["first_option"].notna()], "method")
+        values |= {"several": of_models["model"].nunique() > 1, "most_series": MOST_SERIES}
+        values |= {"biased": {group.key[0]: list(dict.fromkeys(group.frame["model"])) for group in biased}}
         if is_map:
             methods = part[part["method"] != PEOPLE]
             methods = methods.assign(value=methods["averaged"].fillna(methods["value"]))
@@ -80,12 +92,6 @@ def _people_once(chosen: pd.DataFrame) -> pd.DataFrame:
     is_people = chosen["method"] == HUMAN
     people = chosen[is_people].drop_duplicates(["where", "value"]).assign(model=PEOPLE)
     return pd.concat([chosen[~is_people], people])
-
-
-def _biased(part: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the models by method whose accuracies are of pooled orders because they have position bias."""
-    biased = groups(part[part["first_option"].notna()], "method")
-    return {group.key[0]: list(dict.fromkeys(group.frame["model"])) for group in biased}
 
 
 def _ends(matrix: pd.DataFrame) -> tuple[float, float]:
@@ -159,11 +165,10 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Chart]:
 
 
 def _scatters(
-    tables: Sequence[ScoredFrame],
-    points_of: Callable[[ScoredFrame], pd.DataFrame],
-    chart: Callable[..., Chart],
+    tables: Sequence[ScoredFrame], name: str, points_of: Callable[[ScoredFrame], pd.DataFrame]
 ) -> Iterator[Chart]:
     """Yield each item's differences: of one model with numbers, of more a row per model."""
+    x_label, y_label, of_one, *captions = _SCATTERS[name]
     for corpus in dict.fromkeys(table.corpus for table in tables):
         points = {table.model: part for table in tables if table.corpus == corpus and len(part := points_of(table))}
         for nth, models in pages(list(points), MOST_MODELS):
@@ -172,7 +177,12 @@ def _scatters(
             n = part.groupby(["model", "method"])["n"].first()
             values = {"corpus": corpus, "models": models, "n": n, "n_models": len(points), "thinned": thinned_text(n)}
             values |= {"ends": (models[0], models[-1]) if len(points) > MOST_MODELS else ()}
-            yield chart(f"{corpus}{place}", part, values, is_one=len(points) == 1)
+            axes = {"x_label": x_label, "y_label": y_label} | (of_one if len(points) == 1 else {})
+            if len(points) == 1:
+                draw = partial(scatter_panels, part, x="x", y="y", panel="method", **axes)
+            else:
+                draw = partial(scatter_cells, part, rows="model", columns="method", **axes)
+            yield Chart(name=f"{name} {corpus}{place}", caption=captions[len(points) > 1], draw=draw, values=values)
 
 
 def _points(table: ScoredFrame) -> pd.DataFrame:
@@ -188,17 +198,6 @@ def _points(table: ScoredFrame) -> pd.DataFrame:
     return pd.concat([thinned(part) for part in parts])
 
 
-def _scatter(name: str, part: pd.DataFrame, values: dict[str, Any], *, is_one: bool) -> Chart:
-    axes: dict[str, Any] = {"x_label": "direct: log P(good) - log P(bad)", "y_label": "prompted: good - bad"}
-    if is_one:
-        axes["x_label"] += ", nats"
-        draw = partial(scatter_panels, part, x="x", y="y", panel="method", **axes)
-    else:
-        draw = partial(scatter_cells, part, rows="model", columns="method", **axes)
-    caption = "scatter_of_model" if is_one else "scatter_of_models"
-    return Chart(name=f"scatter {name}", caption=caption, draw=draw, values=values)
-
-
 def _points_with_people(table: ScoredFrame) -> pd.DataFrame:
     """Return x (people) and y (the model) of each item and method."""
     if not {"human_good", "human_bad"} <= {*table.column_names}:
@@ -212,13 +211,3 @@ def _points_with_people(table: ScoredFrame) -> pd.DataFrame:
     points = [(pd.DataFrame({"x": people, "y": read.delta(name)}).dropna(), name) for name in methods]
     parts = [thinned(part).assign(method=name, unit=methods[name]) for part, name in points]
     return pd.concat(parts, ignore_index=True)
-
-
-def _people(name: str, part: pd.DataFrame, values: dict[str, Any], *, is_one: bool) -> Chart:
-    axes: dict[str, Any] = {"x_label": "people: good - bad", "y_label": "model: good - bad"}
-    draw = (
-        partial(scatter_panels, part, x="x", y="y", panel="method", with_n=False, **axes)
-        if is_one
-        else partial(scatter_cells, part, rows="model", columns="method", **axes)
-    )
-    return Chart(name=f"with_people {name}", caption="people", draw=draw, values=values)

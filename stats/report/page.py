@@ -12,9 +12,8 @@ import html
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -43,13 +42,15 @@ MOST_GLOSSES = 8
 MOST_UNASKED = 2
 """Notes on methods that apply to no item of a corpus, on the first page; of more, all are in the appendix."""
 _HEADINGS = {
+    **{f"mean_{name}": f"mean {name}" for name in ("discrimination", "shift", "surprisal")},
+    "independent_models": "independent models",
+    "known_errors": "known errors",
+    "last_checkpoint": "last checkpoint",
     "choice_share": "share of its choice",
     "delta_ll": "Δ log-likelihood",
     "effect_high": "effect, high",
     "effect_low": "effect, low",
     "effect_ms": "effect (ms per bit)",
-    "mean_shift": "mean shift",
-    "mean_surprisal": "mean surprisal",
     "ci_method": "interval",
     "f1": "F1",
     "f1_chosen": "F1 (chosen layer)",
@@ -57,10 +58,6 @@ _HEADINGS = {
     "f1_selectivity": "F1 − control",
     "all_alike": "same answers",
     "group_by": "grouping",
-    "independent_models": "independent models",
-    "known_errors": "known errors",
-    "mean_discrimination": "mean discrimination",
-    "last_checkpoint": "last checkpoint",
     "n_excluded": "excluded",
     "n_undefined": "undefined",
     "onset_over_first": "onset (over first)",
@@ -77,38 +74,33 @@ _NAMED = ("method", "versus", "other", "first", "second", "within", "a", "b", "l
 """Columns whose values may be names of methods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """Of a part of a page: Markdown of one line."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Paragraphs and lists, as Markdown; a caution is set apart from the text around it."""
 
     markdown: str
     is_caution: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """A figure: the name of its file, and its caption as Markdown of one line."""
 
     name: str
     caption: str
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A table whose cells are text."""
 
     cells: pd.DataFrame
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(NamedTuple):
     """Titles of other pages, by path."""
 
     titles: Mapping[str, str]
@@ -117,8 +109,7 @@ class Links:
 Block = Heading | Text | Picture | Table | Links
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A title, and what is below it."""
 
     title: str
@@ -240,7 +231,6 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[Block]:
 
 
 def _cut(table: pd.DataFrame, most: int, file: str, labels: Mapping[str, str]) -> Iterator[Block]:
-    """Yield a table, of a long one the first rows."""
     yield _table(table.head(most), labels)
     if len(table) > most:
         yield Text(f"The first {most} of {len(table):,} rows; all are in `{file}`.")
@@ -363,14 +353,12 @@ _POLICY = (
 
 
 def as_markdown(pages: Mapping[str, Page]) -> dict[str, str]:
-    """Return the Markdown of pages, by the same paths."""
-    return {path: spelt_out(_markdown_page(page, path)) for path, page in pages.items()}
-
-
-def _markdown_page(page: Page, path: str) -> str:
-    up = "" if path == FIRST else "../"
-    back = [] if path == FIRST else [f"[Back to the report]({up}{FIRST})"]
-    return "\n\n".join([f"# {page.title}", *back, *(_as_markdown(block, up) for block in page.blocks)]) + "\n"
+    texts = {}
+    for path, page in pages.items():
+        up, back = ("", []) if path == FIRST else ("../", [f"[Back to the report](../{FIRST})"])
+        parts = [f"# {page.title}", *back, *(_as_markdown(block, up) for block in page.blocks)]
+        texts[path] = spelt_out("\n\n".join(parts) + "\n")
+    return texts
 
 
 def _as_markdown(block: Block, up: str) -> str:
@@ -453,7 +441,6 @@ def _table_of_html(cells: pd.DataFrame) -> str:
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 - of a table
-    """Return a cell as HTML: names in code, a break for every line."""
     text = "" if pd.isna(value) else str(value)
     return "<br>".join(_inline(html_as_text(line.replace("\\", "\\\\"))) for line in text.splitlines())
 

@@ -1,9 +1,4 @@
-"""`report`: scored tables to estimates, tables, figures and a folder that a reader can open.
-
-In: objects with a scored table and its signature (`pairbank.Scored`). Out: the long summary of every corpus x
-model, the sections of further analyses, and `report.md` with its CSV files and figures: n, definitions, seeds and
-signatures beside every number.
-"""
+"""`report`: scored tables to a summary, sections of analyses, tables, figures and a folder that a reader can open."""
 
 from __future__ import annotations
 
@@ -38,7 +33,6 @@ from pairbank.stats.report.page import (
     APPENDIX,
     FIGURES,
     FIRST,
-    Page,
     as_markdown,
     build_pages,
     in_words,
@@ -47,13 +41,7 @@ from pairbank.stats.report.page import (
     shown_in_notebook,
 )
 from pairbank.stats.report.summary import on_all_cores, summarise
-from pairbank.stats.report.wide_tables import (
-    accuracy_numbers,
-    accuracy_table,
-    agreement_numbers,
-    agreement_table,
-    headline,
-)
+from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline, wide_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import declared_of, tuned_pairs
 from pairbank.stats.scored_table.scored_table import DTYPES
@@ -124,8 +112,17 @@ class Report:
 
     @property
     def imported(self) -> tuple[str, ...]:
-        """What scores that were computed elsewhere are, a line a method."""
-        return tuple(_imported_in_words(self.tables))
+        """What the scores of imported methods are, and what their differences are measured in, one line per method."""
+        lines: dict[str, list[str]] = {}
+        for table in self.tables:
+            for name, definition in table.signature["methods"].items() if "imported" in table.signature else ():
+                unit = html_as_text(MethodLayout.from_dict(definition["layout"]).unit_in_words)
+                line = f"`{name}`: {html_as_text(definition['paper'])}. Difference (good - bad) in {unit}."
+                n_by_flag = table.signature.get("n_by_flag", {}).get(name, {}).items()
+                left_out = ", ".join(f"{n:,} {flag.replace('_', ' ')}" for flag, n in n_by_flag)
+                of = html_as_text(f"{table.model} on {table.corpus}{f' ({left_out})' if left_out else ''}")
+                lines.setdefault(line, []).append(of)
+        return tuple(f"{line} {'; '.join(of)}." for line, of in lines.items())
 
     def summary_of(self, table: Scored) -> pd.DataFrame | None:
         """Return this very table's part of the summary; None for another one."""
@@ -179,9 +176,10 @@ class Report:
         # The first page last: where it is, the report is whole.
         with written_together(root, last=next(iter(pages))) as staged:
             with ThreadPoolExecutor(max_workers=1) as beside:  # while other processes draw
-                texts = beside.submit(self._other_files, built)
+                html = beside.submit(page_of_html, self.title, built)
+                tables = beside.submit(lambda: {f"{name}.csv": _csv(table) for name, table in self.csv_tables.items()})
                 self._save_figures(staged / FIGURES)
-            for name, text in (texts.result() | pages).items():
+            for name, text in ({"report.html": html.result()} | tables.result() | pages).items():
                 write_text(staged / name, text)
             current = {path.relative_to(staged) for path in staged.rglob("*")}
         stale = [*root.glob(f"{APPENDIX}/*.md"), *root.glob(f"{FIGURES}/{CAPTIONS}")]
@@ -198,15 +196,13 @@ class Report:
         if self.summary.empty:
             tables["summary"] = self.overview.tables[self.overview.main_table]
         else:
-            tables |= {"accuracy": accuracy_numbers(self.summary), "agreement": agreement_numbers(self.summary)}
+            tables |= {
+                "accuracy": wide_numbers(self.summary, "accuracy"),
+                "agreement": wide_numbers(self.summary, "agreement"),
+            }
         for section in self.parts:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
         return tables
-
-    def _other_files(self, pages: Mapping[str, Page]) -> dict[str, str]:
-        """Return the page of HTML and the CSV files of all tables, by name."""
-        page = {"report.html": page_of_html(self.title, pages)}
-        return page | {f"{name}.csv": _csv(table) for name, table in self.csv_tables.items()}
 
     def _save_figures(self, folder: Path) -> None:
         undrawn = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
@@ -303,6 +299,8 @@ def _report(
     by_phenomenon = phenomena(frames, context, facts=facts) if has_phenomena else None
     cautions = ("caution", "caution on analyses") if analyses else ("caution",)
     item_sets, left_out = item_set_notes(frames), sentences(facts, "left out")
+    notes = (unpinned_note(table.signature) for table in scored)
+    unpinned = (html_as_text(" ".join(note.split())) for note in notes if note is not None)
     sections = (*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),)
     return Report(
         title=question_of(of_models, frames),
@@ -311,7 +309,7 @@ def _report(
         phenomena=by_phenomenon if by_phenomenon and by_phenomenon.tables else None,
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=context.seed,
-        warnings=(*pairing, *item_sets, *_unpinned(scored)),
+        warnings=(*pairing, *item_sets, *dict.fromkeys(unpinned)),
         cautions=tuple(map(html_as_text, sentences(facts, *cautions))),
         unasked=tuple(map(html_as_text, sentences(facts, "unasked"))),
         left_out=(*map(html_as_text, left_out), *item_sets[-1:]),
@@ -347,34 +345,11 @@ def table_summary(table: Scored) -> pd.DataFrame:
     return _summarised(scored_frame(table, for_analyses=False))
 
 
-def _imported_in_words(tables: Sequence[Scored]) -> list[str]:
-    """Return what the numbers of imported methods are and what their differences are measured in, a line each."""
-    lines: dict[str, list[str]] = {}
-    for table in tables:
-        if "imported" not in table.signature:
-            continue
-        for name, definition in table.signature["methods"].items():
-            unit = MethodLayout.from_dict(definition["layout"]).unit_in_words
-            line = f"`{name}`: {html_as_text(definition['paper'])}. Difference (good - bad) in {html_as_text(unit)}."
-            n_by_flag = table.signature.get("n_by_flag", {}).get(name, {}).items()
-            left_out = ", ".join(f"{n:,} {flag.replace('_', ' ')}" for flag, n in n_by_flag)
-            of = html_as_text(f"{table.model} on {table.corpus}{f' ({left_out})' if left_out else ''}")
-            lines.setdefault(line, []).append(of)
-    return [f"{line} {'; '.join(of)}." for line, of in lines.items()]
-
-
 def _summarised(table: ScoredFrame) -> pd.DataFrame:
     return summarise(table.frame, table.layouts, model=table.model, signature=table.signature)
 
 
-def _unpinned(scored: Sequence[Scored]) -> list[str]:
-    """Return a note a corpus that was not built from the pinned upstream files."""
-    result = (unpinned_note(table.signature) for table in scored)
-    return list(dict.fromkeys(html_as_text(" ".join(note.split())) for note in result if note is not None))
-
-
 def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> list[str]:
-    """Write a figure; return its letters that no installed font has."""
     with named(names):
         drawing, undrawn = figure.draw(), list[str]()
         save_figure(drawing, folder / figure.name, on_undrawn=undrawn.extend)

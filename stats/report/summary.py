@@ -1,7 +1,7 @@
-"""Every number of one corpus and one model, on all cores: the scored table in, one long table out.
+"""Every number of one corpus and one model: the scored table in, one long table out. Nothing is drawn at random.
 
-Accuracies for every grouping, agreement between `direct` and each prompted method (Hu & Levy 2023; Song et
-al. 2025) and with people for the whole corpus and its subsets. All intervals are closed forms: nothing is drawn.
+Accuracies for every grouping; agreement between `direct` and each prompted method (Hu & Levy 2023; Song et al. 2025)
+and with people, for the whole corpus and its subsets.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from pairbank.stats.measures.accuracy import (
     accuracy,
     accuracy_pooled,
     balanced_accuracy,
-    decided_accuracy,
-    decided_position_bias,
+    decided_share,
     position_bias,
-    unparsed_share,
 )
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.measures.roc import LEAST_OF_A_CLASS, auc, held_out_margins, labelled_strings
@@ -141,12 +139,18 @@ class _Part:
         direct = self.table.method(self.table.reference)
         return None if direct is self.scores else direct
 
-    def row(self, metric: str, estimate: Estimate) -> dict[str, Any]:
+    def known(self, *values: FloatArray, of_choices: bool = True, versus: str = "") -> _Part:
+        """Return the rows that have a number of each."""
+        is_known = ~np.isnan([self.at(x) for x in values]).any(axis=0)
+        return self.where(np.asarray(is_known), of_choices=of_choices, versus=versus)
+
+    def row(self, metric: str, measure: Callable[..., Estimate], *arguments: object) -> dict[str, Any]:
+        estimate = measure(*arguments, clusters=self.clusters)
         return replace(self.place, metric=metric).row(estimate, n_rows=self.rows.size)
 
     def correlations(self, x: FloatArray, y: FloatArray, end: str = "") -> Rows:
-        yield self.row(f"pearson{end}", pearson(self.at(x), self.at(y), clusters=self.clusters))
-        yield self.row(f"spearman{end}", spearman(self.at(x), self.at(y), clusters=self.clusters))
+        yield self.row(f"pearson{end}", pearson, self.at(x), self.at(y))
+        yield self.row(f"spearman{end}", spearman, self.at(x), self.at(y))
 
 
 def _accuracies(part: _Part) -> Rows:
@@ -154,44 +158,40 @@ def _accuracies(part: _Part) -> Rows:
     part = part.where(part.at(scores.applies) & part.at(part.table.has_truth))
     if not part.rows.size:
         return
-    clusters = part.clusters
-    yield part.row("accuracy", accuracy(part.at(scores.delta_nats), clusters=clusters))
+    yield part.row("accuracy", accuracy, part.at(scores.delta_nats))
     if layout.has_decisions:
-        yield part.row("accuracy_pooled", decided_accuracy(part.at(scores.decisions), layout, clusters=clusters))
+        yield part.row("accuracy_pooled", decided_share, part.at(scores.decisions), layout.correct)
     if layout.has_logprobs and layout.kind == "rating":
         good, bad = part.at(scores.argmax).T
         gap, first = good - bad, part.at(part.table.is_first_context)
-        yield part.row("accuracy_argmax", accuracy(gap, clusters=clusters))
+        yield part.row("accuracy_argmax", accuracy, gap)
         if first.size and not np.isnan(first).any():  # ties as a choice of context 1 (Ivanova et al. 2024)
-            gap = np.where(is_tie(gap), first - 0.5, gap)
-            yield part.row("accuracy_argmax_ties_first", accuracy(gap, clusters=clusters))
+            yield part.row("accuracy_argmax_ties_first", accuracy, np.where(is_tie(gap), first - 0.5, gap))
     if layout.has_logprobs and layout.is_judged:
-        yield part.row("accuracy_pooled", accuracy_pooled(part.at(scores.logprobs_nats), layout, clusters=clusters))
+        yield part.row("accuracy_pooled", accuracy_pooled, part.at(scores.logprobs_nats), layout)
 
 
 def _position_bias(part: _Part) -> Rows:
     scores, layout = part.scores, part.scores.layout
-    part = part.where(part.at(scores.applies))
+    part = part.known(scores.delta_nats)
     if part.rows.size and layout.has_logprobs and layout.is_judged:
-        bias = position_bias(part.at(scores.logprobs_nats), layout, clusters=part.clusters)
-        yield part.row("position_bias", bias)
+        yield part.row("position_bias", position_bias, part.at(scores.logprobs_nats), layout)
     if part.rows.size and layout.has_decisions and layout.orders == "known":
-        bias = decided_position_bias(part.at(scores.decisions), layout, clusters=part.clusters)
-        yield part.row("position_bias", bias)
+        yield part.row("position_bias", decided_share, part.at(scores.decisions), layout.shown_first)
 
 
 def _unparsed(part: _Part) -> Rows:
     """Yield, of methods whose answers the model writes, the share of texts in which no answer was found."""
-    part = part.where(~np.isnan(part.at(part.scores.unparsed)))
+    part = part.known(part.scores.unparsed)
     if part.rows.size:
-        yield part.row("unparsed", unparsed_share(part.at(part.scores.unparsed), clusters=part.clusters))
+        yield part.row("unparsed", share_of_items, part.at(part.scores.unparsed))
 
 
 def _mean_of_words(part: _Part) -> Rows:
     """Yield mean log-probabilities of one-sided items: task performance in Hu & Levy 2023, Experiment 1."""
-    part = part.where(part.at(part.scores.predicts), of_choices=False)
+    part = part.known(part.scores.word_nats, of_choices=False)
     if part.rows.size:
-        yield part.row("mean_logprob", mean_of_items(part.at(part.scores.word_nats), clusters=part.clusters))
+        yield part.row("mean_logprob", mean_of_items, part.at(part.scores.word_nats))
 
 
 def _agreement_of_words(part: _Part) -> Rows:
@@ -200,8 +200,7 @@ def _agreement_of_words(part: _Part) -> Rows:
     if direct is None or not part.has_subsets:
         return
     one_sided = scores.word_nats if scores.predicts.any() or not scores.layout.is_prompted else scores.sentence_score
-    in_both = part.at(direct.predicts) & ~np.isnan(part.at(one_sided))
-    part = part.where(in_both, of_choices=False, versus=part.table.reference)
+    part = part.known(direct.word_nats, one_sided, of_choices=False, versus=part.table.reference)
     if part.rows.size:
         yield from part.correlations(direct.word_nats, one_sided, "_logprob")
 
@@ -224,17 +223,17 @@ def _agreement(part: _Part) -> Rows:
     scores, direct = part.scores, part.direct
     if direct is None or not scores.layout.is_prompted or not part.has_subsets:
         return
-    part = part.where(part.at(direct.applies) & part.at(scores.applies), versus=part.table.reference)
+    part = part.known(direct.delta_nats, scores.delta_nats, versus=part.table.reference)
     if part.rows.size:
         yield from part.correlations(direct.delta_nats, scores.delta_nats)
         x, y = part.at(direct.delta_nats), part.at(scores.delta_nats)
-        yield part.row("kappa", cohens_kappa(x, y, clusters=part.clusters))
-        yield part.row("raw_agreement", raw_agreement(x, y, clusters=part.clusters))
+        yield part.row("kappa", cohens_kappa, x, y)
+        yield part.row("raw_agreement", raw_agreement, x, y)
 
 
 def _with_people(part: _Part) -> Rows:
     scores, human = part.scores, part.table.human_delta
-    part = part.where(part.at(scores.applies) & ~np.isnan(part.at(human)), versus=HUMAN)
+    part = part.known(scores.delta_nats, human, versus=HUMAN)
     if part.rows.size >= _LEAST_WITH_PEOPLE and part.has_subsets:
         yield from part.correlations(scores.delta_nats, human, "_human")
 
@@ -253,35 +252,35 @@ def _margins(table: ScoredTable) -> dict[str, FloatArray]:
 
 
 def _acceptance(part: _Part) -> Rows:
-    says_yes = part.scores.says_yes
-    part = part.where(part.at(part.scores.rates) & ~np.isnan(part.at(says_yes)), of_choices=False)
+    scores = part.scores
+    part = part.known(scores.sentence_score, scores.says_yes, of_choices=False)
     if part.rows.size:
-        yield part.row("acceptance", share_of_items(part.at(says_yes), clusters=part.clusters))
-        if not np.isnan(first := part.at(part.scores.says_first)).any():
-            yield part.row("position_bias_sentence", share_of_items(first, clusters=part.clusters))
+        yield part.row("acceptance", share_of_items, part.at(scores.says_yes))
+        if not np.isnan(first := part.at(scores.says_first)).any():
+            yield part.row("position_bias_sentence", share_of_items, first)
 
 
 def _with_labels(part: _Part) -> Rows:
     """Yield the AUC of a score and how right held-out thresholds are; of judgments also how right its answers are."""
     scores, table = part.scores, part.table
-    part = part.where(part.at(scores.rates) & ~np.isnan(part.at(table.labels)), of_choices=False)
+    part = part.known(scores.sentence_score, table.labels, of_choices=False)
     if not part.rows.size or part.margins is None:
         return
-    labels, margins, clusters = part.at(table.labels), part.at(part.margins), part.clusters
-    yield part.row("auc", auc(labelled_strings(part.at(scores.sentence_score), labels), clusters=clusters))
+    labels, margins = part.at(table.labels), part.at(part.margins)
+    yield part.row("auc", auc, labelled_strings(part.at(scores.sentence_score), labels))
     if np.isnan(margins).any():
         missing = undefined(f"a threshold needs {LEAST_OF_A_CLASS} sentences of each label", n=0, method="none")
-        yield from (part.row(metric, missing) for metric in ("balanced_accuracy", "mcc"))
+        yield from (part.row(metric, lambda **_: missing) for metric in ("balanced_accuracy", "mcc"))
     else:
-        yield part.row("balanced_accuracy", balanced_accuracy(margins, labels == 1, clusters=clusters))
-        yield part.row("mcc", pearson(signs(margins), labels, clusters=clusters))
+        yield part.row("balanced_accuracy", balanced_accuracy, margins, labels == 1)
+        yield part.row("mcc", pearson, signs(margins), labels)
     answers = part.at(scores.says_yes) - 0.5
     if not np.isnan(answers).any():
-        yield part.row("answer_accuracy", balanced_accuracy(answers, labels == 1, clusters=clusters))
+        yield part.row("answer_accuracy", balanced_accuracy, answers, labels == 1)
 
 
 def _with_ratings(part: _Part) -> Rows:
-    part = part.where(part.at(part.scores.rates) & ~np.isnan(part.at(part.ratings)), of_choices=False, versus=HUMAN)
+    part = part.known(part.scores.sentence_score, part.ratings, of_choices=False, versus=HUMAN)
     if part.rows.size >= _LEAST_WITH_PEOPLE and part.has_subsets:
         yield from part.correlations(part.scores.sentence_score, part.ratings, "_human_sentence")
 
@@ -291,7 +290,7 @@ def _means(part: _Part) -> Rows:
     scores = part.scores
     part = part.where(part.at(scores.rates) & np.isnan(part.at(scores.word_nats)), of_choices=False)
     if part.rows.size and part.place.group_by == CONDITION:
-        yield part.row("mean_score", mean_of_items(part.at(scores.sentence_score), clusters=part.clusters))
+        yield part.row("mean_score", mean_of_items, part.at(scores.sentence_score))
 
 
 _WORDS = (_mean_of_words, _agreement_of_words)
@@ -317,11 +316,7 @@ _IMPORTED = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf
 
 
 def on_all_cores(work: Callable[[T], R], pieces: Sequence[T], *, more_follows: bool = False) -> list[R]:
-    """Return the result of each piece.
-
-    >>> on_all_cores(abs, [-1, 2])
-    [1, 2]
-    """
+    """Return the result of each piece."""
     import joblib
 
     done: list[R] = []

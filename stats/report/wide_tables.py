@@ -1,14 +1,13 @@
-"""Tables for people: in, the long summary; out, wide tables of `0.82 [0.79, 0.85]`, and Markdown.
+"""Tables for people: the long summary in, one row per method with cells such as `0.82 [0.79, 0.85]` out.
 
 Where paradigms can be the draws, the interval for paradigms like these follows: `, paradigms [0.74, 0.88]`.
-
-A summary may be several summaries put under each other, and may be filtered first (one group_by, one corpus).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -16,11 +15,7 @@ from pairbank.stats.estimates.estimate import headings
 from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 from pairbank.stats.wording import bounds, number, with_interval
 
-_KEYS = ["model", "corpus", "group_by", "group", "method"]
-_BESIDE = ("low", "high", "n")
-"""What stands beside a value in a CSV file."""
-_PARADIGMS = ("low_paradigms", "high_paradigms")
-"""The same, where an interval is over paradigms."""
+Table = Literal["accuracy", "agreement"]
 
 
 def headline(summary: pd.DataFrame) -> pd.DataFrame:
@@ -48,8 +43,7 @@ def accuracy_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> accuracy_table(pd.DataFrame([row]))["accuracy"].item()
     '0.82 [0.79, 0.85]'
     """
-    shown = headings("accuracy", present=set(summary["metric"]))
-    return _wide(summary, shown, _KEYS)
+    return _wide(summary, "accuracy", _text, [""], empty="")
 
 
 def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
@@ -69,65 +63,54 @@ def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> agreement_table(pd.DataFrame([row]))[["group", "Cohen's kappa", "notes"]].values.tolist()
     [['subset: binding', 'undefined', "Cohen's kappa: no items"]]
     """
-    return _wide(summary, headings("agreement", present=set(summary["metric"])), [*_KEYS, "versus"])
+    return _wide(summary, "agreement", _text, [""], empty="")
 
 
-def accuracy_numbers(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `accuracy_table` as numbers, with all digits: value, low, high and n of each column."""
-    shown = headings("accuracy", present=set(summary["metric"]))
-    return _as_numbers(summary, shown, _KEYS)
-
-
-def agreement_numbers(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `agreement_table` as numbers, with all digits: value, low, high and n of each column."""
-    return _as_numbers(summary, headings("agreement", present=set(summary["metric"])), [*_KEYS, "versus"])
-
-
-def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:
-    wide = _wide(summary, shown, keys)
+def wide_numbers(summary: pd.DataFrame, table: Table) -> pd.DataFrame:
+    """Return the rows of a wide table as numbers, with all digits: value, low, high and n of each column."""
     nested = "n_paradigms" in summary.columns and bool((summary["n_paradigms"] > 0).any())
-    beside = (*_BESIDE, *(_PARADIGMS if nested else ()))
-    chosen = summary[summary["metric"].isin(list(shown))]
-    numbers: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for record in chosen.to_dict("records"):
-        row = numbers.setdefault(tuple(record[name] for name in keys), {})
-        heading = shown[record["metric"]]
-        row |= {heading: record["value"]} | {f"{heading} {name}": record[name] for name in beside}
-    columns = [
-        name
-        for heading in dict.fromkeys(shown.values())
-        for name in (heading, *(f"{heading} {name}" for name in beside))
-    ]
-    result = pd.DataFrame(list(numbers.values()), columns=columns).astype(float)
-    result = result.astype({name: "Int64" for name in columns if name.endswith(" n")})
-    labels = [name for name in keys if name != "group_by"]
-    return pd.concat([wide[[*labels, "n", "excluded"]], result, wide[["notes"]]], axis="columns")
+    beside = ("low", "high", "n", *(("low_paradigms", "high_paradigms") if nested else ()))
+
+    def numbers(heading: str, estimate: Mapping[Any, Any], _n: int) -> dict[str, float]:
+        return {heading: estimate["value"]} | {f"{heading} {name}": estimate[name] for name in beside}
+
+    wide = _wide(summary, table, numbers, ["", *(f" {name}" for name in beside)], empty=math.nan)
+    columns = [*wide][[*wide].index("excluded") + 1 : -1]
+    return wide.astype({name: "Int64" if name.endswith(" n") else float for name in columns})
 
 
-def _wide(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:
-    chosen = summary[summary["metric"].isin(list(shown))]
-    labels = [name for name in keys if name != "group_by"]
-    columns = [*labels, "n", "excluded", *dict.fromkeys(shown.values()), "notes"]
+def _wide(
+    summary: pd.DataFrame,
+    table: Table,
+    cells: Callable[[str, Mapping[Any, Any], int], Mapping[str, Any]],
+    ends: Sequence[str],
+    *,
+    empty: float | str,
+) -> pd.DataFrame:
+    """Return a row per model, corpus, group, method (and what it is compared with), and the cells of its estimates."""
+    shown = headings(table, set(summary["metric"]))
+    keys = ["model", "corpus", "group_by", "group", "method", *(["versus"] if table == "agreement" else [])]
     estimates: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
-    for estimate in chosen.to_dict("records"):
+    for estimate in summary[summary["metric"].isin(list(shown))].to_dict("records"):
         estimates.setdefault(tuple(estimate[name] for name in keys), []).append(estimate)
-    rows = [dict(zip(keys, key, strict=True)) | _cells(part, shown) for key, part in estimates.items()]
-    for row in rows:
+    columns = [f"{heading}{end}" for heading in dict.fromkeys(shown.values()) for end in ends]
+    rows = []
+    for key, part in estimates.items():
+        row, n = dict(zip(keys, key, strict=True)) | dict.fromkeys(columns, empty), max(x["n"] for x in part)
         row["group"] = "all" if row["group_by"] == "all" else f"{row['group_by']}: {row['group']}"
-    return pd.DataFrame(rows, columns=columns)
+        row |= {"n": n, "excluded": min(x["n_excluded"] for x in part)}
+        for x in part:
+            row |= cells(shown[x["metric"]], x, n)
+        row["notes"] = "; ".join(f"{shown[x['metric']]}: {x['reason']}" for x in part if not pd.isna(x["reason"]))
+        rows.append(row)
+    return pd.DataFrame(
+        rows, columns=[*(name for name in keys if name != "group_by"), "n", "excluded", *columns, "notes"]
+    )
 
 
-def _cells(estimates: list[dict[Any, Any]], shown: Mapping[str, str]) -> dict[str, Any]:
-    """Return the cells of one wide row; a cell names its own n where it rests on fewer items than the row."""
-    n = max(x["n"] for x in estimates)
-    row: dict[str, Any] = dict.fromkeys(shown.values(), "")
-    notes: list[str] = []
-    for x in estimates:
-        heading = shown[x["metric"]]
-        row[heading] = _number(x) + ("" if x["n"] == n else f" (n = {x['n']})")
-        if not pd.isna(x["reason"]):
-            notes.append(f"{heading}: {x['reason']}")
-    return row | {"n": n, "excluded": min(x["n_excluded"] for x in estimates), "notes": "; ".join(notes)}
+def _text(heading: str, estimate: Mapping[Any, Any], n: int) -> dict[str, str]:
+    """Return a cell, which names its own n where it rests on fewer items than the row."""
+    return {heading: _number(estimate) + ("" if estimate["n"] == n else f" (n = {estimate['n']})")}
 
 
 def _number(estimate: Mapping[Any, Any]) -> str:

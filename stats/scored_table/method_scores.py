@@ -1,6 +1,6 @@
 """One method's columns of a scored table: its numbers, and the credit of its answers as its paper defines it.
 
-What should be there and is not, or is no number, is an error with the item's name, before any statistic is computed.
+What should be there and is not, or is no number, is an error with the item's name.
 """
 
 from __future__ import annotations
@@ -77,13 +77,7 @@ class ScoredFrame:
 
     @property
     def is_null(self) -> bool:
-        """Whether the model's weights are random: a null that models are compared with, and no model of a report.
-
-        >>> import pandas as pd
-        >>> signature = {"model": {"weights": "random:0"}}
-        >>> ScoredFrame(corpus="c", model="m", frame=pd.DataFrame(), layouts=(), signature=signature).is_null
-        True
-        """
+        """Whether the model's weights are random: a null that models are compared with, and no model of a report."""
         return bool(self.signature.get("model", {}).get("weights"))
 
 
@@ -105,17 +99,12 @@ def number_column(frame: pd.DataFrame, name: str) -> FloatArray:
 
 
 def flagged(frame: pd.DataFrame, name: str, flag: str) -> BoolArray:
-    """Return which rows have a flag in a column of flags (lists, arrays or null), shape (rows,); none without it.
-
-    >>> import pandas as pd
-    >>> flagged(pd.DataFrame({"flags": [["identical_sides"], [], None]}), "flags", "identical_sides")
-    array([ True, False, False])
-    """
+    """Return which rows have a flag in a column of flags (lists, arrays or null), shape (rows,); none without it."""
     if name not in frame.columns:
         return np.zeros(len(frame), dtype=np.bool_)
     cells = frame[name].to_list()  # equal lists of a file are one object (`frame_of`): each is looked at once
     holds = {
-        key: isinstance(cell, list | tuple | np.ndarray) and len(cell) > 0 and flag in list(cell)
+        key: isinstance(cell, list | tuple | np.ndarray) and flag in list(cell)
         for key, cell in dict(zip(map(id, cells), cells, strict=True)).items()
     }
     return np.fromiter(map(holds.__getitem__, map(id, cells)), dtype=np.bool_, count=len(cells))
@@ -184,7 +173,6 @@ def argmax_of(frame: pd.DataFrame, method: str) -> FloatArray:
 
 
 def needed_columns(layout: MethodLayout) -> list[str]:
-    """Return the columns that a method of this layout must have."""
     columns = ScoreColumns(layout.method)
     names = [columns.delta]
     names += [columns.logprobs] * layout.has_logprobs
@@ -197,7 +185,9 @@ def needed_columns(layout: MethodLayout) -> list[str]:
 def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
     delta = delta_of(frame, layout.method)
     rates = layout.kind == "rating" and layout.has_logprobs
-    sentence_score = _sentence_scores(frame, layout)
+    sentence_score = np.full(len(frame), np.nan)
+    if "task" in frame.columns and (of_sentence := (frame["task"] == SENTENCE).to_numpy(dtype=np.bool_)).any():
+        sentence_score[of_sentence] = side_of(frame, layout.method, "good")[of_sentence]
     return MethodScores(
         layout=layout,
         delta_nats=delta,
@@ -215,16 +205,11 @@ def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
 
 
 def logprobs_of(frame: pd.DataFrame, layout: MethodLayout, *, applies: BoolArray) -> FloatArray:
-    """Return the list column of log-probabilities, shape (rows, presentations, options)."""
     result = np.full((len(frame), len(layout.presentations), len(layout.options)), np.nan)
-    if layout.has_logprobs and layout.kind != "prediction":
-        result[applies] = _whole_lists(frame[applies], layout)
-    return result
-
-
-def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
-    name, width = ScoreColumns(layout.method).logprobs, len(layout.presentations) * len(layout.options)
-    flat = _flat(frame, name, width)
+    if not layout.has_logprobs or layout.kind == "prediction":
+        return result
+    asked, name = frame[applies], ScoreColumns(layout.method).logprobs
+    flat = _flat(asked, name, len(layout.presentations) * len(layout.options))
     is_whole = np.isfinite(flat)
     if layout.asked == "one":
         empty = np.asarray(np.isnan(layout.reshape(flat)).all(axis=-1))
@@ -232,8 +217,9 @@ def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
         is_whole |= left_out.repeat(len(layout.options), axis=1)
     if not is_whole.all():
         where = int(np.argmin(is_whole.all(axis=1)))
-        raise BankError(f"{frame['item_id'].iloc[where]}: {name} is {flat[where]}; expected finite numbers")
-    return layout.reshape(flat)
+        raise BankError(f"{asked['item_id'].iloc[where]}: {name} is {flat[where]}; expected finite numbers")
+    result[applies] = layout.reshape(flat)
+    return result
 
 
 def _flat(frame: pd.DataFrame, name: str, width: int) -> FloatArray:
@@ -259,13 +245,6 @@ def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> Floa
     if "target_bad" in frame.columns:
         words[frame["target_bad"].notna().to_numpy()] = np.nan
     return words
-
-
-def _sentence_scores(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
-    scores = np.full(len(frame), np.nan)
-    if "task" in frame.columns and (of_sentence := (frame["task"] == SENTENCE).to_numpy(dtype=np.bool_)).any():
-        scores[of_sentence] = side_of(frame, layout.method, "good")[of_sentence]
-    return scores
 
 
 def _of_sentences(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
@@ -305,7 +284,6 @@ def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
 
 
 def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
-    """Return which option was chosen, shape (rows, presentations, options)."""
     name, n_options = ScoreColumns(layout.method).answers, len(layout.options)
     choices: dict[str | None, list[float]] = dict(zip(layout.options, np.eye(n_options).tolist(), strict=True))
     choices |= {TIE_ANSWER: [1 / n_options] * n_options, None: [np.nan] * n_options}
@@ -346,7 +324,6 @@ class Credits:
 
     @property
     def is_biased(self) -> bool:
-        """Whether the model picks one option whatever it stands for."""
         return not np.isnan(self.first_option)
 
     @property

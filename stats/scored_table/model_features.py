@@ -96,7 +96,8 @@ def find_features(
     beside: Collection[str] = (),
 ) -> ModelFeatures | None:
     """Return what is declared about a model, by the user first, then in the shipped lists; None where nothing is."""
-    for declared in (given or {}, _names_for(corpus), shipped_features(), _short_names()):
+    of_corpus = [entry["name"] for entry in _data("model_names.toml")["papers"] if corpus in entry["corpora"]][:1]
+    for declared in (given or {}, *map(features_in_paper, of_corpus), shipped_features(), _short_names()):
         for key in (name, model_id):
             if key in declared:
                 return declared[key]
@@ -106,7 +107,6 @@ def find_features(
 def declared_of(
     tables: Sequence[Any], given: Mapping[str, ModelFeatures], *, beside: Collection[str] = ()
 ) -> dict[str, ModelFeatures | None]:
-    """Return what is declared of the model of each table, in order of appearance."""
     models = beside or {table.model for table in tables}
     features: dict[str, ModelFeatures | None] = {}
     for table in tables:
@@ -165,7 +165,6 @@ def shipped_features() -> Mapping[str, ModelFeatures]:
 
 
 def papers() -> list[str]:
-    """Return the names of the lists of models that ship, one a paper."""
     return [entry["name"] for entry in _data("model_names.toml")["papers"]]
 
 
@@ -180,20 +179,9 @@ def models_in_paper(paper: str) -> Mapping[str, Any]:
 
 @cache
 def features_in_paper(paper: str) -> Mapping[str, ModelFeatures]:
-    """Return the features of a paper's models by the names that it gives them: `song-2025` or `hu-frank-2024`.
-
-    >>> len(features_in_paper("song-2025")), len(features_in_paper("hu-frank-2024"))
-    (21, 13)
-    """
+    """Return the features of a paper's models by the names that it gives them: `song-2025` or `hu-frank-2024`."""
     names = models_in_paper(paper)["names"]
     return MappingProxyType({name: shipped_features()[model_id] for name, model_id in names.items()})
-
-
-def _names_for(corpus: str) -> Mapping[str, ModelFeatures]:
-    for entry in _data("model_names.toml")["papers"]:
-        if corpus in entry["corpora"]:
-            return features_in_paper(entry["name"])
-    return {}
 
 
 @cache
@@ -259,7 +247,6 @@ class TunedPair(NamedTuple):
 
 
 def tuned_pairs(features: Mapping[str, ModelFeatures | None]) -> list[TunedPair]:
-    """Return the pairs among some models, by what is declared of them."""
     kinds: dict[tuple[str, str, float], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for model, of in features.items():
         if of is not None:

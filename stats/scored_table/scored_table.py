@@ -1,8 +1,7 @@
 """How every statistic reads scored tables: rows in order, groups and parts; deltas of several models side by side.
 
 Rows stand in the order of their ids, so that the order of a file changes no number. Pairs whose sides are the same are
-no choice: they are marked, left out of statistics, and counted. Rows of the summary, as every statistic writes them,
-are here as well.
+no choice: they are marked, left out of statistics, and counted.
 """
 
 from __future__ import annotations
@@ -54,14 +53,11 @@ SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, PARADIGM, "target_number", "target_ba
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Some rows of the table: all of them, or those with one value of a column."""
+    """The numbers of some rows of the table: of all (`all`, ""), or of those with one value of a column."""
 
     group_by: str
-    """`all`, or the column."""
     group: str
-    """The column's value; empty for `all`."""
     rows: IntArray
-    """Row numbers in the table."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,7 +110,6 @@ class ScoredTable:
         return self.frame[column].isin(values).to_numpy(dtype=np.bool_)
 
     def numbers(self, column: str) -> FloatArray:
-        """Return a number column with NaN for null, or where there is no such column; infinity is refused."""
         return number_column(self.frame, column)
 
     @cached_property
@@ -124,25 +119,14 @@ class ScoredTable:
         return self.numbers("label") if has_labels else np.full(len(self.frame), np.nan)
 
     def delta(self, method: str) -> FloatArray:
-        """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
         return delta_of(self.frame, method)
 
     def side(self, method: str, side: Side) -> FloatArray:
-        """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
         return side_of(self.frame, method, side)
 
     @cached_property
     def reference(self) -> str:
-        """The method with numbers that others are compared with by probability; `direct` where there is none.
-
-        >>> from pairbank.scoring.api.layout import MethodLayout
-        >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
-        >>> layouts = [MethodLayout(method=name, kind="direct", presentations=(), options=(), correct=())
-        ...            for name in ("direct", "logprob_minicons")]
-        >>> frame = pd.DataFrame({"item_id": ["a"], "direct_delta": [None], "logprob_minicons_delta": [1.5]})
-        >>> read_table(ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=tuple(layouts))).reference
-        'logprob_minicons'
-        """
+        """The method with numbers that others are compared with by probability; `direct` where there is none."""
         return reference_of(self.string_logprobs) or DIRECT
 
     @cached_property
@@ -151,7 +135,6 @@ class ScoredTable:
         return _string_logprobs(self.layouts, lambda _names: self.frame)
 
     def argmax(self, method: str) -> FloatArray:
-        """Return a method's most probable ratings of both sides, shape (rows, 2); NaN where there are none."""
         return argmax_of(self.frame, method)
 
     @cached_property
@@ -184,13 +167,18 @@ class ScoredTable:
         return tuple(scores for scores in result if scores.was_asked)
 
     def method(self, name: str) -> MethodScores | None:
-        """Return the numbers of one method; None where it was asked of no row."""
         return next((scores for scores in self.methods if scores.layout.method == name), None)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """All rows, then each value of each column that has at least two."""
-        return (Group(group_by="all", group="", rows=np.arange(len(self.frame))), *self._by_value())
+        groups = [Group(group_by="all", group="", rows=np.arange(len(self.frame)))]
+        for column in GROUPINGS:
+            cells = self.conditions if column == CONDITION else self.frame.get(column)
+            codes, values = pd.factorize(cells, sort=True) if cells is not None else ((), ())
+            for code, value in enumerate(values if len(values) > 1 else ()):
+                groups.append(Group(group_by=column, group=str(value), rows=np.flatnonzero(codes == code)))
+        return tuple(groups)
 
     @cached_property
     def conditions(self) -> pd.Series[Any] | None:
@@ -204,22 +192,8 @@ class ScoredTable:
         named = named.mask(is_filler(self.frame, self.design["fillers"]))
         return pd.Series(pd.Categorical(named, cells), index=self.frame.index)
 
-    def _by_value(self) -> Iterator[Group]:
-        for column in GROUPINGS:
-            cells = self.conditions if column == CONDITION else self.frame.get(column)
-            codes, values = pd.factorize(cells, sort=True) if cells is not None else ((), ())
-            for code, value in enumerate(values if len(values) > 1 else ()):
-                yield Group(group_by=column, group=str(value), rows=np.flatnonzero(codes == code))
-
     def parts(self) -> Iterator[ScoredTable]:
-        """Yield the whole table and then its subsets, where there are two or more and few enough to differ in kind.
-
-        >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
-        >>> frame = pd.DataFrame({"item_id": ["a", "b"], "subset": ["plausible", "implausible"]})
-        >>> table = read_table(ScoredFrame(corpus="scamp", model="gpt2", frame=frame, layouts=()))
-        >>> [(part.subset, part.item_ids) for part in table.parts()]
-        [('', ['a', 'b']), ('implausible', ['b']), ('plausible', ['a'])]
-        """
+        """Yield the whole table and then its subsets, where there are two or more and few enough to differ in kind."""
         yield self
         subsets = [group for group in self.groups if group.group_by == "subset"]
         if len(subsets) <= MOST_SUBSETS:
@@ -234,14 +208,7 @@ def is_filler(frame: pd.DataFrame, fillers: Mapping[str, Sequence[str]]) -> Bool
 
 
 def read_table(table: ScoredFrame) -> ScoredTable:
-    """Return a scored table with its rows in the order of their ids.
-
-    >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
-    >>> frame = pd.DataFrame({"item_id": ["b", "a"], "flags": [["identical_sides"], []], "human_good": [1.0, 2.0]})
-    >>> read = read_table(ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=()))
-    >>> read.item_ids, read.n_identical, read.choices.numbers("human_good")
-    (['a', 'b'], 1, array([2.]))
-    """
+    """Return a scored table with its rows in the order of their ids."""
     frame, where = table.frame, f"{table.corpus} by {table.model}"
     names = [layout.method for layout in table.layouts]
     if len(set(names)) != len(names):
@@ -372,20 +339,10 @@ def _deltas(table: ScoredFrame, reference: str) -> pd.DataFrame:
 PARADIGM_DTYPES = {"low_paradigms": "float64", "high_paradigms": "float64", "n_paradigms": "int64"}
 """Of the interval over paradigms, where these can be the draws: NaN and 0 elsewhere."""
 DTYPES = {
-    "model": "string",
-    "corpus": "string",
-    "group_by": "string",
-    "group": "string",
-    "method": "string",
-    "versus": "string",
-    "metric": "string",
-    "value": "float64",
-    "low": "float64",
-    "high": "float64",
-    "n": "int64",
-    "n_excluded": "int64",
-    "ci_method": "string",
-    "reason": "string",
+    **dict.fromkeys(("model", "corpus", "group_by", "group", "method", "versus", "metric"), "string"),
+    **dict.fromkeys(("value", "low", "high"), "float64"),
+    **dict.fromkeys(("n", "n_excluded"), "int64"),
+    **dict.fromkeys(("ci_method", "reason"), "string"),
     **PARADIGM_DTYPES,
 }
 """Columns of the summary and their pandas types; fixed, so that an all-null reason is still a string."""
@@ -418,11 +375,6 @@ def reference_names(rows: pd.DataFrame) -> str:
 
 
 def either(names: Iterable[str]) -> str:
-    """Return the names of methods, each once.
-
-    >>> either(["direct", "direct", "direct_space"])
-    '`direct` or `direct_space`'
-    """
     return " or ".join(f"`{name}`" for name in dict.fromkeys(names))
 
 
@@ -440,9 +392,7 @@ class SummaryRow:
 
     @property
     def identity(self) -> dict[str, str]:
-        """The columns that say which row this is."""
-        names = ("model", "corpus", "group_by", "group", "method", "versus", "metric")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in self.__slots__}
 
     def rng(self, seed: int) -> np.random.Generator:
         """Return a fresh generator that depends on the seed and the identity alone."""
@@ -451,18 +401,8 @@ class SummaryRow:
         return np.random.default_rng([seed, key])
 
     def row(self, estimate: Estimate, *, n_rows: int) -> dict[str, Any]:
-        return self.identity | {
-            "value": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "n": estimate.n,
-            "n_excluded": n_rows - estimate.n,
-            "ci_method": estimate.method,
-            "reason": estimate.reason,
-            "low_paradigms": estimate.low_paradigms,
-            "high_paradigms": estimate.high_paradigms,
-            "n_paradigms": estimate.n_paradigms,
-        }
+        numbers = {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "reason", *PARADIGM_DTYPES)}
+        return self.identity | numbers | {"n_excluded": n_rows - estimate.n, "ci_method": estimate.method}
 
 
 def long_table(rows: Iterable[Mapping[str, Any]], extra: Mapping[str, str] | None = None) -> pd.DataFrame:

@@ -37,7 +37,7 @@ def within_r(x: FloatArray, y: FloatArray) -> Estimate:
     u, v = ((c - c.mean(axis=0)).ravel() for c in (x, y))
     r = float(u @ v / np.sqrt((u @ u) * (v @ v)))
     weight = np.full(u.size, n / (n - 1))
-    return jackknifed_r(r, u, v, weight, np.repeat(np.arange(n), k), level=0.95, lost=2)
+    return jackknifed_r(r, u, v, weight, np.repeat(np.arange(n), k), lost=2)
 
 
 def given_columns(rng: np.random.Generator, n: int, *, kind: str, r: float, n_given: int) -> tuple[FloatArray, ...]:
@@ -57,7 +57,7 @@ def partial_r(x: FloatArray, y: FloatArray, given: FloatArray) -> Estimate:
     if n < 8 + 3 * lost:
         return without_interval(r, "too few items", n=n, method=ROBUST)
     weight = (n / (n - 1)) ** 0.25 * (1 - (basis**2).sum(axis=1)) ** -0.75
-    return jackknifed_r(r, u, v, weight, np.arange(n), level=0.95, lost=2 + lost)
+    return jackknifed_r(r, u, v, weight, np.arange(n), lost=2 + lost)
 
 
 def in_paradigms(rng: np.random.Generator, n: int, *, fixed: bool) -> tuple[FloatArray, FloatArray]:
@@ -85,7 +85,7 @@ def one_rater(ratings: FloatArray, *, kind: str) -> Estimate:
     """Return an intraclass correlation of one rater, as `intraclass_correlations` does."""
     n, k = ratings.shape
     value, *without = single_rater_correlations(ratings)[kind].tolist()
-    ends = single_rater_interval(value, np.array(without), n_raters=k, level=0.95)
+    ends = single_rater_interval(value, np.array(without), n_raters=k)
     if isinstance(ends, str):
         return without_interval(value, ends, n=n, method=ICC)
     return Estimate(value=value, low=ends[0], high=ends[1], n=n, method=ICC)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.stats.measures.mixed import METHOD, REML, VALUE, Fitted, effects_of
+from pairbank.stats.measures.mixed import REML, Fitted, effects_of
 from pairbank.stats.measures.mixed_covariates import FAMILY, NO_EFFECT
 
 Deviance = Callable[[FloatArray], float]
@@ -27,8 +27,8 @@ def fit_by_family(answers: pd.DataFrame, *, reference: str, logistic: bool) -> F
         reference: The method whose intercept and slope the others are compared with.
         logistic: Laplace's approximation (`glmer`), else REML (`lmer`) with Satterthwaite's degrees of freedom.
     """
-    cells = answers.groupby([FAMILY, METHOD, "x"])[VALUE].agg(["size", "mean", "var"]).reset_index()
-    is_other, size = (cells[METHOD] != reference).to_numpy(dtype=float), cells["x"].to_numpy(dtype=float)
+    cells = answers.groupby([FAMILY, "method", "x"])["value"].agg(["size", "mean", "var"]).reset_index()
+    is_other, size = (cells["method"] != reference).to_numpy(dtype=float), cells["x"].to_numpy(dtype=float)
     design = np.column_stack([np.ones_like(size), size, is_other, size * is_other])
     model = _ByFamily(
         design=design,
@@ -38,7 +38,7 @@ def fit_by_family(answers: pd.DataFrame, *, reference: str, logistic: bool) -> F
         within=float((cells["var"].fillna(0.0) * (cells["size"] - 1)).sum()),
     )
     effects, squares, degrees = model.laplace() if logistic else model.reml()
-    other = str(cells.loc[cells[METHOD] != reference, METHOD].iloc[0])
+    other = str(cells.loc[cells["method"] != reference, "method"].iloc[0])
     terms = (("intercept", reference), ("x", reference), ("intercept", other), ("x", other))
     contrasts = tuple(
         (term, level, NO_EFFECT if level == reference else reference, np.eye(4)[nth])

@@ -62,4 +62,4 @@ def as_good(
     paradigms = np.arange(n) % n_paradigms if n_paradigms else None
     own = model_of(rng, asked, n=n, paradigms=paradigms, spread=0.15)
     result = alternative_annotator(people(rng, n=n, n_raters=n_raters), own, epsilon=epsilon, paradigms=paradigms)
-    return result.passes and (not beyond or result.beyond_paradigms >= 0.5)
+    return result.winning_rate >= 0.5 and (not beyond or result.beyond_paradigms >= 0.5)

@@ -17,7 +17,7 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.report.checks import sentences
 from pairbank.stats.report.overview import facts_of, glosses_of, question_of
 from pairbank.stats.report.overview import overview as overview_of
-from pairbank.stats.report.wide_tables import agreement_numbers
+from pairbank.stats.report.wide_tables import wide_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import META, rated_table
 from single_sentences import rated
@@ -280,7 +280,7 @@ def test_a_method_that_applies_to_no_item_is_named() -> None:
 
 def test_the_csv_of_agreement_has_numbers() -> None:
     table = rated_table()
-    result = agreement_numbers(summarise(table.frame, table.layouts, model="gpt2"))
+    result = wide_numbers(summarise(table.frame, table.layouts, model="gpt2"), "agreement")
     row = result[(result["versus"] == "direct") & (result["group"] == "all")].iloc[0]
     numbers = [name for name in map(str, result) if name.startswith(("Pearson", "Spearman", "Cohen", "same"))]
     assert len(numbers) == 4 * 4

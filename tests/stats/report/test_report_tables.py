@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from pairbank.stats import accuracy_table, agreement_table, to_markdown
-from pairbank.stats.report.wide_tables import accuracy_numbers, headline
+from pairbank.stats.report.wide_tables import headline, wide_numbers
 from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 
 
@@ -37,7 +37,9 @@ def test_the_first_look_has_subsets_up_to_a_number_and_that_number_too() -> None
 
 
 def test_each_number_of_a_csv_file_is_in_its_own_column() -> None:
-    numbers = accuracy_numbers(pd.DataFrame([row("accuracy", 0.82, 0.78, 0.85), row("accuracy_pooled", 0.5, 0.4, 0.6)]))
+    numbers = wide_numbers(
+        pd.DataFrame([row("accuracy", 0.82, 0.78, 0.85), row("accuracy_pooled", 0.5, 0.4, 0.6)]), "accuracy"
+    )
     (values,) = numbers.to_dict("records")
     assert [values[f"accuracy{x}"] for x in ("", " low", " high", " n")] == [0.82, 0.78, 0.85, 350]
     assert [values[f"orders pooled{x}"] for x in ("", " low", " high")] == [0.5, 0.4, 0.6]

@@ -103,8 +103,7 @@ def test_few_subsets_are_compared_beside_the_whole() -> None:
 
 def test_choices_are_counted_against_people() -> None:
     counts = choice_counts([1, 1, 1, -1, -1, 0, 2], [1, 1, -1, 1, -1, 1, 0])
-    cells = (counts.both_good, counts.only_method_good, counts.only_people_good, counts.both_bad, counts.n_ties)
-    assert cells == (2, 1, 1, 1, 2)
+    assert [*counts.values()] == [2, 1, 1, 1, 2]
     choices = section([rated_table()]).tables["choices"]
     kappa = choices.query("method == 'direct' and metric == 'kappa_human'").iloc[0]
     a, b, c, d = (kappa[x] for x in ("both_good", "only_method_good", "only_people_good", "both_bad"))

@@ -58,7 +58,7 @@ def test_as_good_as_one_more_person_is_said_seldom_where_it_is_wrong_and_often_w
 def test_a_model_that_is_a_copy_of_a_rater_ties_with_that_rater() -> None:
     choices = people(np.random.default_rng(0), n=200, n_raters=4)
     result = alternative_annotator(choices, choices[:, 2])
-    assert result.passes
+    assert result.winning_rate >= 0.5
     assert result.rater_advantage == pytest.approx(result.advantage, abs=0.05)
 
 
@@ -66,7 +66,6 @@ def test_too_few_raters_or_items_are_no_verdict_and_say_why() -> None:
     choices = people(np.random.default_rng(0), n=20, n_raters=4)
     result = alternative_annotator(choices, np.ones(20))
     assert np.isnan(result.winning_rate)
-    assert not result.passes
     assert "0 raters judged 30 items or more" in str(result.reason)
 
 
