@@ -87,7 +87,8 @@ def chosen_methods(
     notes = []
     for name in in_order(asked, known):
         if name in FAMILIES:
-            _refuse_idle(name, items)
+            if name != DIRECT and name not in LINKING_FUNCTIONS and not any(map(method_named(name).applies_to, items)):
+                raise ScoringError(f"method {name!r} applies to no item: it needs {_NEEDS[name]}; leave it out")
             continue
         parts = MethodName.parsed(name)
         prompt = known[parts.id]
@@ -148,15 +149,6 @@ def why_not_asked(
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     asked = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}
     return {name: _why_not(prompt, kinds) for name, prompt in asked.items() if not _n_fitting(prompt, kinds)}
-
-
-def _refuse_idle(name: str, items: datasets.Dataset) -> None:
-    """Raise if a method that asks no question applies to none of the items."""
-    if name == DIRECT or name in LINKING_FUNCTIONS:
-        return
-    method = method_named(name)
-    if not any(method.applies_to(row) for row in items):
-        raise ScoringError(f"method {name!r} applies to no item: it needs {_NEEDS[name]}; leave it out")
 
 
 def _kinds(items: datasets.Dataset) -> Counter[tuple[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -118,6 +118,8 @@ class TokensOnly(CausalTokens):
         tokenizer = tokenizer_named(model).tokenizer
         reference = reference_of(model)
         name = name_at(located(reference.id, gguf_file=None).name, reference.revision)
+        has_start = bool(own_prefix(tokenizer)) or tokenizer.bos_token_id is not None
+        has_start = has_start or tokenizer.eos_token_id is not None
         info = ModelInfo(
             name=name,
             model_id=name,
@@ -129,17 +131,13 @@ class TokensOnly(CausalTokens):
             backend="tokens",
             prompt_format=prompt_format_for("auto", tokenizer, name),
             bos_policy="auto",
-            **prefix_facts("auto" if _has_start(tokenizer) else "none", tokenizer, name),
+            **prefix_facts("auto" if has_start else "none", tokenizer, name),
             max_length=None,
         )
         super().__init__(tokenizer, info)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:  # noqa: ARG002
         raise ScoringError(f"{len(requests)} requests for {self.info.name}, of which only the tokenizer is loaded")
-
-
-def _has_start(tokenizer: Any) -> bool:  # noqa: ANN401 - a tokenizer
-    return bool(own_prefix(tokenizer)) or tokenizer.bos_token_id is not None or tokenizer.eos_token_id is not None
 
 
 def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:
@@ -183,17 +181,15 @@ def shape_of_config(config: Any, *, name: str, dtype: str = "bfloat16") -> Shape
 
 def scaled(shape: Shape, n_weights: float) -> Shape:
     """Return the shape of a larger or smaller model of the same kind: width and depth grow alike."""
-    factor = n_weights / shape.n_weights
-    side = factor ** (1 / 3)
-    return Shape(
+    side = (n_weights / shape.n_weights) ** (1 / 3)
+    return replace(
+        shape,
         name=f"{n_weights / 1e9:g}B",
-        kind=shape.kind,
         n_weights=int(n_weights),
         n_body=int(n_weights - shape.n_head * side),
         n_head=int(shape.n_head * side),
         n_layers=max(1, round(shape.n_layers * side)),
         n_hidden=max(1, round(shape.n_hidden * side)),
-        dtype=shape.dtype,
     )
 
 
@@ -223,7 +219,7 @@ def work_of(
             rows = items.select(range(unit.start, unit.stop)).to_list()
             done += work_of_rows(rows, unit.methods, tokens, kind=kind)
         total += done.times(sum(unit.n_items for unit in units) / sum(unit.n_items for unit in some))
-    return Work(**{f.name: getattr(total, f.name) for f in fields(Work)} | {"n_items": len(items)})
+    return replace(total, n_items=len(items))
 
 
 def work_of_rows(rows: Sequence[Any], methods: Sequence[Method], tokens: TokensOnly, *, kind: Kind) -> Work:
@@ -304,22 +300,13 @@ def measured_flops_per_second(*, n_tokens: int = 6_000, clock: Callable[[], floa
     scorer = CausalScorer(model, tokens.tokenizer, tokens.info)
     rng = np.random.default_rng(0)
     count = n_tokens * (20 if on_gpu else 1)
-    requests = _as_asked(rng, count)
-    scorer.token_logprobs(requests[::4], progress=_silent)  # a pass of each shape, which is slow the first time
+    # sentences and, three times as many tokens, questions with two answers each; lengths are as of BLiMP
+    requests = [EncodedRequest(ids=(0, *rng.integers(1, 49_000, 14).tolist()), start=1) for _ in range(count // 56)]
+    questions = [(0, *rng.integers(1, 49_000, 60).tolist()) for _ in range(count // 80)]
+    requests += [EncodedRequest(ids=(*question, answer), start=61) for question in questions for answer in (1, 2)]
+    # a pass of each shape, which is slow the first time
+    scorer.token_logprobs(requests[::4], progress=lambda _n: None)
     began = clock()
-    scorer.token_logprobs(requests, progress=_silent)
+    scorer.token_logprobs(requests, progress=lambda _n: None)
     seconds = clock() - began
     return _read(requests, "causal").flops(shape_of_config(config, name="here")) / seconds
-
-
-def _as_asked(rng: np.random.Generator, n_tokens: int) -> list[EncodedRequest]:
-    """Return sentences and, three times as many tokens, questions with two answers each; lengths are as of BLiMP."""
-    sentences = [EncodedRequest(ids=(0, *rng.integers(1, 49_000, 14).tolist()), start=1) for _ in range(n_tokens // 56)]
-    questions = [(0, *rng.integers(1, 49_000, 60).tolist()) for _ in range(n_tokens // 80)]
-    return sentences + [
-        EncodedRequest(ids=(*question, answer), start=61) for question in questions for answer in (1, 2)
-    ]
-
-
-def _silent(_n: int) -> None:
-    return None

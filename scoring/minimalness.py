@@ -121,8 +121,7 @@ def add_minimalness(
 
 def add_edit_distance(items: Items) -> Items:
     table = _table(items)
-    table = _with_edit_distance(table, *_sides(table))
-    return _holding(items, table)
+    return _holding(items, _with_edit_distance(table, *_sides(table)))
 
 
 def levenshtein(a: str, b: str) -> int:
@@ -158,7 +157,14 @@ def load_embedder(
         )
     from sentence_transformers import SentenceTransformer
 
-    folder, model_id = _located(name)
+    folder: Path | None = None
+    if name is None:
+        model_id, package = DEFAULT_MODEL, find_spec(DEFAULT_PACKAGE)
+        for place in (package and package.submodule_search_locations) or ():
+            folder = folder or Path(place) / "model"
+    else:
+        path = Path(name).expanduser()
+        folder, model_id = (path, path.resolve().name) if path.is_dir() else (None, str(name))
     try:
         model = SentenceTransformer(
             str(folder or model_id), revision=revision, device=None if device == "auto" else device
@@ -197,27 +203,14 @@ def _holding(items: Items, table: datasets.Dataset) -> Items:
     return cast("Items", Scored.of(table, items.signature) if isinstance(items, Scored) else table)
 
 
-def _located(name: str | Path | None) -> tuple[Path | None, str]:
-    from importlib.util import find_spec
-
-    if name is None:
-        spec = find_spec(DEFAULT_PACKAGE)
-        places = list(spec.submodule_search_locations or ()) if spec else []
-        return (Path(places[0]) / "model" if places else None), DEFAULT_MODEL
-    path = Path(name).expanduser()
-    return (path, path.resolve().name) if path.is_dir() else (None, str(name))
-
-
 def _sides(table: datasets.Dataset) -> tuple[list[str | None], list[str | None]]:
     """Return both whole strings of each item; None where there is no second side."""
-    columns = [table[f"{part}_{side}"][:] for side in ("good", "bad") for part in ("context", "target")]
-    good: list[str | None] = []
-    bad: list[str | None] = []
-    for language, *texts in zip(table["language"][:], *columns, strict=True):
-        two = texts[3] is not None
-        good.append(joined(texts[0], texts[1], language) if two else None)
-        bad.append(joined(texts[2], texts[3], language) if two else None)
-    return good, bad
+    columns = [table[name][:] for name in ("language", "context_good", "target_good", "context_bad", "target_bad")]
+    pairs = [
+        (joined(before, good, language), joined(before_bad, bad, language)) if bad is not None else (None, None)
+        for language, before, good, before_bad, bad in zip(*columns, strict=True)
+    ]
+    return [good for good, _ in pairs], [bad for _, bad in pairs]
 
 
 def _with_edit_distance(
@@ -273,12 +266,25 @@ def _cosine_distances(
 
 
 def _units(texts: Sequence[str], embedder: Embedder, on_progress: Progress) -> npt.NDArray[np.float64]:
-    """Return embeddings of length one, from the store or computed now, shape (texts, dimensions)."""
+    """Return embeddings of length one, from the store or computed now, shape (texts, dimensions).
+
+    A file of the cache has its hash beside it; one that is not whole is made anew.
+    """
     parts: list[Embeddings] = []
     for start in range(0, len(texts), SHARD_TEXTS):
         part = texts[start : start + SHARD_TEXTS]
         key = sha256_of_text("1", embedder.id, *part)
-        parts.append(_kept_or_made(cache_dir() / "embeddings" / key[:2] / f"{key}.npy", part, embedder))
+        path = cache_dir() / "embeddings" / key[:2] / f"{key}.npy"
+        seal = path.with_suffix(".sha256")
+        is_stored = path.is_file() and seal.is_file()
+        if is_stored and sha256_of_file(path) != seal.read_text(encoding="utf-8", errors="replace"):
+            logger.warning("%s is damaged; its texts are embedded anew", path)
+            is_stored = False
+        parts.append(np.load(path) if is_stored else embedder.embed(part))
+        if not is_stored:
+            with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
+                np.save(handle, parts[-1])
+            write_text(seal, sha256_of_file(path))
         on_progress(min(start + SHARD_TEXTS, len(texts)), len(texts))
     vectors = np.concatenate(parts).astype(np.float64) if parts else np.empty((0, 1))
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -286,18 +292,3 @@ def _units(texts: Sequence[str], embedder: Embedder, on_progress: Progress) -> n
         at = int(np.argmin(np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)))
         raise ScoringError(f"{embedder.id}: the embedding of {texts[at]!r} has no direction; use another model")
     return np.asarray(vectors / lengths)
-
-
-def _kept_or_made(path: Path, texts: Sequence[str], embedder: Embedder) -> Embeddings:
-    """Return the embeddings in a file of the cache whose hash stands beside it; make them where it is not whole."""
-    seal = path.with_suffix(".sha256")
-    if path.is_file() and seal.is_file():
-        if sha256_of_file(path) == seal.read_text(encoding="utf-8", errors="replace"):
-            kept: Embeddings = np.load(path)
-            return kept
-        logger.warning("%s is damaged; its texts are embedded anew", path)
-    embeddings = embedder.embed(texts)
-    with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
-        np.save(handle, embeddings)
-    write_text(seal, sha256_of_file(path))
-    return embeddings

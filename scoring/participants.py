@@ -286,13 +286,18 @@ def _in_one_pass(prompts: Sequence[tuple[str, Trial]], scorer: CausalScorer) -> 
     """Return what `_one_by_one` does of prompts that continue each other; None where an option is not one token."""
     text, last = prompts[-1]
     [whole] = scorer.encode([Request(context="", target=text + last.options[last.response])])
-    ids_of = {options: _option_ids(options, scorer) for options in {trial.options for _, trial in prompts}}
+    ids_of = dict[tuple[str, ...], tuple[int, ...]]()
+    for options in {trial.options for _, trial in prompts}:  # as tokens where a response stands
+        encoded = scorer.encode([Request(context="\nYou answer <<", target=option) for option in options])
+        if any(one.n_scored != 1 or one.flags for one in encoded) or len({one.ids[:-1] for one in encoded}) > 1:
+            return None
+        ids_of[options] = tuple(one.ids[-1] for one in encoded)
     place_of = {start: place for place, start in enumerate(whole.offsets or (), whole.start)}
     rows, tokens = [], []
     for before, trial in prompts:
         place, ids = place_of.get(len(before), 0), ids_of[trial.options]
         is_alone = place_of.get(len(before) + len(trial.options[trial.response])) == place + 1
-        if ids is None or trial.targets != trial.options or not is_alone or whole.ids[place] != ids[trial.response]:
+        if trial.targets != trial.options or not is_alone or whole.ids[place] != ids[trial.response]:
             return None
         rows.append(place - 1)
         tokens.append(ids)
@@ -303,11 +308,3 @@ def _in_one_pass(prompts: Sequence[tuple[str, Trial]], scorer: CausalScorer) -> 
         read = partial(read_logprobs_nats, kept) if head is None else partial(head_logprobs_nats, head, kept)
         values = read(**where, model_name=name)()
     return np.split(values, np.cumsum(sizes)[:-1])
-
-
-def _option_ids(options: Sequence[str], scorer: CausalScorer) -> tuple[int, ...] | None:
-    """Return the token of each option where a response stands; None if one has none of its own."""
-    encoded = scorer.encode([Request(context="\nYou answer <<", target=option) for option in options])
-    if any(one.n_scored != 1 or one.flags for one in encoded) or len({one.ids[:-1] for one in encoded}) > 1:
-        return None
-    return tuple(one.ids[-1] for one in encoded)

@@ -210,8 +210,11 @@ def _scored(work: Work, shards: Sequence[Shard], options: ScoreOptions) -> Score
         "over_length": options.over_length,
         "seed": options.seed,
         "corpus": corpus_signature(work.items, manifest_of(work.items) or {}),
-        "n_by_flag": {name: _n_by_flag(name, parts) for name, parts in columns.items()},
+        "n_by_flag": {},
     }
+    for name, parts in columns.items():
+        cells = (flags for part in parts for flags in part[ScoreColumns(name).flags].to_pylist())
+        signature["n_by_flag"][name] = dict(Counter(flag for flags in cells for flag in flags or ()))
     for lacking in counts_lacking(signature):
         logger.warning("%s by %s: %s", signature["corpus"]["name"], work.info.name, lacking)
     table = with_columns(work.items, work.methods, columns, model=work.info.name)
@@ -228,8 +231,3 @@ def counts_lacking(signature: Mapping[str, Any]) -> list[str]:
         for n in dict.fromkeys(lacking.values())
         for names in ([name for name, n_of in lacking.items() if n_of == n],)
     ]
-
-
-def _n_by_flag(method: str, parts: Sequence[pa.Table]) -> dict[str, int]:
-    column = ScoreColumns(method).flags
-    return dict(Counter(flag for part in parts for flags in part[column].to_pylist() for flag in flags or ()))

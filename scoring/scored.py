@@ -129,17 +129,12 @@ class Scored:
     @property
     def methods_with_scores(self) -> tuple[str, ...]:
         """The methods that have a number for some item."""
-        names = self.column_names
-        numbers = {
-            method: [name for name in (c.good, c.delta, c.by_region) if name in names]
-            for method, c in ((method, ScoreColumns(method)) for method in self.methods)
-        }
-        table = self.arrow([name for columns in numbers.values() for name in columns])
-        return tuple(
-            method
-            for method, columns in numbers.items()
-            if any(table.column(name).null_count < len(self) for name in columns)
-        )
+        names, columns = {*self.column_names}, {}
+        for method, c in ((method, ScoreColumns(method)) for method in self.methods):
+            columns[method] = [name for name in (c.good, c.delta, c.by_region) if name in names]
+        table = self.arrow([name for of_method in columns.values() for name in of_method])
+        has_number = {name for name in table.column_names if table.column(name).null_count < len(self)}
+        return tuple(method for method, of_method in columns.items() if not has_number.isdisjoint(of_method))
 
     @property
     def layouts(self) -> list[dict[str, Any]]:
@@ -170,8 +165,7 @@ class Scored:
         import pandas as pd
 
         c, rows = ScoreColumns(DIRECT), []
-        texts = [f"target_{side}" for side in SIDES]
-        columns = ["item_id", *texts, *(of(side) for of in (c.tokens, c.offsets) for side in SIDES)]
+        columns = ["item_id", *(f"target_{side}" for side in SIDES), *map(c.tokens, SIDES), *map(c.offsets, SIDES)]
         if missing := [name for name in columns if name not in self.column_names]:
             raise ScoringError(
                 f"{self.corpus} by {self.model}: no tokens, for the table has no {', '.join(missing)}; score with "
@@ -275,7 +269,7 @@ def read_scored(path: str | Path) -> Scored:
     path = Path(path)
     signature = _signature_of(path, table := _parquet(path))
     features = _features(path, table)
-    if not has_model(table, signature):
+    if MODEL not in table.column_names or table[MODEL].unique().to_pylist() != [signature["model"]["name"]]:
         table = _with_model(table, features, signature)
     return Scored(table=table, signature=signature)
 
@@ -419,11 +413,6 @@ def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
         raise BankError(f"{path}: its Features do not read back ({error}); write it again") from error
 
 
-def has_model(table: pa.Table, signature: Mapping[str, Any]) -> bool:
-    """Return whether a scored table says in each row which model it is of; tables of before 0.2 do not."""
-    return MODEL in table.column_names and table[MODEL].unique().to_pylist() == [signature["model"]["name"]]
-
-
 def _with_model(table: pa.Table, features: datasets.Features, signature: Mapping[str, Any]) -> pa.Table:
     """Return a table of before with the column of the model where new ones have it; one of the items' steps aside."""
     import datasets
@@ -455,8 +444,14 @@ def with_columns(
     import datasets
 
     refuse_score_columns(items, methods)
+    if MODEL in items.column_names:  # of a model whose scores were taken out of the items
+        if len(names := items.unique(MODEL)) > 1:
+            raise ScoringError(
+                f"items already have the column {MODEL}, of {len(names)} values; it would say who scored a row: rename "
+                f"yours, or drop it with remove_columns({MODEL!r})"
+            )
+        items = items.remove_columns([MODEL])
     kinds = {name: kind for method in methods for name, kind in method.columns.items()}
-    items = _without_model(items)
     added = {MODEL: datasets.Value("string")} | {name: feature_of(kind) for name, kind in kinds.items()}
     table: pa.Table = items.with_format("arrow")[:]
     table = table.append_column(MODEL, pa.array([model] * len(table), pa.string()))
@@ -465,18 +460,6 @@ def with_columns(
         for name in part.schema.names:
             table = table.append_column(name, part[name])
     return table.cast(datasets.Features({**items.features, **added}).arrow_schema)
-
-
-def _without_model(items: datasets.Dataset) -> datasets.Dataset:
-    """Return items without the name of a model whose scores were taken out of them."""
-    if MODEL not in items.column_names:
-        return items
-    if len(names := items.unique(MODEL)) > 1:
-        raise ScoringError(
-            f"items already have the column {MODEL}, of {len(names)} values; it would say who scored a row: rename "
-            f"yours, or drop it with remove_columns({MODEL!r})"
-        )
-    return items.remove_columns([MODEL])
 
 
 def _fingerprint(table: pa.Table) -> str:

@@ -13,7 +13,7 @@ import functools
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -76,7 +76,9 @@ def shared(signature: Mapping[str, Any], parts: dict[str, Any]) -> dict[str, Any
 
 
 def signature_line(signature: Mapping[str, Any]) -> str:
-    model, corpus = signature["model"], signature["corpus"]
+    model, corpus, tables = signature["model"], signature["corpus"], signature["model"].get("unigrams") or ()
+    layouts = (MethodLayout.from_dict(definition["layout"]) for definition in signature["methods"].values())
+    counts = "+".join(f"{'/'.join(t['languages']) or 'unknown'}#{t['documents_sha256'][:8]}" for t in tables)
     parts = {
         "model": f"{model['model_id']}@{model['revision'][:12]}",
         "dtype": model["dtype"],
@@ -85,8 +87,8 @@ def signature_line(signature: Mapping[str, Any]) -> str:
         "bos": f"{model['bos_policy']}({' '.join(map(str, model.get('prefix_ids') or [model['bos_id']]))})",
         **({"pll": model["pll"]} if model.get("pll") else {}),
         **({"mode": model["seq2seq_mode"]} if model.get("seq2seq_mode") else {}),
-        **({"unigrams": unigrams} if (unigrams := _unigrams_text(model)) else {}),
-        "unit": _units(signature["methods"].values()),
+        **({"unigrams": counts} if counts else {}),
+        "unit": "+".join(dict.fromkeys(layout.unit_in_words.replace(" ", "-") for layout in layouts)),
         "data": f"{corpus['name']}@{corpus['version']}#{corpus['items_sha256'][:8]}",
         "seed": str(signature["seed"]),
         "v": signature["pairbank"],
@@ -94,12 +96,6 @@ def signature_line(signature: Mapping[str, Any]) -> str:
     if "imported" in signature:
         parts["imported"] = signature["imported"]["sha256"][:12]
     return "|".join(f"{key}:{value}" for key, value in parts.items())
-
-
-def _unigrams_text(model: Mapping[str, Any]) -> str:
-    """Return languages and documents of the unigram counts that scores were made with: `en#0123abcd`."""
-    tables = model.get("unigrams") or ()
-    return "+".join(f"{'/'.join(t['languages']) or 'unknown'}#{t['documents_sha256'][:8]}" for t in tables)
 
 
 class RenderedPrompt(StoredRecord):
@@ -175,12 +171,6 @@ class Signature(StoredRecord):
 def signature_problems(signature: Any) -> list[str]:  # noqa: ANN401 - JSON is any
     """Return what of a signature is missing or of another type than ours; none = every reader can use it."""
     return problems_of(Signature, signature)
-
-
-def _units(definitions: Iterable[Mapping[str, Any]]) -> str:
-    """Return what the methods' scores are measured in, each unit once."""
-    units = (MethodLayout.from_dict(definition["layout"]).unit_in_words for definition in definitions)
-    return "+".join(dict.fromkeys(unit.replace(" ", "-") for unit in units))
 
 
 def formula_sha256(name: str, formula: str) -> str:
@@ -267,34 +257,23 @@ def signature_at(path: Path) -> Mapping[str, Any] | None:
     raise OutputError(f"{path} holds something other than scores, and would be lost; choose another name, or move it")
 
 
-def write_scored(path: Path, table: pa.Table, signature: Mapping[str, Any], *, bom: bool = False) -> None:
+def write_scored(path: Path, table: pa.Table, signature: Mapping[str, Any] | None, *, bom: bool = False) -> None:
+    """Write a table with its signature; one that holds no scores, such as ratings, has none."""
     refuse_other_suffixes(path)
     kind = path.suffix.lower()
-    if kind in ("", PARQUET):
+    if kind in COPIES:
+        _WRITERS[kind](path, table, bom)
+        if signature is not None:
+            write_json(signature_beside(path), dict(signature))
+    elif signature is None:
+        write_parquet(path, table)
+    else:
         metadata = {**(table.schema.metadata or {}), METADATA_KEY: signature_json(signature)}
         write_parquet(path, table.replace_schema_metadata(metadata))
-        return
-    write_copy(path, table, signature, bom=bom)
-
-
-def write_copy(path: Path, table: pa.Table, signature: Mapping[str, Any] | None, *, bom: bool = False) -> None:
-    _WRITERS[path.suffix.lower()](path, table, bom)
-    if signature is not None:
-        write_json(signature_beside(path), dict(signature))
 
 
 def signature_beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.signature.json")
-
-
-def write_unsigned(path: Path, table: pa.Table, *, bom: bool = False) -> None:
-    """Write a table that holds no scores, such as ratings, as `write_scored` does but without a signature."""
-    refuse_other_suffixes(path)
-    kind = path.suffix.lower()
-    if kind in ("", PARQUET):
-        write_parquet(path, table)
-    else:
-        _WRITERS[kind](path, table, bom)
 
 
 def _delimited(path: Path, table: pa.Table, bom: bool, *, delimiter: str = ",") -> None:  # noqa: FBT001 - as its kin
@@ -315,44 +294,33 @@ def _json_lines(path: Path, table: pa.Table, _bom: bool) -> None:  # noqa: FBT00
 
 def _sheet(path: Path, table: pa.Table, _bom: bool) -> None:  # noqa: FBT001 - as its kin
     import xlsxwriter
+    from xlsxwriter.exceptions import FileCreateError
 
     if len(table) >= SHEET_ROWS:
         raise OutputError(f"{path}: {len(table):,} rows, and a sheet takes {SHEET_ROWS - 1:,}; write .parquet or .csv")
-    with replaced_atomically(path) as temporary, _as_os_error():
-        options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-        with xlsxwriter.Workbook(temporary, options) as book:
-            book.set_properties({"created": SHEET_CREATED})
-            sheet = book.add_worksheet("scores")
-            sheet.freeze_panes(1, 1)
-            bold = book.add_format({"bold": True})
-            for column, name in enumerate(table.column_names):
-                sheet.write_string(0, column, name, bold)
-            for number, row in enumerate(_rows(table), 1):
-                for column, cell in enumerate(row):
-                    if isinstance(cell, str):
-                        _check_length(cell, f"{path}, {row[0]}: {table.column_names[column]}")
-                        sheet.write_string(number, column, cell)
-                    elif cell is not None and math.isfinite(cell):
-                        sheet.write_number(number, column, cell)
-
-
-@contextlib.contextmanager
-def _as_os_error() -> Iterator[None]:
-    """Raise the operating system's error that the library wraps as one of its own."""
-    from xlsxwriter.exceptions import FileCreateError
-
-    try:
-        yield
-    except FileCreateError as error:
-        raise next((arg for arg in error.args if isinstance(arg, OSError)), OSError(str(error))) from error
-
-
-def _check_length(cell: str, where: str) -> None:
-    if len(cell) > CELL_CHARACTERS:
-        raise OutputError(
-            f"{where} has {len(cell):,} characters, and a cell of a workbook takes {CELL_CHARACTERS:,}; write .parquet "
-            "or .csv"
-        )
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with replaced_atomically(path) as temporary:
+        try:
+            with xlsxwriter.Workbook(temporary, options) as book:
+                book.set_properties({"created": SHEET_CREATED})
+                sheet = book.add_worksheet("scores")
+                sheet.freeze_panes(1, 1)
+                bold = book.add_format({"bold": True})
+                for column, name in enumerate(table.column_names):
+                    sheet.write_string(0, column, name, bold)
+                for number, row in enumerate(_rows(table), 1):
+                    for column, cell in enumerate(row):
+                        if isinstance(cell, str) and len(cell) > CELL_CHARACTERS:
+                            raise OutputError(
+                                f"{path}, {row[0]}: {table.column_names[column]} has {len(cell):,} characters, and a "
+                                f"cell of a workbook takes {CELL_CHARACTERS:,}; write .parquet or .csv"
+                            )
+                        if isinstance(cell, str):
+                            sheet.write_string(number, column, cell)
+                        elif cell is not None and math.isfinite(cell):
+                            sheet.write_number(number, column, cell)
+        except FileCreateError as error:  # wraps the operating system's error
+            raise next((arg for arg in error.args if isinstance(arg, OSError)), OSError(str(error))) from error
 
 
 def _rows(table: pa.Table) -> Iterator[list[str | int | float | None]]:
@@ -364,23 +332,17 @@ def _rows(table: pa.Table) -> Iterator[list[str | int | float | None]]:
 def _values(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Yield the rows; a number of single precision is the one of fewest digits (2.1, not 2.0999999046325684)."""
     for batch in table.to_batches():
-        columns = [
-            _short(column.to_pylist()) if str(column.type) == "float" else column.to_pylist()
-            for column in batch.columns
-        ]
+        columns = [column.to_pylist() for column in batch.columns]
+        for place, kind in enumerate(batch.schema.types):
+            if str(kind) == "float":
+                columns[place] = [None if value is None else float(str(np.float32(value))) for value in columns[place]]
         yield from zip(*columns, strict=True)
 
 
-def _short(values: list[float | None]) -> list[float | None]:
-    return [None if value is None else float(str(np.float32(value))) for value in values]
-
-
 def _cell(value: Any) -> str | int | float | None:  # noqa: ANN401 - any value of a table
-    if value is None or isinstance(value, str):
-        return value
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, int | float):
+    if value is None or isinstance(value, str | int | float):
         return value
     return json.dumps(_plain(value), ensure_ascii=False)
 

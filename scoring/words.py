@@ -18,7 +18,7 @@ import json
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
-from pairbank.arrays import FloatArray, IntArray
+from pairbank.arrays import FloatArray
 from pairbank.builders.schema.language_tags import separator
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
@@ -152,8 +152,21 @@ def _table(texts: Sequence[Text], scored: pd.DataFrame, *, model: str, lags: int
     """Return one row per word: what needs no model beside what it says, and both of the words before."""
     scored.insert(SCORED.names.index("rank"), "surprisal_bits", -scored["logprob_nats"] / np.log(2))
     counts = Counter(plain_word(text.text[slice(*span)]) for text in texts for span in text.spans)
-    own_columns = pd.DataFrame([row for text in texts for row in _own_columns(text, counts)])
-    table: pd.DataFrame = pd.concat([own_columns, scored], axis=1)
+    own_columns = [
+        {
+            "text_id": text.id,
+            "word_number": text.numbers[number] if text.numbers else number + 1,
+            "word": text.text[first:last],
+            "region": text.regions[number],
+            "start": first,
+            "end": last,
+            "n_characters": last - first,
+            "n_occurrences": counts[plain_word(text.text[first:last])],
+        }
+        for text in texts
+        for number, (first, last) in enumerate(text.spans)
+    ]
+    table: pd.DataFrame = pd.concat([pd.DataFrame(own_columns), scored], axis=1)
     table.insert(0, "model", model)
     by_text = table.groupby("text_id", sort=False)
     for lag in range(1, lags + 1):
@@ -166,15 +179,14 @@ def _table(texts: Sequence[Text], scored: pd.DataFrame, *, model: str, lags: int
 
 @dataclass(slots=True, kw_only=True)
 class _Reading:
-    """What a model says of each token of a text; all of shape (n_tokens,), NaN where it says nothing."""
+    """What a model says of each token of a text, NaN where it says nothing."""
 
     offsets: list[int]
     """Characters between which the tokens stand (`token_offsets`); (n_tokens + 1,)."""
-    logprobs_nats: FloatArray
+    values: FloatArray
+    """log-probability in nats, rank, and entropy in bits; (3, n_tokens)."""
     begins: FloatArray
     """log-probability that a word begins at the token (the last one: after the text); (n_tokens + 1,)."""
-    ranks: FloatArray
-    entropies_bits: FloatArray
     tops: list[str]
 
 
@@ -194,54 +206,41 @@ def _stored(texts: list[Text], asked: str, read: Callable[[list[Text]], list[_Re
     return result
 
 
-def _own_columns(text: Text, counts: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    for number, (first, last) in enumerate(text.spans):
-        yield {
-            "text_id": text.id,
-            "word_number": text.numbers[number] if text.numbers else number + 1,
-            "word": text.text[first:last],
-            "region": text.regions[number],
-            "start": first,
-            "end": last,
-            "n_characters": last - first,
-            "n_occurrences": counts[plain_word(text.text[first:last])],
-        }
-
-
 def _rows(text: Text, read: _Reading) -> Iterator[dict[str, Any]]:
     owners = np.array(owners_of(text.text, text.spans, read.offsets))
     pieces = [text.text[start:end] for start, end in itertools.pairwise(read.offsets)]
     for number in range(len(text.spans)):
         tokens = np.flatnonzero(owners == number)
-        logprob, flag = float("nan"), SPLIT_TOKEN
+        logprob, rank, entropy, flag, top = np.nan, np.nan, np.nan, SPLIT_TOKEN, ""
         if len(tokens):
-            logprob = float(read.logprobs_nats[tokens].sum())
-            logprob += float(np.nan_to_num(read.begins[tokens[-1] + 1]) - np.nan_to_num(read.begins[tokens[0]]))
+            first, last = tokens[0], tokens[-1]
+            _, rank, entropy = read.values[:, first]
+            logprob = float(read.values[0, tokens].sum())
+            logprob += float(np.nan_to_num(read.begins[last + 1]) - np.nan_to_num(read.begins[first]))
             flag = FIRST_TOKEN_UNSCORED if np.isnan(logprob) else ""
+            top = read.tops[first] if read.tops else ""
         yield {
             "n_tokens": len(tokens),
             "tokens": json.dumps([pieces[i] for i in tokens], ensure_ascii=False),
             "logprob_nats": logprob,
-            "rank": read.ranks[tokens[0]] if len(tokens) else np.nan,
-            "entropy_bits": read.entropies_bits[tokens[0]] if len(tokens) else np.nan,
-            "top": read.tops[tokens[0]] if len(tokens) and read.tops else "",
+            "rank": rank,
+            "entropy_bits": entropy,
+            "top": top,
             "flags": flag,
         }
 
 
 def _masked(texts: Sequence[Text], *, model: MaskedScorer) -> list[_Reading]:
     encoded = model.encode([Request(context="", target=text.text, where=f"text {text.id}") for text in texts])
-    values = model.token_logprobs(encoded, progress=lambda _n: None)
+    logprobs = model.token_logprobs(encoded, progress=lambda _n: None)
     return [
         _Reading(
             offsets=list(request.offsets or ()),
-            logprobs_nats=of_text,
+            values=np.vstack([of_text, np.full((2, len(of_text)), np.nan)]),
             begins=np.zeros(len(of_text) + 1),
-            ranks=np.full(len(of_text), np.nan),
-            entropies_bits=np.full(len(of_text), np.nan),
             tops=[],
         )
-        for of_text, request in zip(values, encoded, strict=True)
+        for of_text, request in zip(logprobs, encoded, strict=True)
     ]
 
 
@@ -258,20 +257,6 @@ class _Window:
     """The tokens that are scored here; the last rows tell them, and one row more what follows the text, if `ends`."""
     ends: bool
 
-    @property
-    def n_ids(self) -> int:
-        return len(self.ids)
-
-    @property
-    def first(self) -> int:
-        """Row from which on values are read."""
-        return len(self.ids) - len(self.tokens) - self.ends
-
-    @property
-    def stop(self) -> int:
-        """One past the last token of the text that is scored here."""
-        return self.start + len(self.tokens)
-
 
 def _windows(
     texts: Sequence[Sequence[int]], prefix: tuple[int, ...], most: int | None, *, ends: bool, longest_short: float
@@ -282,16 +267,14 @@ def _windows(
         begin, start = 0, 0 if prefix else 1
         while start < len(text):
             stop = min(begin + room, len(text))
-            window = partial(_Window, text=number)
             ids, tokens = (*prefix, *text[begin:stop]), tuple(text[start:stop])
-            if not ends or stop < len(text):
-                yield window(ids=ids[:-1], start=start, tokens=tokens, ends=False)
-            elif len(ids) - 1 <= longest_short < len(ids):
+            is_last = ends and stop == len(text)
+            if is_last and len(ids) - 1 <= longest_short < len(ids):
                 # what follows the text takes a longer pass than its tokens, which would switch rotary embeddings
-                yield window(ids=ids[:-1], start=start, tokens=tokens, ends=False)
-                yield window(ids=ids, start=stop, tokens=(), ends=True)
+                yield _Window(text=number, ids=ids[:-1], start=start, tokens=tokens, ends=False)
+                yield _Window(text=number, ids=ids, start=stop, tokens=(), ends=True)
             else:
-                yield window(ids=ids, start=start, tokens=tokens, ends=True)
+                yield _Window(text=number, ids=ids if is_last else ids[:-1], start=start, tokens=tokens, ends=is_last)
             begin, start = stop - room // 2, stop
 
 
@@ -305,10 +288,8 @@ def _causal(
     results = [
         _Reading(
             offsets=token_offsets(places),
-            logprobs_nats=np.full(len(ids), np.nan),
+            values=np.full((3, len(ids)), np.nan),
             begins=np.zeros(len(ids) + 1),
-            ranks=np.full(len(ids), np.nan),
-            entropies_bits=np.full(len(ids), np.nan),
             tops=[""] * len(ids),
         )
         for ids, places in zip(all_ids, encoding["offset_mapping"], strict=True)
@@ -321,8 +302,8 @@ def _causal(
     windows = _windows(all_ids, scorer.info.prefix, most, ends=forward.marks is not None, longest_short=longest_short)
     with scoring_mode(scorer.model):
         for batch in in_batches(
-            sorted(windows, key=lambda window: window.n_ids),
-            width=lambda window: window.n_ids,
+            sorted(windows, key=lambda window: len(window.ids)),
+            width=lambda window: len(window.ids),
             budget_tokens=1 if scorer.one_at_a_time else default_batch_tokens(scorer.model),
             compute=forward,
             model_name=scorer.info.name,
@@ -332,38 +313,35 @@ def _causal(
             for window, rows in batch:
                 _put(results[window.text], window, rows, ids=all_ids[window.text], marks=forward.marks)
     for read in results:
-        finite(read.logprobs_nats[0 if scorer.info.prefix else 1 :], scorer.info.name)
+        finite(read.values[0, 0 if scorer.info.prefix else 1 :], scorer.info.name)
     return results
 
 
 def _put(read: _Reading, window: _Window, rows: _Rows, *, ids: Sequence[int], marks: WordMarks | None) -> None:
     """Store what a window says of its own tokens, and, of a text's last window, what follows it."""
-    n, part = len(window.tokens), slice(window.start, window.stop)
-    read.logprobs_nats[part], read.ranks[part] = rows.logprobs_nats[:n], rows.ranks[:n]
-    read.entropies_bits[part] = rows.entropies_bits[:n]
+    n, part = len(window.tokens), slice(window.start, window.start + len(window.tokens))
+    *values, edges = rows.values
+    read.values[:, part] = np.array(values)[:, :n]
     if rows.tops:
         read.tops[part] = rows.tops[:n]
     if marks is None:
         return
     begins_word = np.isin(ids[part], marks.begin_word)
-    read.begins[part] = np.where(begins_word, rows.edges[:n], 0.0)
+    read.begins[part] = np.where(begins_word, edges[:n], 0.0)
     if window.start == 0 and not begins_word[0]:
-        read.begins[0] = rows.unmarked[0]
+        read.begins[0] = rows.unmarked
     if window.ends:
-        read.begins[-1] = rows.edges[n]
+        read.begins[-1] = edges[n]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """What is read in each row of a window, of shape (n_rows,)."""
+    """What is read in each row of a window."""
 
-    logprobs_nats: FloatArray
-    edges: FloatArray
-    """log-probability of the tokens that begin a word, or end the text."""
-    unmarked: FloatArray
-    """That of all tokens but those that begin a word, in the first row alone."""
-    ranks: FloatArray
-    entropies_bits: FloatArray
+    values: FloatArray
+    """As a reading's, and the log-probability of the tokens that begin a word, or end the text; (4, n_rows)."""
+    unmarked: float
+    """log-probability of all tokens but those that begin a word, in the first row alone."""
     tops: list[str]
 
 
@@ -379,9 +357,12 @@ class _Forward:
         model = self.scorer.model
         ids, mask = padded([window.ids for window in windows], pad_id=0, device=input_device(model))
         logits = model(input_ids=ids, attention_mask=mask, use_cache=False).logits
-        return [
-            (window, self._read(window, logits[row, window.first : window.n_ids])) for row, window in enumerate(windows)
-        ]
+        results = []
+        for row, window in enumerate(windows):
+            n_ids = len(window.ids)
+            read = self._read(window, logits[row, n_ids - len(window.tokens) - window.ends : n_ids])
+            results.append((window, read))
+        return results
 
     def _read(self, window: _Window, logits: torch.Tensor) -> _Rows:
         # what follows a text is no token: the first column of its row is read, and left out by `_put`
@@ -393,18 +374,12 @@ class _Forward:
             for rows, of_rows in zip(torch.split(logits, n_rows), torch.split(tokens, n_rows), strict=True)
         ]
         values = torch.cat([part for part, _ in parts], dim=1).cpu().numpy().astype(np.float64)
-        is_start = self.marks is not None and window.start == 0
-        unmarked = (
-            self._unmarked(logits[:1].float(), self.marks.others) if self.marks and is_start else np.full(1, np.nan)
-        )
-        return _Rows(
-            logprobs_nats=values[0],
-            ranks=values[1],
-            entropies_bits=values[2] / np.log(2),
-            edges=values[3],
-            unmarked=unmarked,
-            tops=[text for _, texts in parts for text in texts],
-        )
+        values[2] /= np.log(2)
+        unmarked = np.nan
+        if self.marks is not None and window.start == 0:
+            first, others = logits[0].float(), torch.from_numpy(self.marks.others).to(logits.device)
+            unmarked = float(first[others].logsumexp(-1) - first.logsumexp(-1))
+        return _Rows(values=values, unmarked=unmarked, tops=[text for _, texts in parts for text in texts])
 
     def _chunk(self, rows: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, list[str]]:
         """Return (4, n_rows): log-probability, rank, entropy in nats, edge; and the most probable tokens."""
@@ -430,12 +405,6 @@ class _Forward:
             sums[torch.from_numpy(np.union1d(self.marks.begin_word, self.marks.end_text)), 1] = 1.0
         head: Any = self.scorer.model.get_output_embeddings()  # type: ignore[no-untyped-call]
         return sums.to(head.weight.device)
-
-    def _unmarked(self, row: torch.Tensor, others: IntArray) -> FloatArray:
-        """Return the log-probability of the tokens that do not begin a word, (1,)."""
-        mass = row[:, torch.from_numpy(others).to(row.device)].logsumexp(-1) - row.logsumexp(-1)
-        result: FloatArray = mass.cpu().numpy().astype(np.float64)
-        return result
 
     def _tops(self, probabilities: torch.Tensor) -> list[str]:
         best = probabilities.topk(min(self.top, probabilities.shape[-1]), dim=-1)

@@ -39,7 +39,7 @@ from pairbank.errors import BankError, OutputError, unknown_name
 from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json, written_together
 from pairbank.scoring.api.layout import columns_of
 from pairbank.scoring.scored import Scored
-from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, design_of, write_copy
+from pairbank.scoring.signature import COPIES, METADATA_KEY, PARQUET, design_of, write_scored
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.scored_table.method_scores import MethodScores, choices_of, credits_of
 from pairbank.stats.scored_table.model_features import find_features
@@ -89,7 +89,7 @@ def export_copies(
             signature = (table.schema.metadata or {}).get(METADATA_KEY)
             copy = staged / target.relative_to(out)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            write_copy(copy, table, json.loads(signature) if signature else None, bom=bom)
+            write_scored(copy, table, json.loads(signature) if signature else None, bom=bom)
             if kind in _DELIMITERS:
                 write_json(copy.with_name(f"{copy.name}-metadata.json"), _csvw(copy, table, bom=bom))
     return list(places)

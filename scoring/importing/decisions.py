@@ -15,13 +15,13 @@ from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import HALF_EMPTY, TIE_ANSWER, UNPARSED
 from pairbank.scoring.importing.declared import JUDGED, SHOWN, SIDES, DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.method import ImportedMethod
+from pairbank.scoring.importing.method import Chunk, ImportedMethod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pairbank.arrays import BoolArray
-    from pairbank.scoring.importing.chunk import Chunk
+
 
 ORDERS = ("good_first", "bad_first")
 NUMBERED = ("1", "2")
@@ -93,13 +93,12 @@ def decision_numbers(score: DeclaredScore) -> tuple[str, ...]:
 
 def decision_method(score: DeclaredScore, names: frozenset[str], where: str) -> ImportedMethod:
     """Return what was decided about each item, held as the mapped columns say."""
-    asking, c = asking_of(score, names, where), ScoreColumns(score.name)
-    decisions = _Decisions(score=score, asking=asking)
+    decisions, c = _Decisions(score=score, asking=_asking_of(score, names, where)), ScoreColumns(score.name)
     return ImportedMethod(
         name=score.name,
         numbers=decisions.numbers,
         columns=c.kinds(c.good, c.bad, c.delta, c.answers, c.unparsed, c.flags),
-        definition=_definition(score, asking, decisions.numbers),
+        definition=_definition(score, decisions.asking, decisions.numbers),
         part=decisions.part,
     )
 
@@ -143,34 +142,27 @@ class _Decisions:
 
     def part(self, chunk: Chunk, two_sided: BoolArray) -> Mapping[str, Any]:
         """Return shares, answers and flags of some rows; null where an answer that is needed is missing."""
-        name = self.score.name
+        name, c = self.score.name, ScoreColumns(self.score.name)
         if self.asking is SENTENCE_JUDGED and two_sided.any():
             where = chunk.where(int(two_sided.argmax()))
             raise ScoreImportError(
                 f"{where}: a pair, and {name} has no answers about its worse side: "
                 f"map {name}_bad too, or {name} where one answer chooses a side"
             )
-        columns = ScoreColumns(name)
-        cells = zip(*(chunk.column(number) for number in self.numbers), strict=True)
-        rows = [self._row(chunk, row, answers, columns) for row, answers in enumerate(cells)]
-        names = (columns.good, columns.bad, columns.delta, columns.answers, columns.unparsed, columns.flags)
-        return {name: [row.get(name) for row in rows] for name in names}
-
-    def _row(self, chunk: Chunk, row: int, cells: Sequence[str | None], columns: ScoreColumns) -> Mapping[str, Any]:
-        given = [cell for cell in cells if cell is not None]
-        if len(given) < len(cells):
-            return {columns.flags: [HALF_EMPTY]} if given else {}
-        answers = self._answers(chunk, row, given)
-        n_unparsed = answers.count(UNPARSED)
-        good, bad = self._shares(answers)
-        return {
-            columns.good: good,
-            columns.bad: bad,
-            columns.delta: None if good is None or bad is None else good - bad,
-            columns.answers: [None if answer == UNPARSED else answer for answer in answers],
-            columns.unparsed: n_unparsed,
-            columns.flags: [UNPARSED] if n_unparsed else [],
-        }
+        rows: list[dict[str, Any]] = []
+        for row, cells in enumerate(zip(*map(chunk.column, self.numbers), strict=True)):
+            given = [cell for cell in cells if cell is not None]
+            if len(given) < len(cells):
+                rows.append({c.flags: [HALF_EMPTY]} if given else {})
+                continue
+            answers = self._answers(chunk, row, given)
+            n_unparsed = answers.count(UNPARSED)
+            good, bad = self._shares(answers)
+            rows.append({c.good: good, c.bad: bad, c.delta: None if good is None or bad is None else good - bad})
+            rows[-1][c.answers] = [None if answer == UNPARSED else answer for answer in answers]
+            rows[-1] |= {c.unparsed: n_unparsed, c.flags: [UNPARSED] if n_unparsed else []}
+        columns = (c.good, c.bad, c.delta, c.answers, c.unparsed, c.flags)
+        return {column: [row.get(column) for row in rows] for column in columns}
 
     def _answers(self, chunk: Chunk, row: int, cells: Sequence[str]) -> list[str | None]:
         """Return the option chosen in each presentation, or tie or unparsed; None where it was not asked."""
@@ -216,13 +208,12 @@ class _Decisions:
         return right / len(asked), wrong / len(asked)
 
 
-def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking:
+def _asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking:
     """Return how a file has a score's decisions, by the columns that are mapped."""
-    fitting = [asking for asking in ASKINGS if {score.name + column for column in asking.columns} <= names]
-    if not fitting:
+    asking = next((a for a in ASKINGS if {score.name + column for column in a.columns} <= names), None)
+    if asking is None:
         ways = " or ".join(" and ".join(score.name + column for column in a.columns) for a in reversed(ASKINGS))
         raise ScoreImportError(f"{where}: {score.name} needs {ways}; map them to columns")
-    asking = fitting[0]
     meanings = score.answers.keys() - {TIE_ANSWER, UNPARSED}
     expected = ({*JUDGED},) if asking.options == JUDGED else ({*SIDES},) if asking is NO_ORDER else ({*SIDES}, {*SHOWN})
     if meanings and meanings not in expected:

@@ -92,7 +92,7 @@ def declared_score(name: str, said: str | Mapping[str, Any], *, where: str, take
     """Return a score's declaration: its kind alone, or a table of a profile."""
     of = f"{where}: scores.{name}"
     table = record_of(ScoreTable, {"kind": said} if isinstance(said, str) else said, where=of, error=ScoreImportError)
-    kind = table.kind
+    kind, fixed = table.kind, DIRECTIONS.get(table.kind)
     if is_string_logprob(name) and kind not in ("logprob", "surprisal"):
         raise ScoreImportError(f"{of} is a {kind}; `{name}` is log P(target | context): give this score another name")
     if name == DIRECT and table.label:
@@ -104,26 +104,23 @@ def declared_score(name: str, said: str | Mapping[str, Any], *, where: str, take
         raise ScoreImportError(f"{of}: the name is not free; expected a new one of letters, digits and _")
     if table.of_probability and kind != "decision":
         raise ScoreImportError(f"{of}.of_probability is true; a {kind} has none, a decision may")
+    directions = (fixed,) if fixed else () if kind == "decision" else DIRECTION
+    if table.direction not in directions and not (table.direction is None and len(directions) < 2):
+        remedy = f"expected {' or '.join(repr(x) for x in directions)}" if directions else "a decision has none"
+        raise ScoreImportError(
+            f"{of}.direction is {table.direction!r}; of a {kind} {remedy}: which end is the better one?"
+        )
     return DeclaredScore(
         name=name,
         kind=kind,
         of_probability=table.of_probability,
-        direction=_direction(table, of),
+        direction=table.direction or fixed,
         unit=_unit(table, of),
         label=table.label,
         scale=_scale(table, of),
         answers=_meanings("answers", table, of),
         shown_first=_meanings("shown_first", table, of),
     )
-
-
-def _direction(table: ScoreTable, of: str) -> Direction | None:
-    kind, fixed = table.kind, DIRECTIONS.get(table.kind)
-    expected = (fixed,) if fixed else () if kind == "decision" else DIRECTION
-    if table.direction in expected or (table.direction is None and len(expected) < 2):
-        return table.direction or fixed
-    remedy = f"expected {' or '.join(repr(x) for x in expected)}" if expected else "a decision has none"
-    raise ScoreImportError(f"{of}.direction is {table.direction!r}; of a {kind} {remedy}: which end is the better one?")
 
 
 def _unit(table: ScoreTable, of: str) -> str:

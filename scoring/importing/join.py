@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -77,15 +77,15 @@ def same_texts(cells: Mapping[str, str | None], item: Mapping[str, str | None]) 
     >>> same_texts({"target_good": "Me.", "target_bad": "I."}, item)
     False
     """
-    return all(_same_side(cells, item, side) for side in SIDES if cells.get(f"target_{side}"))
 
+    def is_same(side: str) -> bool:
+        context, target = f"context_{side}", f"target_{side}"
+        ours, theirs = ([normalised(texts.get(name) or "") for name in (context, target)] for texts in (cells, item))
+        if cells.get(context) is not None:
+            return ours == theirs
+        return ours[1] in (theirs[1], normalised(" ".join(theirs)))
 
-def _same_side(cells: Mapping[str, str | None], item: Mapping[str, str | None], side: str) -> bool:
-    context, target = f"context_{side}", f"target_{side}"
-    ours, theirs = ([normalised(side.get(name) or "") for name in (context, target)] for side in (cells, item))
-    if cells.get(context) is not None:
-        return ours == theirs
-    return ours[1] in (theirs[1], normalised(" ".join(theirs)))
+    return all(is_same(side) for side in SIDES if cells.get(f"target_{side}"))
 
 
 def question_name(task: str) -> str:
@@ -174,7 +174,12 @@ class TextJoin:
         results: dict[int, LogRow] = {}
         for candidates, group in groups.items():
             self._assign(candidates, group, results, doubts)
-        self._refuse(doubts)
+        if left := doubts.left_out():
+            raise ScoreImportError(
+                f"{sum(rows.n for rows in left):,} row(s) whose item is in doubt: "
+                f"{'; '.join(map(str, left[:MOST_EXAMPLES]))}. Nothing was imported; give the part of the corpus that "
+                "was scored, or one log at a time"
+            )
         joined, n_changed = [], 0
         for place, row in sorted(results.items(), key=lambda entry: (str(entry[1].file), entry[1].line)):
             item = self._items[place]
@@ -196,13 +201,11 @@ class TextJoin:
         return result
 
     def _reversed(self, cells: Mapping[str, str | None]) -> bool:
-        names = (*_CONTEXTS, *_TARGETS)
-        turned = {
-            name: cells.get(other) for name, other in zip(names, (names[1], names[0], *names[:1:-1]), strict=True)
-        }
-        if turned["target_good"] is None:
-            return False
-        return bool(self._by_parts.get(_parts(turned)) or self._by_targets.get(_targets(turned)))
+        sides = (SIDES, SIDES[::-1])
+        turned = {f"{part}_{a}": cells.get(f"{part}_{b}") for part in ("context", "target") for a, b in sides}
+        return turned["target_good"] is not None and bool(
+            self._by_parts.get(_parts(turned)) or self._by_targets.get(_targets(turned))
+        )
 
     def _assign(
         self, places: Sequence[int], group: Sequence[LogRow], assigned: dict[int, LogRow], doubts: Refusals
@@ -217,14 +220,6 @@ class TextJoin:
                 doubts.add(row.file, "its item has a row already", f"{_shown(row)}, also {group[0].where}")
             else:
                 assigned[free[number]] = row
-
-    def _refuse(self, doubts: Refusals) -> None:
-        if left := doubts.left_out():
-            n = sum(rows.n for rows in left)
-            raise ScoreImportError(
-                f"{n:,} row(s) whose item is in doubt: {'; '.join(map(str, left[:MOST_EXAMPLES]))}. Nothing was "
-                "imported; give the part of the corpus that was scored, or one log at a time"
-            )
 
 
 def _parts(cells: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -245,15 +240,3 @@ def _whole(cells: Mapping[str, str | None]) -> tuple[str, ...]:
 def _shown(row: LogRow) -> str:
     text = row.cells.get("target_good") or row.cells.get("item_id") or "no text"
     return f"{row.where}: {text[:60]!r}"
-
-
-def by_file(rows: Sequence[LogRow]) -> Iterator[list[LogRow]]:
-    """Yield the rows in their order, those of one file that follow each other together."""
-    group: list[LogRow] = []
-    for row in rows:
-        if group and group[-1].file != row.file:
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group

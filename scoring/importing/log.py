@@ -246,36 +246,48 @@ def model_name(said: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One question about a pair, and its answer."""
+    """The answer to a question about a pair, whose sides are its two options."""
 
     file: Path
     line: int
-    good: str
-    bad: str
-    chosen: str
-    """`good`, `bad`, `tie` or `unparsed`."""
+    options: Sequence[str]
+    good: int
+    """Which option is the better side."""
+    answer: str
+    is_right: bool
+    """As the log has it: an answer that names no option, yet is right, is the better side."""
     shown_first: str | None
     """`good` or `bad`; None where it is not known."""
     cells: Mapping[str, str | None]
     """What else the log says of the pair."""
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The better side and the worse one."""
+        return self.options[self.good], self.options[1 - self.good]
+
+    @property
+    def chosen(self) -> str:
+        side = side_of(self.answer, self.options, self.good)
+        return "good" if side == "unparsed" and self.is_right else side
 
 
 def decided(name: str, label: str, choices: Sequence[Choice]) -> tuple[DeclaredScore, list[LogRow]]:
     """Return the score that answers to one question make, and a row a pair."""
     pairs: dict[tuple[str, str, str | None], list[Choice]] = defaultdict(list)
     for choice in choices:
-        pairs[choice.good, choice.bad, choice.cells.get("context_good")].append(choice)
+        pairs[*choice.texts, choice.cells.get("context_good")].append(choice)
     unknown = any(choice.shown_first is None for choice in choices)
     both = not unknown and any(len({choice.shown_first for choice in asked}) == 2 for asked in pairs.values())
     rows = []
-    for first, *others in pairs.values():
-        asked = [first, *others]
-        if (unknown and others) or len({choice.shown_first for choice in asked}) < len(asked):
+    for (good, bad, _), asked in pairs.items():
+        first = asked[0]
+        if len(asked) > 1 and (unknown or len({choice.shown_first for choice in asked}) < len(asked)):
             raise ScoreImportError(
-                f"{others[0].file.name}, row {others[0].line}: the same pair was asked in the same order in row "
-                f"{first.line}: {first.good[:60]!r}; import one answer to each question"
+                f"{asked[1].file.name}, row {asked[1].line}: the same pair was asked in the same order in row "
+                f"{first.line}: {good[:60]!r}; import one answer to each question"
             )
-        cells: dict[str, str | None] = {**first.cells, "target_good": first.good, "target_bad": first.bad}
+        cells: dict[str, str | None] = {**first.cells, "target_good": good, "target_bad": bad}
         for choice in asked:
             cells[f"{name}:{choice.shown_first}_first" if both else name] = choice.chosen
         if not both and not unknown:
@@ -284,23 +296,12 @@ def decided(name: str, label: str, choices: Sequence[Choice]) -> tuple[DeclaredS
     return DeclaredScore(name=name, kind="decision", label=label), rows
 
 
-def choice_of(
-    file: Path,
-    line: int,
-    options: Sequence[str],
-    good: int,
-    answer: str,
-    *,
-    is_right: bool,
-    shown_first: str | None,
-    cells: Mapping[str, str | None],
-) -> Choice:
-    """Return the answer to a question with two options; one that names neither, yet is said to be right, is `good`."""
-    side = side_of(answer, options, good)
-    chosen, bad = "good" if side == "unparsed" and is_right else side, options[1 - good]
-    return Choice(
-        file=file, line=line, good=options[good], bad=bad, chosen=chosen, shown_first=shown_first, cells=cells
-    )
+def first_in(text: str, options: Sequence[str], good: int) -> str | None:
+    """Return the side that a text shows first; None where it does not show both."""
+    places = [text.find(option) for option in options]
+    if -1 in places or places[0] == places[1]:
+        return None
+    return "good" if places[good] == min(places) else "bad"
 
 
 def side_of(answer: str, options: Sequence[str], good: int) -> str:

@@ -1,4 +1,4 @@
-"""Imported methods: in, columns of a file; out, the columns of a scored table, or an error that names the row.
+"""Imported methods: in, some rows of a file of scores; out, the columns of a scored table, or an error with its row.
 
 `sides` makes them of a number of each side, or of one for each presentation and option of a prompt of the registry,
 `decisions` of what was chosen. Of both sides' numbers come `m_good`, `m_bad` and `m_delta`, higher better.
@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,33 @@ from pairbank.scoring.importing.declared import ScoreImportError
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.scoring.api.layout import ColumnKind
-    from pairbank.scoring.importing.chunk import Chunk
+
+
+Cells = Sequence[str | None]
+"""A column: texts, None for an empty cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some rows of one model: our names of the columns -> cells."""
+
+    path: Path
+    lines: Sequence[int]
+    """Number of each row in the file."""
+    cells: Mapping[str, Cells]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def where(self, row: int) -> str:
+        return f"{self.path}, row {self.lines[row]}"
+
+    def column(self, name: str) -> Cells:
+        return self.cells.get(name) or [None] * len(self.lines)
+
+    def some(self, rows: Sequence[int]) -> Chunk:
+        cells = {name: [column[row] for row in rows] for name, column in self.cells.items()}
+        return Chunk(path=self.path, lines=[self.lines[row] for row in rows], cells=cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairbank.arrays import BoolArray, FloatArray, IntArray
+from pairbank.arrays import BoolArray, FloatArray
 from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
 from pairbank.builders.corpora.column_map import ShapedRow
 from pairbank.builders.corpora.corpus_map import LABELS
@@ -39,10 +39,9 @@ from pairbank.builders.sources.tables import ROWS_A_BATCH
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import slug
-from pairbank.scoring.importing.chunk import Cells, Chunk
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import same_texts
-from pairbank.scoring.importing.method import ImportedMethod, flag_column, part_table
+from pairbank.scoring.importing.method import Cells, Chunk, ImportedMethod, flag_column, part_table
 from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
 from pairbank.scoring.run.store import ARROW_TYPES
 from pairbank.scoring.scored import Scored, with_columns
@@ -231,10 +230,8 @@ class OwnItems:
         self._how = how
         self._ids_by_text = TextIds(corpus=how.corpus)
         self._parts: list[pa.Table] = []
-        self._ids: list[IntArray] = []
-        self._pairs: list[IntArray] = []
-        self._identical: list[BoolArray] = []
-        self._not_nfc: list[BoolArray] = []
+        self._facts: list[dict[str, np.ndarray]] = []
+        """Of the rows of each part: hashes of item id and texts, and flags."""
         self._labels: list[int | None] = []
         """Whether each item is acceptable, 1 or 0, where a reader says so."""
 
@@ -248,11 +245,14 @@ class OwnItems:
             )
         columns = self._columns(chunk)
         pairs = list(zip(*(columns[name] for name in SENTENCES), strict=True))
-        self._pairs.append(np.array([hash(texts) for texts in pairs], dtype=np.int64))
-        self._ids.append(np.array([hash(item_id) for item_id in columns["item_id"]], dtype=np.int64))
-        self._identical.append(np.array([same_text(texts[:2], texts[2:]) for texts in pairs], dtype=np.bool_))
-        self._not_nfc.append(
-            np.array([not all(_is_nfc(text or "") for text in texts) for texts in pairs], dtype=np.bool_)
+        not_nfc = [not all(unicodedata.is_normalized("NFC", text or "") for text in texts) for texts in pairs]
+        self._facts.append(
+            {
+                "texts": np.array([hash(texts) for texts in pairs], dtype=np.int64),
+                "item_id": np.array([hash(item_id) for item_id in columns["item_id"]], dtype=np.int64),
+                IDENTICAL_SIDES: np.array([same_text(texts[:2], texts[2:]) for texts in pairs], dtype=np.bool_),
+                NOT_NFC: np.array(not_nfc, dtype=np.bool_),
+            }
         )
         kinds = {column.name: _NUMBERS.get(column.name, pa.string()) for column in COLUMNS}
         table = pa.table({name: pa.array(columns[name], kind) for name, kind in kinds.items()})
@@ -327,18 +327,19 @@ class OwnItems:
     def dataset(self, fingerprint: str) -> datasets.Dataset:
         table = pa.concat_tables(self._parts)
         self._parts.clear()
-        pairs, ids = np.concatenate(self._pairs), np.concatenate(self._ids)
-        first = np.zeros(pairs.size, dtype=np.bool_)
-        first[np.unique(pairs, return_index=True)[1]] = True
+        facts = {name: np.concatenate([part[name] for part in self._facts]) for name in self._facts[0]}
+        is_repeated = np.ones(len(table), dtype=np.bool_)
+        is_repeated[np.unique(facts["texts"], return_index=True)[1]] = False
         flags = {
-            IDENTICAL_SIDES: np.concatenate(self._identical),
-            DUPLICATE_PAIR: ~first,
-            NOT_NFC: np.concatenate(self._not_nfc),
+            IDENTICAL_SIDES: facts[IDENTICAL_SIDES],
+            DUPLICATE_PAIR: is_repeated,
+            NOT_NFC: facts[NOT_NFC],
         }
-        if np.unique(ids).size < ids.size:  # perhaps an id repeats, which the validator will tell
-            for _ in Validator(self._how.corpus).checked(_items(table)):
+        if np.unique(facts["item_id"]).size < len(table):  # perhaps an id repeats, which the validator will tell
+            batches = table.to_batches(max_chunksize=ROWS_A_BATCH)
+            for _ in Validator(self._how.corpus).checked(Item(**row) for batch in batches for row in batch.to_pylist()):
                 pass
-        table = table.append_column("flags", flag_column(flags, pairs.size))
+        table = table.append_column("flags", flag_column(flags, len(table)))
         is_labelled = any(label is not None for label in self._labels)
         if is_labelled:
             table = table.append_column(LABELS.name, pa.array(self._labels, pa.int32()))
@@ -346,13 +347,3 @@ class OwnItems:
         digest = hashlib.sha256(f"{fingerprint} {self._how}".encode()).hexdigest()
         info = datasets.DatasetInfo(features=kinds)
         return datasets.Dataset(table.cast(kinds.arrow_schema), info=info, fingerprint=digest)
-
-
-def _is_nfc(text: str) -> bool:
-    return text.isascii() or unicodedata.is_normalized("NFC", text)
-
-
-def _items(table: pa.Table) -> Iterator[Item]:
-    for batch in table.to_batches(max_chunksize=ROWS_A_BATCH):
-        for row in batch.to_pylist():
-            yield Item(**row)

@@ -165,26 +165,19 @@ def with_columns_mapped(
     profile: ImportProfile, columns: Mapping[str, str | Sequence[str]], *, where: str
 ) -> ImportProfile:
     """Return the profile with more columns mapped; they take the place of those that it has."""
-    more: dict[str, tuple[str, ...]] = {}
+    numbers, more = profile.numbers, dict[str, tuple[str, ...]]()
+    plain = (*ITEM_NAMES, "model", *LONG_NAMES)
     for name, column in columns.items():
-        check_name(profile, name, where)
+        if name not in plain and not any(name in names for names in numbers.values()):
+            near = numbers.get(name.split(":", maxsplit=1)[0], ()) if ":" in name else ()
+            prompted = [f"{prompt}:…" for prompt in profile.answers]
+            others = [number for method, names in numbers.items() if method not in profile.answers for number in names]
+            error = unknown_name("name", name, near or [*plain, *others, *prompted])
+            raise ScoreImportError(f"{where}: {error}; a score of another kind is to be declared (scores)")
         more[name] = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, list | tuple) else ()
         if not more[name] or not all(isinstance(part, str) for part in more[name]):
             raise ScoreImportError(f"{where}: column of {name} is {column!r}, expected a name or a list of names")
     return replace(profile, columns={**profile.columns, **more})
-
-
-def check_name(profile: ImportProfile, name: str, where: str) -> None:
-    """Raise unless a name is a schema column, `model`, a number of a method, or of a long file."""
-    numbers = profile.numbers
-    plain = (*ITEM_NAMES, "model", *LONG_NAMES)
-    if name in plain or any(name in names for names in numbers.values()):
-        return
-    near = numbers.get(name.split(":", maxsplit=1)[0], ()) if ":" in name else ()
-    prompted = [f"{prompt}:…" for prompt in profile.answers]
-    others = [number for method, names in numbers.items() if method not in profile.answers for number in names]
-    error = unknown_name("name", name, near or [*plain, *others, *prompted])
-    raise ScoreImportError(f"{where}: {error}; a score of another kind is to be declared (scores)")
 
 
 def imported_methods(
@@ -192,16 +185,15 @@ def imported_methods(
 ) -> list[ImportedMethod]:
     """Return the methods that a file has numbers of, each with all that it needs."""
     chosen: list[ImportedMethod] = []
-    sides, answers = profile.sides, profile.answers
+    sides, answers, decisions = profile.sides, profile.answers, profile.decisions
     declared = {score.name for score in profile.scores}
     for name, numbers in profile.numbers.items():
-        if name in profile.decisions:
-            chosen.append(decision_method(profile.decisions[name], names, where))
-            continue
         missing = [number for number in numbers if number not in names]
         if profile.task in ONE_SIDED_TASKS and missing == [f"{name}_bad"]:
             missing = []
-        if len(missing) < len(numbers) or name in declared:
+        if name in decisions:
+            chosen.append(decision_method(decisions[name], names, where))
+        elif len(missing) < len(numbers) or name in declared:
             if missing:
                 raise ScoreImportError(f"{where}: {name} lacks {', '.join(missing)}; map them to columns")
             chosen.append(sides_method(sides[name]) if name in sides else prompt_method(answers[name]))

@@ -69,8 +69,15 @@ def published_files(
     """Return the files of a shipped profile's source, from a folder or downloaded into the cache."""
     profile = load_profile(name)
     pins = pins_of(name, profile)
-    folder_name = profile.folder or name
-    for folder in _folders(folder_name, data_dir):
+    folder_name, folders = profile.folder or name, tuple[Path, ...]()
+    if data_dir is not None:
+        root = Path(data_dir)
+        if not root.is_dir():
+            raise CorpusFileNotFoundError(
+                f"data folder {root} does not exist; give the folder of copies, or leave it out"
+            )
+        folders = (root, root / folder_name, root.absolute().parent / "corpora" / folder_name)
+    for folder in folders:
         if len(pins) == 1 and (folder / pins[0].name).is_file():
             return PublishedFiles(paths=(folder / pins[0].name,), n_pinned=1, others=_others(pins, folder))
         if len(pins) > 1 and folder.name == folder_name and folder.is_dir():
@@ -78,27 +85,19 @@ def published_files(
     return PublishedFiles(paths=_downloaded(name, profile, pins, progress), n_pinned=len(pins))
 
 
-def _folders(name: str, data_dir: str | Path | None) -> Sequence[Path]:
-    if data_dir is None:
-        return ()
-    root = Path(data_dir)
-    if not root.is_dir():
-        raise CorpusFileNotFoundError(f"data folder {root} does not exist; give the folder of copies, or leave it out")
-    return (root, root / name, root.absolute().parent / "corpora" / name)
-
-
 def _others(pins: Iterable[Pinned], folder: Path) -> tuple[str, ...]:
-    others = [pin for pin in pins if pin.sha256 != _digest(folder / pin.name)]
+    """Return the pinned files that a folder has neither as they are nor packed."""
+    others = []
+    for pin in pins:
+        path, digest = folder / pin.name, ""
+        if path.is_file():
+            digest = sha256_of_file(path)
+        else:
+            with contextlib.suppress(OSError, EOFError), gzip.open(f"{path}.gz") as opened:
+                digest = sha256(opened.read()).hexdigest()
+        others += [] if digest == pin.sha256 else [pin]
     packed = dict(_packed(folder)) if others else {}
     return tuple(pin.name for pin in others if pin.sha256 != packed.get(pin.name))
-
-
-def _digest(path: Path) -> str:
-    if path.is_file():
-        return sha256_of_file(path)
-    with contextlib.suppress(OSError, EOFError), gzip.open(f"{path}.gz") as opened:
-        return sha256(opened.read()).hexdigest()
-    return ""
 
 
 def _packed(folder: Path) -> Iterator[tuple[str, str]]:

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from pairbank.builders.sources.tables import ROWS_A_BATCH, Table
-from pairbank.scoring.importing.chunk import Chunk
 from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.method import Chunk
 from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
 
 NULLS = frozenset(["", "NA", "NaN", "nan", "None", "null"])
 Line = tuple[int, Mapping[str, Any]]
-_ABSENT = "\0absent"
-"""Where the lines of an item have not yet given a number."""
 
 
 def score_file(
@@ -65,10 +63,9 @@ def _long(table: Table, how: ImportProfile, known: frozenset[str]) -> Chunk:
     if "score" not in kept or not {"item_id", "pair_id"} & kept.keys():
         raise ScoreImportError(f"{path}: a long file (with 'value') needs columns for score and for item_id or pair_id")
     names = {cell: name for name, results in how.columns.items() if name not in kept for cell in results}
-    items: dict[str, list[str | None]] = {name: [] for name in kept if name not in ("score", "value")}
-    places: dict[tuple[str | None, ...], int] = {}
-    lines: list[int] = []
-    numbers: dict[str, list[str | None]] = {}
+    items = {name: columns for name, columns in kept.items() if name not in ("score", "value")}
+    rows: dict[tuple[str | None, ...], dict[str, str | None]] = {}
+    lines = []
     for number, line in table.rows():
         text = ":".join(str(line.get(column)) for column in kept["score"])
         name = names.get(text, text)
@@ -78,19 +75,14 @@ def _long(table: Table, how: ImportProfile, known: frozenset[str]) -> Chunk:
                 f"columns={{'direct_good': {text!r}}} or {{'prompt:presentation:option': {text!r}}}"
             )
         key = tuple(_first(line, kept.get(column, ())) for column in ("model", "subset", "item_id", "pair_id"))
-        place = places.setdefault(key, len(lines))
-        if place == len(lines):
+        if key not in rows:
             lines.append(number)
-            for column, cells in items.items():
-                cells.append(_first(line, kept[column]))
-        given = numbers.setdefault(name, [])
-        given.extend([_ABSENT] * (place + 1 - len(given)))
-        if given[place] != _ABSENT:
+            rows[key] = {column: _first(line, columns) for column, columns in items.items()}
+        if name in rows[key]:
             raise ScoreImportError(f"{path}, row {number}: {text} of this item is in an earlier row too")
-        given[place] = _first(line, kept["value"])
-    whole = {name: [*provided, *[None] * (len(lines) - len(provided))] for name, provided in numbers.items()}
-    filled = {name: [None if cell == _ABSENT else cell for cell in given] for name, given in whole.items()}
-    return Chunk(path=path, lines=lines, cells=items | filled)
+        rows[key][name] = _first(line, kept["value"])
+    filled = [*items, *dict.fromkeys(name for row in rows.values() for name in row)]
+    return Chunk(path=path, lines=lines, cells={name: [row.get(name) for row in rows.values()] for name in filled})
 
 
 def _check_columns(table: Table, how: ImportProfile, columns: Mapping[str, tuple[str, ...]]) -> None:

@@ -7,6 +7,7 @@ says that the numbers are imported: tool, version and settings as the log states
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
@@ -21,11 +22,10 @@ from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_file, sha256_of_texts
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.api.names import TIE
-from pairbank.scoring.importing.chunk import Chunk
 from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.join import TextJoin, by_file, question_name
+from pairbank.scoring.importing.join import TextJoin, question_name
 from pairbank.scoring.importing.log import LeftOut, Log, LogRow, Source, Stated
-from pairbank.scoring.importing.method import ImportedMethod
+from pairbank.scoring.importing.method import Chunk, ImportedMethod
 from pairbank.scoring.importing.model_table import NOT_IMPORTED, ModelTable
 from pairbank.scoring.importing.profile import (
     ImportProfile,
@@ -219,15 +219,7 @@ def import_logs(
             for table in import_scores(path, profile=how, items=items, corpus=corpus, model=model, language=language)
         ]
         return Imports(tables=_distinct(tables), left_out=[], stated=[])
-    try:
-        logs = reader_of(how.reader).read(Source(paths=tuple(files), how=how, items=items))
-    except PairbankError:
-        raise
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        reason = f"{type(error).__name__}: {error}"[:200]  # a value of another kind than the tool writes there
-        raise ScoreImportError(
-            f"{', '.join(map(str, files))}: not as {how.reader} writes it ({reason}); give its files as they were"
-        ) from error
+    logs = _read(Source(paths=tuple(files), how=how, items=items))
     by_model: dict[str, list[Log]] = {}
     for log in logs:
         by_model.setdefault(log.model, []).append(log)
@@ -284,10 +276,17 @@ def _ratings(tables: Sequence[Scored], judgments: Sequence[Judgment]) -> dict[st
     return {corpus: pd.DataFrame(rows) for corpus, rows in ratings.items()}
 
 
-def reader_of(name: str) -> Reader:
+def _read(source: Source) -> list[Log]:
+    name = source.how.reader
     if name not in READERS:
         raise ScoreImportError(f"reader is {name!r}; expected one of {TABLE}, {', '.join(READERS)}")
-    return cast("Reader", import_module(READERS[name]))
+    try:
+        return cast("Reader", import_module(READERS[name])).read(source)
+    except PairbankError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"[:200]  # a value of another kind than the tool writes there
+        raise ScoreImportError(f"{source}: not as {name} writes it ({reason}); give its files as they were") from error
 
 
 def _table(
@@ -301,24 +300,25 @@ def _table(
     if join is not None:
         joined = join.join(rows)
         rows, left_out, facts = joined.rows, joined.left_out, joined.facts()
-    declared = {score.name: score for log in logs for score in (*log.scores, *_answers(rows, log))}
-    numbered = {name for row in rows for name in row.cells}
+    known = {cell for row in rows for cell in row.cells}
     declared = {
-        name: score
-        for name, score in declared.items()
-        if score.kind == "decision" or any(f"{name}_{side}" in numbered for side in SIDES)
+        score.name: score
+        for log in logs
+        for score in (*log.scores, *_answers(rows, log))
+        if score.kind == "decision" or any(f"{score.name}_{side}" in known for side in SIDES)
     }
     names = frozenset(cell for row in rows for cell, value in row.cells.items() if value is not None)
     used = [x for x in how.scores if x.name not in declared and not names.isdisjoint(how.numbers[x.name])]
     how = replace(how, scores=(*used, *declared.values()), model=name)
     methods = imported_methods(how, names, sorted(names), str(rows[0].file))
     table = ModelTable(name, methods, how, items)
-    for group in by_file(rows):
-        table.add(_chunk(group, names))
+    for file, of_file in itertools.groupby(rows, key=lambda row: row.file):
+        group = list(of_file)
+        cells = {cell: [row.cells.get(cell) for row in group] for cell in sorted(names)}
+        table.add(Chunk(path=file, lines=[row.line for row in group], cells=cells))
     check_numbers(rows[0].file, how, methods, [table])
     scored = table.scored(_origin(logs, facts))
-    known = {key: value for log in logs for key, value in log.facts.items()}
-    model = {**scored.signature["model"], **known}
+    model = {**scored.signature["model"], **{key: value for log in logs for key, value in log.facts.items()}}
     return Scored(table=scored.table, signature={**scored.signature, "model": model}), left_out
 
 
@@ -329,11 +329,6 @@ def _answers(rows: Sequence[LogRow], log: Log) -> Iterator[DeclaredScore]:
         if any(f"{name}_good" in row.cells for row in rows):
             label = f"both sentences as answers to the question of the task {task} of {log.tool}"
             yield DeclaredScore(name=name, kind="logprob", direction="higher", unit="nats", label=label)
-
-
-def _chunk(rows: Sequence[LogRow], names: frozenset[str]) -> Chunk:
-    cells = {name: [row.cells.get(name) for row in rows] for name in sorted(names)}
-    return Chunk(path=rows[0].file, lines=[row.line for row in rows], cells=cells)
 
 
 def _origin(logs: Sequence[Log], join: Mapping[str, Any]) -> dict[str, Any]:

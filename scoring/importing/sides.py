@@ -21,13 +21,12 @@ from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import side_columns
 from pairbank.scoring.api.names import DIRECT, HALF_EMPTY, UNPARSED
 from pairbank.scoring.importing.declared import NATS, SIDES, DeclaredScore
-from pairbank.scoring.importing.method import ImportedMethod, Range, flag_column, read_numbers
+from pairbank.scoring.importing.method import Chunk, ImportedMethod, Range, flag_column, read_numbers
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.scoring.importing.chunk import Chunk
     from pairbank.scoring.prompts.prompt import Prompt
 
 ROUNDING_NATS = 1e-6
@@ -51,11 +50,6 @@ def prompt_method(prompt: Prompt) -> ImportedMethod:
     """Return the answers to a prompt; a prompt that asks each item in one order needs the numbers of that one."""
     method, names = Prompted(prompt), prompt_numbers(prompt)
 
-    def part(chunk: Chunk, _two_sided: BoolArray) -> Mapping[str, Any]:
-        numbers = np.column_stack([read_numbers(chunk, name, LOGPROB) for name in names])
-        rows = [row_of(row) for row in numbers]
-        return {name: [row.get(name) for row in rows] for name in method.columns}
-
     def row_of(numbers: FloatArray) -> Mapping[str, Any]:
         is_given = ~np.isnan(numbers).reshape(len(prompt.presentations), -1)
         if not is_given.any():
@@ -64,6 +58,10 @@ def prompt_method(prompt: Prompt) -> ImportedMethod:
         if not is_given[asked].all():
             return {ScoreColumns(prompt.id).flags: [HALF_EMPTY]}
         return method.readout(numbers.tolist(), [], asked=asked)
+
+    def part(chunk: Chunk, _two_sided: BoolArray) -> Mapping[str, Any]:
+        rows = [*map(row_of, np.column_stack([read_numbers(chunk, name, LOGPROB) for name in names]))]
+        return {name: [row.get(name) for row in rows] for name in method.columns}
 
     return ImportedMethod(
         name=prompt.id, numbers=names, columns=method.columns, definition=method.definition, part=part
@@ -81,7 +79,7 @@ class _Kind(NamedTuple):
 
 
 def _kind_of(score: DeclaredScore) -> _Kind:
-    unit = score.unit
+    unit, is_higher = score.unit, score.direction == "higher"
     in_nats = "" if unit == "nats" else ", converted to nats"
     match score.kind:
         case "logprob":
@@ -102,12 +100,8 @@ def _kind_of(score: DeclaredScore) -> _Kind:
                 "nats; difference = ln perplexity(bad) - ln perplexity(good), of log-perplexities"
             )
             return _Kind(believed, "nats per token", words, lambda values: -np.log(np.maximum(values, 1.0)))
-        case _:
-            return _points_of(score)
-
-
-def _points_of(score: DeclaredScore) -> _Kind:
-    unit, is_higher = score.unit, score.direction == "higher"
+        case "score" | "rating" | "decision":
+            pass
     better = ", higher is better" if is_higher else ", lower is better: stored with the sign changed"
     low, high = score.scale or (-MOST_POINTS, MOST_POINTS)
     if score.scale is None:
@@ -116,12 +110,12 @@ def _points_of(score: DeclaredScore) -> _Kind:
     else:
         what = f"ratings of each side from {low:g} to {high:g} {unit}{better}"
         expected = f"a rating from {low:g} to {high:g}, or `unparsed`"
-    believed, words = (
+    return _Kind(
         Range(low=low, high=high, expected=expected),
+        unit or f"units of {score.name}",
         f"{what}; difference = good - bad; no log-probabilities",
+        lambda values: values if is_higher else 0.0 - values,
     )
-    unit = unit or f"units of {score.name}"
-    return _Kind(believed, unit, words, lambda values: values if is_higher else 0.0 - values)
 
 
 def sides_method(score: DeclaredScore) -> ImportedMethod:

@@ -36,55 +36,41 @@ class Run:
     def steps(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], on_progress: Callable[[float], None]
     ) -> Generator[None, None, dict[str, pa.Table]]:
-        in_turn = sorted(methods, key=lambda method: isinstance(method, WritingMethod))
-        tables = yield from self._computed(rows, in_turn, on_progress)
-        return {method.name: table for method, table in zip(in_turn, tables, strict=True)}
-
-    def share_of_values(self, asked: UnitRequests, share: Share) -> FloatArray:
-        """Return the answers that a share of the forward passes gives, one after the other; NaN for all others."""
-        if isinstance(self.reader, Divisible) and asked.requests:
-            return np.concatenate(self.reader.share_of_logprobs(asked.requests, share))
-        return np.full(sum(request.n_values for request in asked.requests), np.nan)
-
-    def _computed(
-        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], on_progress: Callable[[float], None]
-    ) -> Generator[None, None, Iterator[pa.Table]]:
         """Return each method's columns: first those that read probabilities, in one plan, then those that write."""
-        n_read = sum(not isinstance(m, WritingMethod) for m in methods)
-        asked = self.asked(rows, methods[:n_read])
-        on_share = self._on_share(asked.requests, lambda share: on_progress(share * n_read / len(methods)))
-        logprobs: Sequence[FloatArray] = []
-        if asked.requests and n_read == len(methods) and isinstance(self.reader, Stepwise):
-            logprobs = yield from self.reader.logprob_steps(asked.requests, progress=on_share)
-        elif asked.requests:
-            logprobs = self.reader.token_logprobs(asked.requests, progress=on_share)
-        return self._tables(rows, methods, self._noted(asked).tables(logprobs), on_progress)
+        writing = [method for method in methods if isinstance(method, WritingMethod)]
+        reading = [method for method in methods if not isinstance(method, WritingMethod)]
+        asked = self.asked(rows, reading)
+        requests, n_done = asked.requests, 0
 
-    def _tables(
-        self,
-        rows: Sequence[Mapping[str, Any]],
-        methods: Sequence[Method],
-        read: Iterator[pa.Table],
-        on_progress: Callable[[float], None],
-    ) -> Iterator[pa.Table]:
-        """Yield the columns of the methods that read, and then those of the methods that write, which do so now."""
-        yield from read
-        written = [m for m in methods if isinstance(m, WritingMethod)]
-        n_read = len(methods) - len(written)
-        for n_before, method in enumerate(written, start=n_read):
+        def on_requests(n_requests: int) -> None:
+            nonlocal n_done
+            n_done += n_requests
+            on_progress(n_done / len(requests) * len(reading) / len(methods))
+
+        logprobs: Sequence[FloatArray] = []
+        if requests and not writing and isinstance(self.reader, Stepwise):
+            logprobs = yield from self.reader.logprob_steps(requests, progress=on_requests)
+        elif requests:
+            logprobs = self.reader.token_logprobs(requests, progress=on_requests)
+        if isinstance(self.reader, Noting):
+            noted = [replace(e, flags=(*e.flags, *self.reader.flags_of(e))) for e in asked.encoded]
+            asked = replace(asked, encoded=noted)
+        tables = {method.name: table for method, table in zip(reading, asked.tables(logprobs), strict=True)}
+        for n_before, method in enumerate(writing, start=len(reading)):
 
             def on_share(share: float, n_before: int = n_before) -> None:
                 on_progress((n_before + share) / len(methods))
 
             records = generated_records(method, rows, self.writer, over_length=self.over_length, on_progress=on_share)
             results = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
-            yield pa.Table.from_pylist(results, schema=schema_of(method))
+            tables[method.name] = pa.Table.from_pylist(results, schema=schema_of(method))
+        return tables
 
-    def _noted(self, asked: UnitRequests) -> UnitRequests:
-        reader = self.reader
-        if not isinstance(reader, Noting):
-            return asked
-        return replace(asked, encoded=[replace(e, flags=(*e.flags, *reader.flags_of(e))) for e in asked.encoded])
+    def share_of_values(self, asked: UnitRequests, share: Share) -> FloatArray:
+        """Return the answers that a share of the forward passes gives, one after the other; NaN for all others."""
+        if isinstance(self.reader, Divisible) and asked.requests:
+            return np.concatenate(self.reader.share_of_logprobs(asked.requests, share))
+        return np.full(sum(request.n_values for request in asked.requests), np.nan)
 
     def asked(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> UnitRequests:
         """Return what these methods, none of which lets the model write, ask about these items."""
@@ -116,19 +102,6 @@ class Run:
                 "(over_length='nan', --over-length nan)"
             )
         return fits
-
-    def _on_share(
-        self, requests: Sequence[EncodedRequest], on_progress: Callable[[float], None]
-    ) -> Callable[[int], None]:
-        """Return what is told of each number of requests that have been answered."""
-        n_done = 0
-
-        def finished(n_requests: int) -> None:
-            nonlocal n_done
-            n_done += n_requests
-            on_progress(n_done / len(requests))
-
-        return finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

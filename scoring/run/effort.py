@@ -57,9 +57,8 @@ def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) 
 def n_beginnings(sequences: Sequence[tuple[int, ...]]) -> int:
     """Return how many different beginnings some sequences have: a pass that shares them reads one token for each."""
     ordered = sorted(set(sequences))
-    return sum(map(len, ordered)) - sum(_n_shared(a, b) for a, b in pairwise(ordered))
-
-
-def _n_shared(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    differing = (k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
-    return next(differing, min(len(a), len(b)))
+    shared = 0
+    for a, b in pairwise(ordered):
+        differing = (k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
+        shared += next(differing, min(len(a), len(b)))
+    return sum(map(len, ordered)) - shared

@@ -68,20 +68,16 @@ class WorkQueue:
             return self._next.popleft()
         if not self._waiting:
             return None
-        job, first = self._waiting[0], self._first_place
-        stop = min(N_PLACES, first + self._n_places_of(job))
+        job, first, n_places = self._waiting[0], self._first_place, N_PLACES
+        if self._n_workers > 1 and job.is_divisible:
+            work = sum(waiting.work for waiting in self._waiting) - job.work * first / N_PLACES
+            n_places = max(LEAST_PLACES, math.ceil(N_PLACES * work / (2 * self._n_workers) / job.work))
+        stop = min(N_PLACES, first + n_places)
         if stop > N_PLACES - LEAST_PLACES:
             stop = N_PLACES
             self._waiting.popleft()
         self._first_place = stop % N_PLACES
         return Task(job=job, share=Share(first=first, stop=stop))
-
-    def _n_places_of(self, job: Job) -> int:
-        if self._n_workers == 1 or not job.is_divisible:
-            return N_PLACES
-        work = sum(waiting.work for waiting in self._waiting) - job.work * self._first_place / N_PLACES
-        fair = work / (2 * self._n_workers)
-        return max(LEAST_PLACES, math.ceil(N_PLACES * fair / job.work))
 
     def came_back(self, task: Task) -> None:
         self.n_deaths[task.job.unit] += 1

@@ -91,48 +91,32 @@ def begin(ray: Any, address: str, *, n_workers: int, needs: Needs) -> bool:  # n
     """Connect to a cluster, or start a Ray here; return whether one was started."""
     if ray.is_initialized():
         return False
-    _see_that_somebody_listens(address)
-    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    common: dict[str, Any] = {
-        "runtime_env": {"env_vars": environment},
-        "log_to_driver": False,
-        "logging_level": logging.ERROR,
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "/" not in host:  # where nothing is, Ray itself would try for a minute
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+        except (OSError, OverflowError) as error:
+            raise ModelLoadError(f"nobody listens at {address!r} ({error}); {_REMEDY}") from error
+    here: dict[str, Any] = {
+        "num_cpus": n_workers * needs.n_cpus,
+        "num_gpus": None if needs.n_gpus else 0,
+        "include_dashboard": False,
     }
     terminated = signal.getsignal(signal.SIGTERM)
     try:
-        if address == LOCAL:
-            ray.init(
-                address="local",
-                num_cpus=n_workers * needs.n_cpus,
-                num_gpus=None if needs.n_gpus else 0,
-                include_dashboard=False,
-                **common,
-            )
-        else:
-            ray.init(address=address, **common)
+        ray.init(
+            address=address,
+            runtime_env={"env_vars": {name: os.environ[name] for name in PASSED_ON if name in os.environ}},
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            **(here if address == LOCAL else {}),
+        )
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         token = "" if "RAY_AUTH_TOKEN" in os.environ else "; one with a token needs it here too (RAY_AUTH_TOKEN)"
         raise ModelLoadError(f"no Ray at {address!r} ({error}); {_REMEDY}{token}") from error
     if terminated is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, terminated)  # Ray puts its own there, which dumps its stack
     return True
-
-
-def _see_that_somebody_listens(address: str) -> None:
-    """Refuse HOST:PORT where nothing is: Ray itself would try for a minute."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or "/" in host:
-        return  # local, auto, or an address of another kind
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
-    except (OSError, OverflowError) as error:
-        raise ModelLoadError(f"nobody listens at {address!r} ({error}); {_REMEDY}") from error
-
-
-def has_room(ray: Any, needs: Needs) -> bool:  # noqa: ANN401 - the package
-    """Return whether any node is large enough for a worker, were it free."""
-    alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    return any(node.get("CPU", 0) >= needs.n_cpus and node.get("GPU", 0) >= needs.n_gpus for node in alive)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +188,8 @@ class RayModel:
         by_answer = {worker.facts.remote(): worker for worker in self._workers}
         began = text = time.monotonic()
         while not self._ray.wait([*by_answer], timeout=1.0)[0]:
-            now, is_room = time.monotonic(), has_room(self._ray, needs)
+            now, nodes = time.monotonic(), [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+            is_room = any(n.get("CPU", 0) >= needs.n_cpus and n.get("GPU", 0) >= needs.n_gpus for n in nodes)
             if not is_room and now - began >= SILENT_S:
                 raise ModelLoadError(f"no node has had resources for a worker ({needs}) for {SILENT_S:g} s; start one")
             if now - text >= SAID_S:
@@ -262,14 +247,13 @@ class RayModel:
             return
         queue = WorkQueue(jobs, n_workers=len(self._workers) if self._asked("is_divisible") else 1)
         running: dict[Any, tuple[Task, Any]] = {}
-        recipe_there = self._ray.put(recipe)
+        there = self._ray.put(recipe)
         began, before_s = time.perf_counter(), self.stats.seconds
 
         def hand_out() -> None:
             while self._free and (task := queue.task()):
-                worker = self._free.popleft()
-                ticket = f"{recipe_there.hex()}/{task.job.unit}"
-                answer = worker.scored.remote(task.job, recipe_there, task.share, task.values_nats, ticket=ticket)
+                worker, ticket = self._free.popleft(), f"{there.hex()}/{task.job.unit}"
+                answer = worker.scored.remote(task.job, there, task.share, task.values_nats, ticket=ticket)
                 running[answer] = (task, worker)
 
         while queue.n_units_waiting or running:
@@ -284,7 +268,12 @@ class RayModel:
                 queue.came_back(task)
                 logger.warning("a worker died (%s); its unit goes to another", type(error).__name__)
                 if (n_deaths := queue.n_deaths[task.job.unit]) >= MOST_TRIES:
-                    raise _deadly(task.job, n_deaths) from error
+                    rows = task.job.rows
+                    raise ScoringError(
+                        f"items {rows[0]['item_id']} to {rows[-1]['item_id']}: {n_deaths} workers died of them, one "
+                        "after the other (of memory, perhaps); try fewer workers or a smaller --batch-tokens: what is "
+                        "scored is stored"
+                    ) from error
                 self._away.append(worker)
                 continue
             self._free.appendleft(worker)  # it still knows the job, if that goes on
@@ -314,7 +303,10 @@ class RayModel:
                 time.sleep(ASKED_S)
             if not running and time.monotonic() - began > SILENT_S:
                 break
-        raise _nobody_left(n_units)
+        raise ScoringError(
+            f"no worker is left, and {n_units} units are not scored; what is scored is stored: run the same command "
+            "again"
+        )
 
     def _woken(self, answer: Any) -> bool:  # noqa: ANN401 - Ray's
         """Take a worker in that has begun, or was started again somewhere; return whether it is there."""
@@ -422,19 +414,6 @@ def _agreed(facts: Sequence[Facts]) -> ModelInfo:
                 f"{', '.join(differing) or 'what it says of itself'}; use machines and folders that are alike"
             )
     return first
-
-
-def _nobody_left(n_units: int) -> ScoringError:
-    return ScoringError(
-        f"no worker is left, and {n_units} units are not scored; what is scored is stored: run the same command again"
-    )
-
-
-def _deadly(job: Job, n_tries: int) -> ScoringError:
-    return ScoringError(
-        f"items {job.rows[0]['item_id']} to {job.rows[-1]['item_id']}: {n_tries} workers died of them, one after the "
-        "other (of memory, perhaps); try fewer workers or a smaller --batch-tokens: what is scored is stored"
-    )
 
 
 def _silent(_n: int) -> None:

@@ -102,25 +102,24 @@ class Packs:
 
     def _read_new(self) -> None:
         folder = _packs(self.group)
-        with contextlib.suppress(FileNotFoundError):
-            for name in sorted(os.listdir(folder)):  # noqa: PTH208 - names are enough
-                if name.endswith(".parquet") and name not in self.known:
-                    self.known.add(name)
-                    self._take(folder / name)
-
-    def _take(self, path: Path) -> None:
-        if (table := _whole_table(path)) is None:
-            return
         try:
-            listed = json.loads((table.schema.metadata or {})[KEYS])
-            places = [(str(key), int(n_rows), str(seal)) for key, n_rows, seal in listed]
-        except (KeyError, ValueError, TypeError) as error:
-            _set_aside(path, f"it does not say which shards it holds ({error})")
+            names = sorted(os.listdir(folder))  # noqa: PTH208 - names are enough
+        except FileNotFoundError:
             return
-        table, start = table.replace_schema_metadata(None), 0
-        for key, n_rows, seal in places:
-            self.tables[key] = (table.slice(start, n_rows), seal)
-            start += n_rows
+        for name in (name for name in names if name.endswith(".parquet") and name not in self.known):
+            self.known.add(name)
+            if (table := _whole_table(folder / name)) is None:
+                continue
+            try:
+                listed = json.loads((table.schema.metadata or {})[KEYS])
+                places = [(str(key), int(n_rows), str(seal)) for key, n_rows, seal in listed]
+            except (KeyError, ValueError, TypeError) as error:
+                _set_aside(folder / name, f"it does not say which shards it holds ({error})")
+                continue
+            table, start = table.replace_schema_metadata(None), 0
+            for key, n_rows, seal in places:
+                self.tables[key] = (table.slice(start, n_rows), seal)
+                start += n_rows
 
 
 def write_pack(group: str, shards: Mapping[str, pa.Table]) -> None:

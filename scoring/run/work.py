@@ -123,7 +123,13 @@ class Work:
 
     def __init__(self, items: datasets.Dataset, info: ModelInfo, options: ScoreOptions, model: Scorer | None) -> None:
         """Check items and options; without a model its stored scores are found, but for `without_model` methods."""
-        _check_items(items)
+        if missing := [c.name for c in COLUMNS if c.name not in items.column_names]:
+            raise ScoringError(f"items lack the column(s) {', '.join(missing)}; get them from pairbank.load_corpus")
+        if not len(items):
+            raise ScoringError("no items to score; expected at least one row")
+        corpora, languages = (sorted(set(items[name][:])) for name in ("corpus", "language"))
+        if len(corpora) > 1:
+            raise ScoringError(f"items of {len(corpora)} corpora ({', '.join(corpora)}); score one corpus at a time")
         if not options.methods:
             raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
         asked = [MethodName.parsed(name).id for name in options.methods if name not in FAMILIES]
@@ -140,7 +146,7 @@ class Work:
                 prompts=prompts,
                 unigrams=options.unigrams,
                 probe_text=options.probe_text,
-                languages=tuple(sorted(set(items["language"][:]))),
+                languages=tuple(languages),
             ),
         )
         self.methods = self.recipe.methods(model)
@@ -212,7 +218,7 @@ class Work:
     ) -> list[Callable[[float], None]]:
         """Return for each unit what is told of the share of it that is done; units differ in work."""
         if on_progress is None:
-            return [_say_nothing] * len(units)
+            return [lambda _share: None] * len(units)
         n_items, done = self._n_items(units), [0.0] * len(units)
         work = efforts(units, self.items.__getitem__, len(self.items), run.reader)
         per_item = n_items / sum(work) if work else 0.0
@@ -248,17 +254,3 @@ class Work:
 
     def _n_items(self, units: Sequence[Unit]) -> int:
         return round(sum(unit.n_items * len(unit.methods) for unit in units) / len(self.methods))
-
-
-def _say_nothing(_share: float) -> None:
-    """Take no note of progress."""
-
-
-def _check_items(items: datasets.Dataset) -> None:
-    if missing := [c.name for c in COLUMNS if c.name not in items.column_names]:
-        raise ScoringError(f"items lack the column(s) {', '.join(missing)}; get them from pairbank.load_corpus")
-    if not len(items):
-        raise ScoringError("no items to score; expected at least one row")
-    corpora = sorted(set(items["corpus"][:]))
-    if len(corpora) > 1:
-        raise ScoringError(f"items of {len(corpora)} corpora ({', '.join(corpora)}); score one corpus at a time")

@@ -71,7 +71,10 @@ def _log(file: Path, how: ImportProfile, parts: Mapping[str, Sequence[Sides]]) -
     )
     if words := _WORDS.fullmatch(revision):
         log.facts = {"family": name, "training_words": int(words[1]) * _TIMES[words[2]]}
-    correct = dict[str, float]()
+    report, results = file.parent / REPORT, dict[str, str]()
+    if report.is_file():
+        by_part = report.read_text(encoding="utf-8").split("### AVERAGE")[0]
+        results = dict(re.findall(r"(?m)^([\w-]+): (\d+\.\d\d)$", by_part))
     for part, table in json_file(file).items():
         texts = _texts(table, f"{file}: {part}")
         if part not in parts:
@@ -80,8 +83,10 @@ def _log(file: Path, how: ImportProfile, parts: Mapping[str, Sequence[Sides]]) -
             continue
         rows = list(_rows(file, part, texts, parts[part], log.refusals))
         log.rows += rows
-        correct[part] = 100 * sum(row.cells[NAME] == "good" for row in rows) / len(rows) if rows else 0.0
-    log.stated = list(_stated(file.parent / REPORT, correct))
+        if part in results:
+            correct = 100 * sum(row.cells[NAME] == "good" for row in rows) / len(rows) if rows else 0.0
+            what, stated = "accuracy in per cent", float(results[part])
+            log.stated.append(Stated(what=part, metric=what, stated=stated, computed=correct, printed_to=0.005))
     return log
 
 
@@ -96,44 +101,23 @@ def _texts(table: Any, where: str) -> list[str]:  # noqa: ANN401 - JSON is any
 
 def _rows(file: Path, part: str, texts: Sequence[str], sides: Sequence[Sides], refusals: Refusals) -> Iterator[LogRow]:
     plain = [normalised(text) for text in texts]
-    in_order = len(plain) == len(sides) and all(
-        text in (good, bad) for text, (_, good, bad) in zip(plain, sides, strict=True)
-    )
-    if in_order:
-        for line, (text, side) in enumerate(zip(plain, sides, strict=True), 1):
-            yield _row(file, part, line, text, side)
-        return
-    homes: dict[str, list[Sides]] = defaultdict(list)
-    for side in sides:
-        for text in {*side[1:]}:
-            homes[text].append(side)
-    if doubtful := [line for line, text in enumerate(plain, 1) if len(homes.get(text, ())) > 1]:
-        raise ScoreImportError(
-            f"{file}: {part} has {len(plain):,} predictions and the corpus {len(sides):,} items. The texts of "
-            f"{len(doubtful):,} predictions are sides of several items (the first is number {doubtful[0]}, "
-            f"{texts[doubtful[0] - 1][:60]!r}); give the .jsonl file that was scored as --items"
-        )
-    for line, text in enumerate(plain, 1):
-        if text in homes:
-            yield _row(file, part, line, text, homes[text][0])
-        else:
-            refusals.add(file, f"the text is no side of an item of {part}", repr(text[:60]))
-
-
-def _row(file: Path, part: str, line: int, text: str, sides: Sides) -> LogRow:
-    item_id, good, bad = sides
-    chosen = "tie" if good == bad else "good" if text == good else "bad"
-    return LogRow(file=file, line=line, cells={"item_id": item_id, "subset": part, NAME: chosen})
-
-
-def _stated(report: Path, correct: Mapping[str, float]) -> Iterator[Stated]:
-    if not report.is_file():
-        return
-    results = dict(
-        re.findall(r"(?m)^([\w-]+): (\d+\.\d\d)$", report.read_text(encoding="utf-8").split("### AVERAGE")[0])
-    )
-    for part, value in correct.items():
-        if part in results:
-            yield Stated(
-                what=part, metric="accuracy in per cent", stated=float(results[part]), computed=value, printed_to=0.005
+    items: list[Sides | None] = list(sides)
+    if len(plain) != len(sides) or any(text not in side[1:] for text, side in zip(plain, sides, strict=True)):
+        homes: dict[str, list[Sides]] = defaultdict(list)
+        for side in sides:
+            for text in {*side[1:]}:
+                homes[text].append(side)
+        if doubtful := [line for line, text in enumerate(plain, 1) if len(homes.get(text, ())) > 1]:
+            raise ScoreImportError(
+                f"{file}: {part} has {len(plain):,} predictions and the corpus {len(sides):,} items. The texts of "
+                f"{len(doubtful):,} predictions are sides of several items (the first is number {doubtful[0]}, "
+                f"{texts[doubtful[0] - 1][:60]!r}); give the .jsonl file that was scored as --items"
             )
+        items = [homes[text][0] if text in homes else None for text in plain]
+    for line, (text, item) in enumerate(zip(plain, items, strict=True), 1):
+        if item is None:
+            refusals.add(file, f"the text is no side of an item of {part}", repr(text[:60]))
+            continue
+        item_id, good, bad = item
+        chosen = "tie" if good == bad else "good" if text == good else "bad"
+        yield LogRow(file=file, line=line, cells={"item_id": item_id, "subset": part, NAME: chosen})

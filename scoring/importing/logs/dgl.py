@@ -16,7 +16,7 @@ Hu, Mahowald, Lupyan, Ivanova & Levy 2024, PNAS 121(36); Dentella, Günther & Le
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS
@@ -32,6 +32,8 @@ _RATERS = ("rater", "participant")
 """The column of raters; their names do not leave the reader."""
 _TEMPLATE_ANSWERED = ("text-davinci-002", "text-davinci-003")
 Row = Mapping[str, str]
+Answer = tuple[Path, str, str, str, str]
+"""File, model, score, sentence, and what the file has for it."""
 
 
 def read(source: Source) -> list[Log]:
@@ -84,10 +86,16 @@ def _put_together(file: Path, halves: Iterable[tuple[int, Row]], refusals: Refus
 
 
 def _sentences(source: Source) -> list[Log]:
-    stimuli, refusals, sampled = _stimuli(source), Refusals(), _sampled(source)
+    file = source.file("stimuli.csv", expected="stimuli.csv of response-to-DGL")
+    stimuli: dict[str, LogRow] = {}
+    for line, row in published_rows(file, *source.columns(), "condition"):
+        cells = {**source.cells(row), "label": CONDITIONS[_condition(row, file, line)]}
+        stimuli[row["sentence"]] = LogRow(file=file, line=line, cells=cells)
+    refusals = Refusals()
+    draws: dict[str, list[Judgment]] = defaultdict(list)
     answers: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     files: dict[str, dict[Path, None]] = defaultdict(dict)
-    for file, model, score, text, answer in (*_answers(source), *_shares(sampled)):
+    for file, model, score, text, answer in (*_answers(source), *_sampled(source, draws)):
         files[model][file] = None
         if text not in stimuli:
             refusals.add(file, "the sentence is none of the stimuli", repr(text[:60]))
@@ -103,24 +111,13 @@ def _sentences(source: Source) -> list[Log]:
             scores = {f"{score}_good": answer for score, answer in by_text[text].items()}
             cells = {**stimuli[text].cells, **people.get(text, {}), **scores}
             log.rows.append(LogRow(file=stimuli[text].file, line=stimuli[text].line, cells=cells))
-        drawn = [draw for (_, name), draws in sampled.items() if name == model for draw in draws]
-        log.draws = [draw for draw in drawn if draw.text in stimuli]
+        log.draws = [draw for draw in draws[model] if draw.text in stimuli]
         logs.append(log)
     logs[0].refusals, logs[0].judgments = refusals, judgments
     return logs
 
 
-def _stimuli(source: Source) -> dict[str, LogRow]:
-    file = source.file("stimuli.csv", expected="stimuli.csv of response-to-DGL")
-    return {
-        row["sentence"]: LogRow(
-            file=file, line=line, cells={**source.cells(row), "label": CONDITIONS[_condition(row, file, line)]}
-        )
-        for line, row in published_rows(file, *source.columns(), "condition")
-    }
-
-
-def _answers(source: Source) -> Iterator[tuple[Path, str, str, str, str]]:
+def _answers(source: Source) -> Iterator[Answer]:
     for file in source.files("prompting_*.csv", expected="prompting_MODEL.csv"):
         rows = [row for _, row in published_rows(file, "sentence", "condition")]
         models = {column: model for column, model in source.how.models.items() if column in rows[0]}
@@ -133,24 +130,16 @@ def _answers(source: Source) -> Iterator[tuple[Path, str, str, str, str]]:
             yield from ((file, model, score, row["sentence"], row[column] or UNPARSED) for row in rows)
 
 
-def _sampled(source: Source) -> dict[tuple[Path, str], list[Judgment]]:
-    draws: dict[tuple[Path, str], list[Judgment]] = defaultdict(list)
-    columns = ("model", "sentence", "condition", "accuracy", "repetition")
+def _sampled(source: Source, draws: dict[str, list[Judgment]]) -> Iterator[Answer]:
+    """Yield the share of the sampled answers that accept a sentence; add each of them to the draws of its model."""
     for file in source.files("dgl_models.csv", expected="dgl_models.csv"):
-        for line, row in published_rows(file, *columns):
-            value = float(_accepts(row, file, line))
-            draw = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale=BINARY)
-            draws[file, source.how.models.get(row["model"], row["model"])].append(draw)
-    return draws
-
-
-def _shares(sampled: Mapping[tuple[Path, str], Sequence[Judgment]]) -> Iterator[tuple[Path, str, str, str, str]]:
-    """Yield file, model, score, sentence and the share of the sampled answers that accept it."""
-    for (file, model), draws in sampled.items():
-        values: dict[str, list[float]] = defaultdict(list)
-        for draw in draws:
-            values[draw.text].append(draw.value)
-        yield from ((file, model, "sampled", text, repr(sum(v) / len(v))) for text, v in values.items())
+        values: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for line, row in published_rows(file, "model", "sentence", "condition", "accuracy", "repetition"):
+            model, text = source.how.models.get(row["model"], row["model"]), row["sentence"]
+            values[model, text].append(_accepts(row, file, line))
+            value = float(values[model, text][-1])
+            draws[model].append(Judgment(text=text, rater=row["repetition"], value=value, scale=BINARY))
+        yield from ((file, model, "sampled", text, repr(sum(v) / len(v))) for (model, text), v in values.items())
 
 
 def _people(

@@ -30,8 +30,8 @@ from pairbank.scoring.importing.log import (
     LogRow,
     Source,
     Stated,
-    choice_of,
     decided,
+    first_in,
     json_file,
     json_lines,
     side_of,
@@ -51,24 +51,20 @@ _REQUIRED = ("model_id", "evaluation_name", "sample_id", "input", "answer_attrib
 
 def read(source: Source) -> list[Log]:
     expected = f"UUID{ENDING} in the schema of Every Eval Ever"
-    return [log for file in source.files(f"*{ENDING}", expected=expected) for log in _logs(file)]
+    logs = []
+    for file in source.files(f"*{ENDING}", expected=expected):
+        by_model: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+        for line, record in json_lines(file):
+            if missing := [key for key in _REQUIRED if key not in record]:
+                raise ScoreImportError(f"{file}, row {line}: no {', '.join(missing)}; the schema requires it")
+            by_model[str(record["model_id"])].append((line, record))
+        logs += [_log(file, model, records) for model, records in by_model.items()]
+    return logs
 
 
-def _logs(file: Path) -> Iterator[Log]:
+def _log(file: Path, model: str, records: Sequence[tuple[int, dict[str, Any]]]) -> Log:
     beside = file.with_name(file.name.removesuffix(ENDING) + ".json")
     whole = json_file(beside) if beside.is_file() else {}
-    by_model: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
-    for line, record in json_lines(file):
-        if missing := [key for key in _REQUIRED if key not in record]:
-            raise ScoreImportError(f"{file}, row {line}: no {', '.join(missing)}; the schema requires it")
-        by_model[str(record["model_id"])].append((line, record))
-    for model, records in by_model.items():
-        yield _log(file, beside if whole else None, whole, model, records)
-
-
-def _log(
-    file: Path, beside: Path | None, whole: Mapping[str, Any], model: str, records: Sequence[tuple[int, dict[str, Any]]]
-) -> Log:
     library = whole.get("eval_library") or {}
     log = Log(
         model=model,
@@ -79,7 +75,7 @@ def _log(
             "evaluation_id": records[0][1].get("evaluation_id"),
             **{key: whole[key] for key in ("model_info", "source_metadata") if key in whole},
         },
-        files=(file,) if beside is None else (file, beside),
+        files=(file, beside) if whole else (file,),
     )
     choices, declared = defaultdict[str, list[Choice]](list), dict[str, DeclaredScore]()
     from_harness = library.get("name") in _COUNTED_FROM_0
@@ -88,7 +84,9 @@ def _log(
     for line, record in records:
         metadata = record.get("metadata") or {}
         if METHOD in metadata:
-            log.rows.append(_exported_row(file, line, record))
+            ours = {key: metadata[key] for key in metadata if key.startswith(OURS) and key not in (METHOD, UNIT)}
+            cells = {key.removeprefix(SCORE).removeprefix(OURS): value for key, value in ours.items()}
+            log.rows.append(LogRow(file=file, line=line, cells=cells))
             declared |= _own_scores(metadata)
             continue
         metric = record.get("evaluation_result_id")
@@ -135,37 +133,20 @@ def _choice(file: Path, line: int, record: Mapping[str, Any], *, has_context: bo
     options = list(text["choices"])
     good = 0 if side_of(text["reference"][0], options, 0) == "good" else 1
     final = [step["extracted_value"] for step in attributed if step.get("is_terminal", True)]
-    return choice_of(
-        file,
-        line,
-        options,
-        good,
-        str(final[-1]) if final else "",
+    return Choice(
+        file=file,
+        line=line,
+        options=options,
+        good=good,
+        answer=str(final[-1]) if final else "",
         is_right=record["evaluation"].get("is_correct") is True,
-        shown_first=_shown_first(str(text.get("formatted") or text["raw"]), options, good),
+        shown_first=first_in(str(text.get("formatted") or text["raw"]), options, good),
         cells={
             "subset": str(record["evaluation_name"]),
             "pair_id": str(record["sample_id"]),
             **({f"context_{side}": str(text["raw"]) for side in SIDES} if has_context else {}),
         },
     )
-
-
-def _shown_first(text: str, options: Sequence[str], good: int) -> str | None:
-    places = [text.find(option) for option in options]
-    if -1 in places or places[0] == places[1]:
-        return None
-    return "good" if (places[0] < places[1]) == (good == 0) else "bad"
-
-
-def _exported_row(file: Path, line: int, record: Mapping[str, Any]) -> LogRow:
-    metadata = record["metadata"]
-    cells = {key.removeprefix(OURS): value for key, value in metadata.items() if key.startswith(OURS)}
-    numbers = {key.removeprefix(SCORE): value for key, value in metadata.items() if key.startswith(SCORE)}
-    item = {
-        key: value for key, value in cells.items() if not key.startswith("score.") and key not in ("method", "unit")
-    }
-    return LogRow(file=file, line=line, cells={**item, **numbers})
 
 
 def _own_scores(metadata: Mapping[str, str]) -> dict[str, DeclaredScore]:

@@ -11,13 +11,14 @@ UK AI Security Institute, Inspect: framework for large language model evaluation
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import question_name
-from pairbank.scoring.importing.log import Choice, Log, Source, Stated, choice_of, decided, json_file, model_name
+from pairbank.scoring.importing.log import Choice, Log, Source, Stated, decided, json_file, model_name
 
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What Inspect's accuracy makes of a score's value."""
@@ -52,11 +53,12 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _log(file: Path, document: Mapping[str, Any]) -> Log:
-    facts, steps = document["eval"], (document.get("plan") or {}).get("steps") or []
+    facts, plan = document["eval"], document.get("plan") or {}
     task, epochs = str(facts["task"]), int((facts.get("config") or {}).get("epochs") or 1)
     if document.get("status", "success") != "success":
         raise ScoreImportError(f"{file}: its status is {document['status']!r}; expected a log that ran to its end")
-    shuffled = any((step.get("params") or {}).get("shuffle") for step in steps)
+    solver = [{"solver": step.get("solver"), "params": step.get("params") or {}} for step in plan.get("steps") or []]
+    shuffled = any(step["params"].get("shuffle") for step in solver)
     log = Log(
         model=model_name(str(facts.get("model"))),
         tool="inspect_ai",
@@ -64,32 +66,33 @@ def _log(file: Path, document: Mapping[str, Any]) -> Log:
         settings={
             "task": task,
             "epochs": epochs,
-            "solver": [{"solver": step.get("solver"), "params": step.get("params") or {}} for step in steps],
-            "generation": {
-                key: value for key, value in ((document.get("plan") or {}).get("config") or {}).items() if value
-            },
+            "solver": solver,
+            "generation": {key: value for key, value in (plan.get("config") or {}).items() if value},
         },
         files=(file,),
     )
-    choices, values = dict[str, list[Choice]](), dict[str, list[float]]()
+    choices, values = defaultdict[str, list[Choice]](list), defaultdict[str, list[float]](list)
     for line, sample in enumerate(document.get("samples") or [], 1):
         for scorer, score in (sample.get("scores") or {}).items():
-            values.setdefault(scorer, []).append(_value(score.get("value")))
-        problem = _problem(sample)
-        if problem:
+            value = score.get("value")
+            value = _VALUES.get(value, 0.0) if isinstance(value, str) else value
+            values[scorer].append(float(value) if isinstance(value, int | float) else 0.0)
+        if problem := _problem(sample):
             log.refusals.add(file, problem, f"sample {sample.get('id')}")
             continue
         for scorer, score in sample["scores"].items():
             name = question_name(task if len(sample["scores"]) == 1 else f"{task}_{scorer}")
             name = name if epochs == 1 else f"{name}_epoch{sample.get('epoch', 1)}"
-            choices.setdefault(name, []).append(_choice(file, line, sample, score, task, shuffled=shuffled))
-    scores = []
+            choices[name].append(_choice(file, line, sample, score, task, shuffled=shuffled))
     for name, asked in choices.items():
         declared, rows = decided(name, f"answers to the task {task} of Inspect", asked)
-        scores.append(declared)
+        log.scores += (declared,)
         log.rows += rows
-    log.scores = tuple(scores)
-    log.stated = list(_stated(task, document, values))
+    for score in (document.get("results") or {}).get("scores") or []:
+        scorer, accuracy = str(score.get("scorer")), (score.get("metrics") or {}).get("accuracy")
+        if accuracy is not None and (of_scorer := values.get(scorer)):
+            stated, computed = float(accuracy["value"]), sum(of_scorer) / len(of_scorer)
+            log.stated.append(Stated(what=task, metric=f"accuracy ({scorer})", stated=stated, computed=computed))
     return log
 
 
@@ -107,14 +110,14 @@ def _problem(sample: Mapping[str, Any]) -> str:
 def _choice(
     file: Path, line: int, sample: Mapping[str, Any], score: Mapping[str, Any], task: str, *, shuffled: bool
 ) -> Choice:
-    options, good = list(sample["choices"]), "AB".index(str(sample["target"]).strip())
+    good = "AB".index(str(sample["target"]).strip())
     text = sample.get("metadata") or {}
-    return choice_of(
-        file,
-        line,
-        options,
-        good,
-        str(score.get("answer") or ""),
+    return Choice(
+        file=file,
+        line=line,
+        options=sample["choices"],
+        good=good,
+        answer=str(score.get("answer") or ""),
         is_right=score.get("value") == "C",
         shown_first=None if shuffled else "good" if good == 0 else "bad",
         cells={
@@ -123,24 +126,3 @@ def _choice(
             "pair_id": str(text.get("pairID", sample.get("id"))),
         },
     )
-
-
-def _value(value: Any) -> float:  # noqa: ANN401 - JSON is any
-    if isinstance(value, str):
-        return _VALUES.get(value, 0.0)
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _stated(task: str, document: Mapping[str, Any], values: Mapping[str, Sequence[float]]) -> list[Stated]:
-    scores = ((document.get("results") or {}).get("scores")) or []
-    stated = [(str(score.get("scorer")), (score.get("metrics") or {}).get("accuracy")) for score in scores]
-    return [
-        Stated(
-            what=task,
-            metric=f"accuracy ({scorer})",
-            stated=float(metric["value"]),
-            computed=sum(values[scorer]) / len(values[scorer]),
-        )
-        for scorer, metric in stated
-        if metric is not None and values.get(scorer)
-    ]

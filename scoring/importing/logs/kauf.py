@@ -107,19 +107,17 @@ def _scores(source: Source, name: str, texts: set[str], refusals: Refusals) -> M
             continue
         files, scores = by_model[match["model"]]
         files.append(file)
-        for line, text, value in _lines(file):
-            if text not in texts:
-                refusals.add(file, f"the sentence is not in {name}{SET}", f"row {line}: {text[:60]!r}")
-            elif scores[text].setdefault(SCORES[match["score"]], value) != value:
-                raise ScoreImportError(f"{file}, row {line}: {text[:60]!r} has another score before; leave one of them")
+        with reading(file, CorpusError), file.open(encoding="utf-8") as lines:
+            for line, row in enumerate(lines, 1):
+                _, text, score = [*row.rstrip("\n").split("\t"), "", "", ""][:3]
+                value = finite(score, f"{file}, row {line}: {row[:60]!r}", "number, sentence and score")
+                if text not in texts:
+                    refusals.add(file, f"the sentence is not in {name}{SET}", f"row {line}: {text[:60]!r}")
+                elif scores[text].setdefault(SCORES[match["score"]], value) != value:
+                    raise ScoreImportError(
+                        f"{file}, row {line}: {text[:60]!r} has another score before; leave one of them"
+                    )
     return by_model
-
-
-def _lines(file: Path) -> Iterator[tuple[int, str, float]]:
-    with reading(file, CorpusError), file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            _, text, score = [*line.rstrip("\n").split("\t"), "", "", ""][:3]
-            yield number, text, finite(score, f"{file}, row {number}: {line[:60]!r}", "number, sentence and score")
 
 
 def _people(source: Source, name: str) -> tuple[People, list[Judgment]]:

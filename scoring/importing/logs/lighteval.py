@@ -29,9 +29,9 @@ from pairbank.scoring.importing.log import (
     LogRow,
     Source,
     Stated,
-    choice_of,
     decided,
     finite,
+    first_in,
     json_file,
     model_name,
 )
@@ -146,15 +146,13 @@ def _cells(doc: Mapping[str, Any], task: str, gold: int) -> dict[str, str | None
 def _choice(file: Path, line: int, row: Mapping[str, Any], task: str, gold: int) -> Choice:
     doc, response = row["doc"], row["model_response"]
     options = [text.strip() for text in doc["choices"]]
-    places = [doc["query"].find(text) for text in options]
-    shown = None if -1 in places or places[0] == places[1] else "good" if places[gold] == min(places) else "bad"
-    return choice_of(
-        file,
-        line,
-        options,
-        gold,
-        str((response.get("text_post_processed") or response["text"])[0]),
+    return Choice(
+        file=file,
+        line=line,
+        options=options,
+        good=gold,
+        answer=str((response.get("text_post_processed") or response["text"])[0]),
         is_right=any(value == 1 for value in (row["metric"] or {}).values()),
-        shown_first=shown,
+        shown_first=first_in(doc["query"], options, gold),
         cells={"subset": task, "pair_id": doc.get("id") or None},
     )

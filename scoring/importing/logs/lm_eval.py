@@ -36,8 +36,12 @@ TOOL = "lm-evaluation-harness"
 SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
 _SETTINGS = ("model", "model_revision", "model_sha", "model_dtype", "batch_size", "limit", "fewshot_seed")
 _TASK_SETTINGS = ("doc_to_text", "description", "target_delimiter", "num_fewshot", "fewshot_delimiter")
-_METRICS = ("acc", "acc_norm", "acc_bytes")
-_NORMALISED = {"per_char": ("nats per character", "acc_norm"), "per_byte": ("nats per byte", "acc_bytes")}
+_METRICS = {
+    "acc": (DIRECT, "nats"),
+    "acc_norm": ("per_char", "nats per character"),
+    "acc_bytes": ("per_byte", "nats per byte"),
+}
+"""The harness's accuracy -> the score by which it chooses an option, and its unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,116 +77,79 @@ class Variant:
         return f"{TOOL}: {description}, with {self.delimiter!r} before it, {before}"
 
     def scores(self) -> Iterator[DeclaredScore]:
-        name = f"{DIRECT}{self.suffix}"
-        if name != DIRECT:
-            yield DeclaredScore(name=name, kind="logprob", direction="higher", unit="nats", label=self.words)
-        for stem, (unit, metric) in _NORMALISED.items():
-            label = f"log-probability by length, as {metric} has it ({self.words})"
-            yield DeclaredScore(name=stem + self.suffix, kind="score", direction="higher", unit=unit, label=label)
+        for metric, (stem, unit) in _METRICS.items():
+            name = stem + self.suffix
+            if stem != DIRECT:
+                label = f"log-probability by length, as {metric} has it ({self.words})"
+                yield DeclaredScore(name=name, kind="score", direction="higher", unit=unit, label=label)
+            elif name != DIRECT:
+                yield DeclaredScore(name=name, kind="logprob", direction="higher", unit=unit, label=self.words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sample:
-    """One line: its options, their log-probabilities, and which is right."""
+    """One line: its options, which is right, and in what their scores differ from `direct`."""
 
     contexts: tuple[str, ...]
-    options: tuple[str, ...]
-    """With the delimiter."""
-    logprobs: tuple[float, ...]
+    texts: tuple[str, ...]
+    """The options without the delimiter: what `acc_norm` counts the characters of."""
+    scores: Mapping[str, Sequence[float]]
+    """Metric -> the options' scores; the harness chooses the first of the greatest."""
     gold: int
-    delimiter: str
-    bos: str
-    """Of what has a context: `bos`, `no_bos` or `bos_unstated`."""
-
-    @property
-    def variant(self) -> Variant:
-        has_context = any(self.contexts)
-        return Variant(delimiter=self.delimiter, has_context=has_context, bos=self.bos if has_context else "bos")
-
-    @property
-    def texts(self) -> list[str]:
-        """Return the options without the delimiter: what `acc_norm` counts the characters of."""
-        return [option.removeprefix(self.delimiter) for option in self.options]
-
-    def value(self, metric: str) -> float:
-        """Return a metric by the harness's rule: the first of the greatest is chosen."""
-        lengths = {
-            "acc": [1.0 for _ in self.options],
-            "acc_norm": [float(len(text)) for text in self.texts],
-            "acc_bytes": [float(len(text.encode())) for text in self.texts],
-        }[metric]
-        return float(np.argmax(np.array(self.logprobs) / np.array(lengths)) == self.gold)
+    variant: Variant
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A `results_*.json`, or what is known without one."""
+def _settings(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+    config = results.get("config") or {}
+    settings = {key: config[key] for key in _SETTINGS if config.get(key) not in (None, "")}
+    if isinstance(arguments := config.get("model_args"), Mapping):
+        settings["model_args"] = {key: model_name(str(value)) for key, value in arguments.items()}
+    for key in ("transformers_version", "chat_template_sha", "system_instruction"):
+        if results.get(key):
+            settings[key] = results[key]
+    settings |= {"task": task, "task_version": (results.get("versions") or {}).get(task)}
+    of_task = _of_task(results, task)
+    return settings | {key: of_task[key] for key in _TASK_SETTINGS if key in of_task}
 
-    results: Mapping[str, Any]
 
-    def settings(self, task: str) -> dict[str, Any]:
-        config = self.results.get("config") or {}
-        texts = {key: config[key] for key in _SETTINGS if config.get(key) not in (None, "")}
-        arguments = config.get("model_args")
-        if isinstance(arguments, Mapping):
-            texts["model_args"] = {key: model_name(str(value)) for key, value in arguments.items()}
-        for key in ("transformers_version", "chat_template_sha", "system_instruction"):
-            if self.results.get(key):
-                texts[key] = self.results[key]
-        settings, version = self.task(task), (self.results.get("versions") or {}).get(task)
-        kept = {key: settings[key] for key in _TASK_SETTINGS if key in settings}
-        return texts | {"task": task, "task_version": version} | kept
+def _of_task(results: Mapping[str, Any], task: str) -> Mapping[str, Any]:
+    return (results.get("configs") or {}).get(task) or {}
 
-    def task(self, name: str) -> Mapping[str, Any]:
-        return (self.results.get("configs") or {}).get(name) or {}
 
-    @property
-    def bos(self) -> str:
-        """What stands before a context: `bos` or `no_bos`, or `bos_unstated` where it is left to the tokenizer."""
-        config = self.results.get("config") or {}
-        arguments = config.get("model_args") or {}
-        if not isinstance(arguments, Mapping):
-            arguments = dict(part.partition("=")[::2] for part in str(arguments).split(","))
-        text = str(arguments.get("add_bos_token", "")).lower()
-        return {"true": "bos", "false": "no_bos"}.get(text, "bos_unstated")
-
-    @property
-    def facts(self) -> dict[str, str]:
-        """Return dtype and revision of the model, where the log states them."""
-        config = self.results.get("config") or {}
-        dtype = str(config.get("model_dtype") or "").removeprefix("torch.")
-        revision = str(config.get("model_sha") or config.get("model_revision") or "")
-        return {name: value for name, value in (("dtype", dtype), ("revision", revision)) if value}
+def _bos(config: Mapping[str, Any]) -> str:
+    """Return what stands before a context: `bos` or `no_bos`, or `bos_unstated` where it is left to the tokenizer."""
+    arguments = config.get("model_args") or {}
+    if not isinstance(arguments, Mapping):
+        arguments = dict(part.partition("=")[::2] for part in str(arguments).split(","))
+    text = str(arguments.get("add_bos_token", "")).lower()
+    return {"true": "bos", "false": "no_bos"}.get(text, "bos_unstated")
 
 
 def read(source: Source) -> list[Log]:
     expected = "samples_TASK_DATE.jsonl, as lm_eval --log_samples --output_path FOLDER writes"
-    named = source.files("*.json*", expected=expected)
-    files = [file for file in named if SAMPLES.fullmatch(file.name)]
-    if not files:
+    named = [(file, SAMPLES.fullmatch(file.name)) for file in source.files("*.json*", expected=expected)]
+    logs = [_log(file, match["task"], match["date"]) for file, match in named if match]
+    if not logs:
         raise ScoreImportError(f"{source}: no samples_*.jsonl; expected {expected}")
-    return [_log(file) for file in files]
+    return logs
 
 
-def _log(file: Path) -> Log:
-    text = SAMPLES.fullmatch(file.name)
-    if text is None:
-        raise ScoreImportError(f"{file}: expected a name as lm_eval writes it, samples_TASK_DATE.jsonl")
-    task = text["task"]
-    beside = file.parent / f"results_{text['date']}.json"
+def _log(file: Path, task: str, date: str) -> Log:
+    beside = file.parent / f"results_{date}.json"
     results = json_file(beside) if beside.is_file() else {}
-    run = _Run(results=results)
-    name = str(results.get("model_name") or (results.get("config") or {}).get("model_args") or file.parent.name)
+    config = results.get("config") or {}
+    dtype = str(config.get("model_dtype") or "").removeprefix("torch.")
+    revision = str(config.get("model_sha") or config.get("model_revision") or "")
     log = Log(
-        model=model_name(name),
+        model=model_name(str(results.get("model_name") or config.get("model_args") or file.parent.name)),
         tool=TOOL,
         version=str(results.get("lm_eval_version") or "not stated"),
-        settings=run.settings(task),
+        settings=_settings(results, task),
         files=(file, beside) if results else (file,),
-        facts=run.facts,
+        facts={name: value for name, value in (("dtype", dtype), ("revision", revision)) if value},
     )
-    delimiter, bos = run.task(task).get("target_delimiter", " "), run.bos
-    correct = {metric: list[float]() for metric in _METRICS}
+    delimiter, bos = _of_task(results, task).get("target_delimiter", " "), _bos(config)
+    correct = {metric: list[bool]() for metric in _METRICS}
     variants: dict[Variant, None] = {}
     for number, line in json_lines(file):
         sample = _sample(line, delimiter, bos, f"{file}, row {number}")
@@ -190,32 +157,28 @@ def _log(file: Path) -> Log:
             log.refusals.add(file, "no options with log-probabilities (not a multiple choice)", f"row {number}")
             continue
         for metric, values in correct.items():
-            values.append(sample.value(metric))
-        if len(sample.options) == 2:
+            values.append(int(np.argmax(sample.scores[metric])) == sample.gold)
+        if len(sample.texts) == 2:
             variants[sample.variant] = None
             log.rows.append(LogRow(file=file, line=number, cells=_cells(line, sample, task)))
         else:
-            log.refusals.add(file, f"{len(sample.options)} options, a pair has two", f"row {number}")
+            log.refusals.add(file, f"{len(sample.texts)} options, a pair has two", f"row {number}")
     log.scores = tuple(score for variant in variants for score in variant.scores())
-    log.stated = list(_stated(task, results, correct))
-    return log
-
-
-def _stated(task: str, results: Mapping[str, Any], correct: Mapping[str, Sequence[float]]) -> Iterator[Stated]:
     printed = (results.get("results") or {}).get(task) or {}
     for metric, values in correct.items():
         stated = printed.get(f"{metric},none", printed.get(metric))
         if isinstance(stated, int | float) and values:
-            result = sum(values) / len(values)
-            yield Stated(what=task, metric=metric, stated=float(stated), computed=result)
+            computed = sum(values) / len(values)
+            log.stated.append(Stated(what=task, metric=metric, stated=float(stated), computed=computed))
+    return log
 
 
 def _sample(line: Mapping[str, Any], delimiter: str, bos: str, where: str) -> _Sample | None:
     """Return what a line holds; None where no option has a log-probability."""
     arguments, answers = line.get("arguments"), line.get("filtered_resps") or line.get("resps")
     if isinstance(arguments, Mapping):
-        arguments = [arguments[key] for key in sorted(arguments, key=_number_of)]
-        arguments = [[argument.get("arg_0"), argument.get("arg_1")] for argument in arguments]
+        in_order = sorted(arguments, key=lambda key: int(key.rsplit("_", 1)[-1]))
+        arguments = [[arguments[key].get("arg_0"), arguments[key].get("arg_1")] for key in in_order]
     if not isinstance(arguments, list) or not isinstance(answers, list):
         raise ScoreImportError(f"{where}: no arguments and resps; expected a line that lm_eval --log_samples wrote")
     pairs = [tuple(argument[:2]) for argument in arguments]
@@ -223,15 +186,18 @@ def _sample(line: Mapping[str, Any], delimiter: str, bos: str, where: str) -> _S
         return None
     if len(pairs) != len(answers):
         raise ScoreImportError(f"{where}: {len(pairs)} options and {len(answers)} answers; the line is not whole")
-    logprobs = tuple(_logprob(answer, where) for answer in answers)
-    options = tuple(str(option) for _, option in pairs)
-    contexts = tuple(str(context) for context, _ in pairs)
-    gold = _gold(line, contexts, options, logprobs, where)
-    return _Sample(contexts=contexts, options=options, logprobs=logprobs, gold=gold, delimiter=delimiter, bos=bos)
-
-
-def _number_of(key: str) -> int:
-    return int(key.rsplit("_", 1)[-1])
+    logprobs = [_logprob(answer, where) for answer in answers]
+    contexts, options = zip(*pairs, strict=True)
+    texts = tuple(option.removeprefix(delimiter) for option in options)
+    lengths = {"acc": [1] * len(texts), "acc_norm": [*map(len, texts)], "acc_bytes": [len(x.encode()) for x in texts]}
+    has_context = any(contexts)
+    return _Sample(
+        contexts=contexts,
+        texts=texts,
+        scores={metric: (np.array(logprobs) / np.array(n)).tolist() for metric, n in lengths.items()},
+        gold=_gold(line, contexts, options, logprobs, where),
+        variant=Variant(delimiter=delimiter, has_context=has_context, bos=bos if has_context else "bos"),
+    )
 
 
 def _logprob(answer: Any, where: str) -> float:  # noqa: ANN401 - JSON is any
@@ -244,11 +210,7 @@ def _logprob(answer: Any, where: str) -> float:  # noqa: ANN401 - JSON is any
 
 
 def _gold(
-    line: Mapping[str, Any],
-    contexts: tuple[str, ...],
-    options: tuple[str, ...],
-    logprobs: tuple[float, ...],
-    where: str,
+    line: Mapping[str, Any], contexts: Sequence[str], options: Sequence[str], logprobs: Sequence[float], where: str
 ) -> int:
     """Return which option is right; where only contexts differ, `acc` tells it of two."""
     if len(set(contexts)) > 1 and len(set(options)) == 1:
@@ -266,26 +228,18 @@ def _gold(
 
 
 def _cells(line: Mapping[str, Any], sample: _Sample, task: str) -> dict[str, str | None]:
-    good, bad = sample.gold, 1 - sample.gold
-    texts, doc = sample.texts, line.get("doc")
+    contexts, doc = sample.contexts, line.get("doc")
     fields = doc if isinstance(doc, Mapping) else {}
-    contexts = sample.contexts
     kind = "context_pair" if contexts[0] != contexts[1] else "continuation_pair" if contexts[0] else "sentence_pair"
-    number = line.get("doc_id")
-    results: dict[str, str | None] = {
+    cells: dict[str, str | None] = {
         "subset": task,
         "task": kind,
-        "pair_id": str(fields.get("pairID", number)),
-        "paradigm": str(fields["UID"]) if "UID" in fields else task,
+        "pair_id": str(fields.get("pairID", line.get("doc_id"))),
+        "paradigm": str(fields.get("UID", task)),
         "phenomenon": str(fields["linguistics_term"]) if "linguistics_term" in fields else None,
-        "context_good": contexts[good],
-        "context_bad": contexts[bad],
-        "target_good": texts[good],
-        "target_bad": texts[bad],
     }
-    suffix = sample.variant.suffix
-    for side, place in (("good", good), ("bad", bad)):
-        results[f"direct{suffix}_{side}"] = repr(sample.logprobs[place])
-        results[f"per_char{suffix}_{side}"] = repr(sample.logprobs[place] / len(texts[place]))
-        results[f"per_byte{suffix}_{side}"] = repr(sample.logprobs[place] / len(texts[place].encode()))
-    return results
+    for side, place in (("good", sample.gold), ("bad", 1 - sample.gold)):
+        cells |= {f"context_{side}": contexts[place], f"target_{side}": sample.texts[place]}
+        for metric, (stem, _) in _METRICS.items():
+            cells[f"{stem}{sample.variant.suffix}_{side}"] = repr(sample.scores[metric][place])
+    return cells

@@ -112,15 +112,13 @@ def _sums(
     for line, row in rows:
         text = str(row["sentence"])
         numbers = {_KINDS[kind][0]: _KINDS[kind][1] * finite(row[kind], f"{table.path}, row {line}") for kind in kinds}
-        key = normalised(text)
-        if key not in results:
-            results[key] = (line, text, numbers)
-        elif by_token:
-            sums = results[key][2]
-            results[key] = (results[key][0], text, {name: sums[name] + value for name, value in numbers.items()})
-        elif numbers != results[key][2]:
+        first, _, sums = results.setdefault(normalised(text), (line, text, numbers))
+        if by_token and sums is not numbers:
+            for name, value in numbers.items():
+                sums[name] += value
+        elif sums != numbers:
             raise ScoreImportError(
-                f"{table.path}, row {line}: {text[:60]!r} has another score in row {results[key][0]}; leave one"
+                f"{table.path}, row {line}: {text[:60]!r} has another score in row {first}; leave one"
             )
     return results
 

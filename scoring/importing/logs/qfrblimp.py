@@ -13,7 +13,6 @@ Beauchemin et al. 2025, QFrBLiMP, arXiv:2509.25664.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,11 @@ def read(source: Source) -> list[Log]:
             f"{place}, row {unknown[0]}: no item of this number in the corpus ({len(unknown):,} such rows); expected "
             "the decisions about QFrBLiMP's 1,761 pairs"
         )
-    sizes = _sizes((place if place.is_dir() else place.parent) / SIZES)
+    sizes, file = dict[str, tuple[str, float]](), (place if place.is_dir() else place.parent) / SIZES
+    if file.is_file():
+        with reading(file, ScoreImportError, saying="not JSON"):
+            stated = json.loads(file.read_text(encoding="utf-8"))
+        sizes = {name.replace("/", "_"): (name, float(size)) for name, size in stated.items()}
     logs = []
     for system in dict.fromkeys(name.removesuffix(_ENDING) for name in names if name not in NO_MODELS):
         columns = {score: column for score, column in ((DIRECT, system), (ASKED, system + _ENDING)) if column in names}
@@ -52,7 +55,9 @@ def read(source: Source) -> list[Log]:
             model=model,
             tool="QFrBLiMP's scripts",
             settings={"columns": columns},
-            files=_files(place, columns.values()),
+            files=tuple(place / PREDICTIONS / f"{column}{_FILE_ENDING}" for column in columns.values())
+            if place.is_dir()
+            else (place,),
             facts={} if size is None else {"size_billions": size / 1e9},
         )
         for number, row in rows:
@@ -98,17 +103,3 @@ def _table(place: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
         if lacking := [name for name in names if name not in row]:
             raise ScoreImportError(f"{place / PREDICTIONS}: pair {row['id']} has no decision of {lacking[0]}")
     return names, list(enumerate(rows.values(), 2))
-
-
-def _files(place: Path, columns: Iterable[str]) -> tuple[Path, ...]:
-    if not place.is_dir():
-        return (place,)
-    return tuple(place / PREDICTIONS / f"{column}{_FILE_ENDING}" for column in columns)
-
-
-def _sizes(path: Path) -> Mapping[str, tuple[str, float]]:
-    if not path.is_file():
-        return {}
-    with reading(path, ScoreImportError, saying="not JSON"):
-        result = json.loads(path.read_text(encoding="utf-8"))
-    return {name.replace("/", "_"): (name, float(size)) for name, size in result.items()}

@@ -15,15 +15,13 @@ Hu, Gauthier, Qian, Wilcox & Levy 2020, A Systematic Assessment of Syntactic Gen
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.syntaxgym import joined_with_spans, phenomenon_of
-from pairbank.errors import CorpusError
-from pairbank.files import reading
 from pairbank.scoring.importing.declared import ScoreImportError
-from pairbank.scoring.importing.log import Log, LogRow, Refusals, Source, csv_rows, json_file
+from pairbank.scoring.importing.log import Log, LogRow, Refusals, Source, json_file, published_rows
 
 RESULTS, SUITES = "syntaxgym_results_*.csv", "*.json"
 COLUMNS = ("model", "suite", "item", "correct")
@@ -59,7 +57,14 @@ def read(source: Source) -> list[Log]:
             system = _name(run, file, source.how.models)
             runs[system].append(kept)
             files[system] = file
-    logs = [_log(system, runs[system], files[system], rows) for system in sorted(runs)]
+    logs = []
+    for system, of_system in sorted(runs.items()):
+        file, log_rows = files[system], list[LogRow]()
+        for number, item in enumerate(of_system[0], 2):
+            holds = sum(run[item] for run in of_system) / len(of_system) > 0.5
+            log_rows.append(LogRow(file=file, line=number, cells={**rows[item], HELD: str(holds)}))
+        settings, facts = {"runs": len(of_system)}, {"family": system.partition(" ")[0]}
+        logs.append(Log(model=system, tool="SyntaxGym", settings=settings, files=(file,), facts=facts, rows=log_rows))
     logs[0].refusals = refusals
     return logs
 
@@ -75,37 +80,15 @@ def _name(run: str, file: Path, names: Mapping[str, str]) -> str:
     return trained if kind == "ngram" else f"{trained} #{seed}"
 
 
-def _log(
-    system: str,
-    runs: Sequence[Mapping[tuple[str, str], bool]],
-    file: Path,
-    rows: Mapping[tuple[str, str], dict[str, Any]],
-) -> Log:
-    share = {item: sum(run[item] for run in runs) / len(runs) for item in runs[0]}
-    return Log(
-        model=system,
-        tool="SyntaxGym",
-        settings={"runs": len(runs)},
-        files=(file,),
-        facts={"family": system.partition(" ")[0]},
-        rows=[
-            LogRow(file=file, line=number, cells={**rows[item], HELD: str(value > 0.5)})
-            for number, (item, value) in enumerate(share.items(), 2)
-        ],
-    )
-
-
 def _runs(file: Path) -> dict[str, dict[tuple[str, str], bool]]:
     results: dict[str, dict[tuple[str, str], bool]] = defaultdict(dict)
-    with reading(file, CorpusError), file.open(encoding="utf-8", newline="") as lines:
-        for number, row in csv_rows(lines, COLUMNS, str(file)):
-            item = (row["suite"], row["item"])
-            if row["correct"] not in ("True", "False") or item in results[row["model"]]:
-                raise ScoreImportError(
-                    f"{file}, row {number}: correct is {row['correct']!r}; expected True or False, "
-                    "once per model and item"
-                )
-            results[row["model"]][item] = row["correct"] == "True"
+    for number, row in published_rows(file, *COLUMNS):
+        item = (row["suite"], row["item"])
+        if row["correct"] not in ("True", "False") or item in results[row["model"]]:
+            raise ScoreImportError(
+                f"{file}, row {number}: correct is {row['correct']!r}; expected True or False, once per model and item"
+            )
+        results[row["model"]][item] = row["correct"] == "True"
     if len({frozenset(run) for run in results.values()}) != 1:
         raise ScoreImportError(f"{file}: its models have different items, or there is none; get the file again")
     return results

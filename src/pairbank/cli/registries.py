@@ -95,7 +95,7 @@ def ratings(
 
     Example: pairbank ratings turblimp --data-dir ../shared/corpora --out ratings.csv
     """
-    from pairbank.scoring.signature import refuse_other_suffixes, write_unsigned
+    from pairbank.scoring.signature import refuse_other_suffixes, write_scored
 
     refuse_other_suffixes(out)
     refuse_other_than_a_file(out)
@@ -103,7 +103,7 @@ def ratings(
         rated = pairbank.load_ratings(
             corpus, data_dir=data_dir, subset=subset, normalisation=normalisation, progress=Downloads().on_progress
         )
-    write_unsigned(out, rated.with_format("arrow")[:], bom=bom)
+    write_scored(out, rated.with_format("arrow")[:], None, bom=bom)
     items, raters, scales = (sorted(set(rated[name][:])) for name in ("item_id", "rater", "scale"))
     answer(out=out, n_ratings=len(rated), n_items=len(items), n_raters=len(raters), scales=scales)
     by = f"{len(items):,} items by {len(raters):,} raters"

@@ -12,7 +12,7 @@ from pairbank.builders.corpora.column_map import ShapedRow
 from pairbank.builders.corpora.tabular_items import TabularOptions, TextIds, mapped_item
 from pairbank.builders.schema.validation import Validator
 from pairbank.errors import CorpusError
-from pairbank.scoring.importing.chunk import Chunk
+from pairbank.scoring.importing.method import Chunk
 from pairbank.scoring.importing.model_table import OwnItems
 from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
 

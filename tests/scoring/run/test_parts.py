@@ -68,7 +68,7 @@ def test_the_union_of_parts_is_one_run_to_the_byte(name: str, tmp_path: Path, mo
     def scores_nothing(*_: object) -> None:
         raise AssertionError("all is stored")
 
-    monkeypatch.setattr(Run, "_computed", scores_nothing)
+    monkeypatch.setattr(Run, "steps", scores_nothing)
     assert pairbank.score(items, model, methods=METHODS).save(tmp_path / "union.parquet").read_bytes() == whole
 
 
@@ -172,6 +172,6 @@ def test_a_study_is_scored_in_parts_too(tmp_path: Path, monkeypatch: pytest.Monk
     def scores_nothing(*_: object) -> None:
         raise AssertionError("all is stored")
 
-    monkeypatch.setattr(Run, "_computed", scores_nothing)
+    monkeypatch.setattr(Run, "steps", scores_nothing)
     completed(words)
     assert (tmp_path / "bank" / "manifest.json").is_file()
